@@ -1,0 +1,16 @@
+"""The registry: adding an algorithm is one class and one line here."""
+
+from .base import Algorithm
+from .frank_wolfe import DPFW
+from .maximum_entropy import GaussianMaxEnt
+
+ALGORITHMS: dict[str, type] = {
+    "gaussian_maxent": GaussianMaxEnt,
+    "dpfw": DPFW,
+}
+
+
+def registered_name(algorithm: Algorithm) -> str:
+    """The name of an algorithm in ALGORITHMS, or its class's name where it is not registered."""
+    cls = type(algorithm)
+    return next((name for name, known in ALGORITHMS.items() if known is cls), cls.__name__)

@@ -1,0 +1,69 @@
+"""The one protocol: what an algorithm is, what a step is, how a plan is made. Imports everything above algorithms."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from ..errors import InputError
+from ..privacy.budget import Budget
+from ..privacy.curator import Curator
+from ..privacy.ledger import Plan
+from ..problems import QueryRelease
+from ..releases import Release
+
+
+@dataclass(frozen=True)
+class About:
+    """The words of an algorithm, shown on pages, in the README and by the command line."""
+
+    title: str
+    summary: str
+    use_when: str
+    avoid_when: str
+    cost: str
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One lazy step: its number from 1 on, what it releases, and a note in words on what it did."""
+
+    t: int
+    release: Release
+    note: str = ""
+
+
+class Algorithm(Protocol):
+    """A frozen keyword-only dataclass whose fields are its parameters; it sees a Curator, never records."""
+
+    problem: ClassVar[type]
+    enumerates: ClassVar[bool]
+    about: ClassVar[About]
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """Calibrated charges and settled choices from public numbers; the choice "rounds" is the number of steps."""
+        ...
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """Released objects, one a step; the last one is the algorithm's answer."""
+        ...
+
+
+def make_plan(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> Plan:
+    """Plan after the checks every algorithm shares: the kind of problem, and k before memory is touched."""
+    if not isinstance(problem, algorithm.problem):
+        name = type(algorithm).__name__
+        raise InputError(f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}")
+    if algorithm.enumerates:
+        problem.require_enumerable()
+    return algorithm.plan(problem, budget)
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    """exp(x)/Σ exp(x) for potentials x (k,), in three passes and one new array."""
+    out = x - x.max()
+    np.exp(out, out=out)
+    out /= out.sum()
+    return out

@@ -1,0 +1,56 @@
+"""List the algorithms, what they are for and their parameters."""
+
+import argparse
+import json
+from typing import Any
+
+from ..algorithms import ALGORITHMS
+from ..params import Param, parameters
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare --markdown and --json."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="a Markdown table, as in the README")
+    form.add_argument("--json", action="store_true", help="everything, machine-readable")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Print the list."""
+    if chosen.json:
+        print(json.dumps({name: _facts(cls) for name, cls in ALGORITHMS.items()}, indent=2))
+    elif chosen.markdown:
+        print(markdown())
+    else:
+        for name, cls in ALGORITHMS.items():
+            print(f"{name}: {cls.about.summary}")
+            for p in parameters(cls):
+                print(f"    {p.name} = {_default(p)}  ({p.range}) {p.doc}")
+
+
+def markdown() -> str:
+    """The algorithms as a Markdown table."""
+    lines = ["| name | what it does | use it when | not when | parameters | source |", "|---|---|---|---|---|---|"]
+    for name, cls in ALGORITHMS.items():
+        about = cls.about
+        settings = "; ".join(f"`{p.name}` = {_default(p)} ({_escape(p.range)})" for p in parameters(cls))
+        words = (about.summary, about.use_when, about.avoid_when, settings, about.source)
+        lines.append(f"| `{name}` | " + " | ".join(words) + " |")
+    return "\n".join(lines)
+
+
+def _default(p: Param) -> str:
+    return "auto" if p.default is None else str(p.default)
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "or")
+
+
+def _facts(cls: Any) -> dict[str, Any]:
+    facts = {key: getattr(cls.about, key) for key in cls.about.__dataclass_fields__}
+    listed = [
+        {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "doc": p.doc, "auto": p.auto}
+        for p in parameters(cls)
+    ]
+    return {"problem": cls.problem.__name__, "enumerates": cls.enumerates, **facts, "parameters": listed}

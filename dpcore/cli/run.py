@@ -1,0 +1,170 @@
+"""Run one algorithm on a table and report its error against the truth (a private peek, for exploring)."""
+
+import argparse
+import csv
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import ALGORITHMS
+from ..domain import Domain
+from ..errors import InputError, PrivacyWarning
+from ..params import build
+from ..privacy.budget import Budget
+from ..problems import QueryRelease
+from ..run import Run
+from ..schema import domain_from_json
+from ..tables import read_table
+from ..workloads import Explicit, Marginals, Workload
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `run`."""
+    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
+    parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
+    parser.add_argument("--columns", metavar="a,b,c", help="only these columns of the schema (default: all)")
+    parser.add_argument(
+        "--queries",
+        required=True,
+        metavar="Q",
+        help='marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), or matrix:FILE.npy (m × k, in -1..1)',
+    )
+    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
+    parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
+    parser.add_argument("--delta", type=float, default=1e-9, help="privacy budget δ in [0, 1) (default: %(default)s)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
+    parser.add_argument("--repeat", type=int, metavar="R", help="R runs with seeds seed, seed + 1, …")
+    parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
+    parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic rows (of the first seed)")
+    parser.add_argument("--rows", type=int, metavar="N", help="how many synthetic rows (default: as many as records)")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Check everything public first, then run, then write."""
+    for name, low in (("repeat", 1), ("rows", 1), ("seed", 0)):
+        value = getattr(chosen, name)
+        if value is not None and value < low:
+            raise InputError(f"--{name} {value} must be at least {low}")
+    for target in (chosen.json, chosen.synthetic):
+        _check_writable(target)
+    budget = Budget(chosen.epsilon, chosen.delta)
+    if chosen.algorithm not in ALGORITHMS:
+        raise InputError(f"there is no algorithm {chosen.algorithm!r}; the algorithms are {', '.join(ALGORITHMS)}")
+    algorithm = build(ALGORITHMS[chosen.algorithm], dict(_setting(text) for text in chosen.set))
+    domain = domain_from_json(_read_json(chosen.schema))
+    if chosen.columns:
+        domain = domain.project(next(csv.reader([chosen.columns])))
+    workload = parse_queries(chosen.queries, domain)
+    rows = domain.encode(read_table(chosen.table))
+    problem = QueryRelease(workload, rows.n)
+    runs = []
+    for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", PrivacyWarning)
+            run = Run(algorithm, problem, rows, budget, seed=seed)
+        for caution in caught if not runs else []:
+            print(f"warning: {caution.message}", file=sys.stderr)
+        _follow(run)
+        if not runs and chosen.synthetic:
+            run.sample(chosen.rows).to_csv(chosen.synthetic, index=False)
+        runs.append(run.to_json())
+    if chosen.json:
+        Path(chosen.json).write_text(json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n", encoding="utf-8")
+    _print_table(runs)
+
+
+def parse_queries(text: str, domain: Domain) -> Workload:
+    """The workload that `text` describes; InputError says what is understood."""
+    kind, _, what = text.partition(":")
+    if kind == "marginals" and what.isdigit():
+        return Marginals.all(domain, int(what))
+    if kind == "marginals":
+        try:
+            sets = json.loads(what)
+            if all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in sets):
+                return Marginals(domain, sets)
+        except (json.JSONDecodeError, TypeError):
+            pass
+    if kind == "matrix":
+        try:
+            return Explicit(domain, np.load(what, allow_pickle=False))
+        except (OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{what}: not readable as a .npy matrix of numbers") from None
+    raise InputError(f'--queries {text!r}: give marginals:3, marginals:[["a","b"],["c"]] or matrix:FILE.npy')
+
+
+def _follow(run: Run) -> None:
+    """Iterate over a run; say round, error and time left on stderr, in one rewritten line or one every two seconds."""
+    rounds = run.plan["rounds"]
+    live = sys.stderr.isatty()
+    started = spoken = time.monotonic()
+    for record in run:
+        now = time.monotonic()
+        if now - spoken >= (0.1 if live else 2.0):
+            left = (now - started) / record.t * max(rounds - record.t, 0)
+            worst = record.empirical.max_error
+            line = f"seed {run.seed}: round {record.t}/{rounds}, max error {worst:.4g}, {left:.0f} s left"
+            print(f"\r{line:<78}" if live else line, end="" if live else "\n", file=sys.stderr, flush=True)
+            spoken = now
+    if live:
+        print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def _print_table(runs: list[dict[str, Any]]) -> None:
+    first = runs[0]
+    settings = ", ".join(f"{name}={_shown(value)}" for name, value in first["parameters"].items())
+    spent = first["spent"]
+    print(f"{first['algorithm']}: {settings}")
+    print(f"n={first['n']} cells={first['cells']} queries={first['queries']}")
+    cost = f"mu={spent['mu']:.6g}" if "mu" in spent else f"rho={spent['rho']:.6g}"
+    print(f"spent: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g} {cost} ({spent['accounting']})")
+    print("errors against the real table (private peek, do not publish):")
+    names = ("max_error", "mean_error", "rmse", "mean_l1")
+    print("  seed " + " ".join(f"{name:>11}" for name in (*names, "seconds")))
+    for run in runs:
+        cells = [run["final"][name] for name in names] + [run["seconds"]]
+        print(f"{run['seed']:>6} " + " ".join(f"{_shown(cell):>11}" for cell in cells))
+    if len(runs) > 1:
+        columns = [[run["final"][name] for run in runs] for name in names] + [[run["seconds"] for run in runs]]
+        means = [None if None in column else sum(column) / len(column) for column in columns]
+        print("  mean " + " ".join(f"{_shown(cell):>11}" for cell in means))
+
+
+def _shown(value: Any) -> str:
+    return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--set {text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _read_json(path: str) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text") from None
+
+
+def _check_writable(path: str | None) -> None:
+    """Refuse an output that could not be written before an hour was spent on it."""
+    if path is None:
+        return
+    target = Path(path)
+    if target.is_dir() or not os.access(target if target.exists() else target.absolute().parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written")

@@ -1,0 +1,24 @@
+"""Propose a schema for a table; bounds stay null for a person to fill in, unless --peek reads them off the records."""
+
+import argparse
+import json
+import sys
+
+from ..schema import propose
+from ..tables import read_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare TABLE and --peek."""
+    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
+    parser.add_argument("--peek", action="store_true", help="fill in bounds and values from the records: NOT private")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Print the schema to stdout, and what is still to do to stderr."""
+    schema = propose(read_table(chosen.table), peek=chosen.peek)
+    print(json.dumps(schema, indent=2, ensure_ascii=False))
+    if chosen.peek:
+        print("bounds and values were read off the records, which is not private; the schema says so", file=sys.stderr)
+    else:
+        print("fill in every null (bounds and values are public knowledge, not read off the records)", file=sys.stderr)

@@ -1,0 +1,240 @@
+"""Column, Domain and Rows: the public schema, and tables turned into cells and back. Imports only errors."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from .errors import InputError
+
+MISSING_TEXTS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
+MISSING_LABEL = "(missing)"
+MAX_COLUMN_CELLS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One public column: `values` for categories, `low`..`high` for whole numbers one cell each, `edges` for bins.
+
+    Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more cell stands last.
+    `ordered` says that neighbouring cells are alike.
+    """
+
+    name: str
+    kind: str
+    values: tuple[str | int | float | bool, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    edges: tuple[float, ...] = ()
+    ordered: bool = False
+    missing: str = "refuse"
+    out_of_range: str = "refuse"
+
+    @property
+    def present(self) -> int:
+        """Number of cells for values that are there."""
+        if self.values:
+            return len(self.values)
+        return len(self.edges) - 1 if self.edges else int(self.high) - int(self.low) + 1  # type: ignore[arg-type]
+
+    @property
+    def size(self) -> int:
+        """Number of cells, the missing one included."""
+        return self.present + (self.missing == "category")
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words, cut when long."""
+        if not self.values:
+            return f"{self.low:g}..{self.high:g}"
+        shown = ", ".join(repr(v) for v in self.values[:8])
+        return shown if len(self.values) <= 8 else f"{shown}, … ({len(self.values)} in all)"
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """A text for every cell, in order."""
+        if self.values:
+            texts = [_key(v) for v in self.values]
+        elif self.edges and self.kind == "integer":
+            first, after = _whole_bins(np.asarray(self.edges))
+            texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(first, after, strict=True)]
+        elif self.edges:
+            pairs = list(zip(self.edges[:-1], self.edges[1:], strict=True))
+            texts = [f"[{a:.6g}, {b:.6g}{']' if i == len(pairs) - 1 else ')'}" for i, (a, b) in enumerate(pairs)]
+        else:
+            texts = [str(int(self.low) + i) for i in range(self.present)]  # type: ignore[arg-type]
+        return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
+
+    def encode(self, cells: pd.Series) -> np.ndarray:
+        """Codes (n,) of a series of texts, numbers or booleans; InputError names the value, its row and how many."""
+        absent = cells.isna().to_numpy(dtype=bool)
+        codes = np.zeros(len(cells), dtype=np.int64)
+        if self.values:
+            index = {_key(v): i for i, v in enumerate(self.values)}
+            distinct, uniques = pd.factorize(cells, use_na_sentinel=True)
+            keys = [_key(u) for u in uniques]
+            found = np.array([index.get(key, -2 if key in MISSING_TEXTS else -1) for key in keys] + [-2])
+            codes = found[distinct]
+            absent = codes == -2
+            self._refuse(codes == -1, cells, f"is not one of the allowed values {self.allowed}")
+        else:
+            numbers, absent = self._numbers(cells, absent)
+            outside = ~absent & ((numbers < self.low) | (numbers > self.high))
+            if self.out_of_range == "refuse":
+                self._refuse(outside, cells, f"is outside {self.allowed}", 'widen it or set out_of_range "clip"')
+            numbers = np.clip(np.where(absent, self.low, numbers), self.low, self.high)  # type: ignore[arg-type]
+            if self.edges:
+                codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.present - 1)
+            else:
+                codes = (numbers - self.low).astype(np.int64)  # type: ignore[operator]
+        if self.missing == "refuse":
+            self._refuse(absent, cells, "is missing", 'set missing "category" to give it a cell of its own')
+        return np.where(absent, self.present, codes)
+
+    def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
+        """Values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
+        absent = codes == self.present
+        codes = np.where(absent, 0, codes)
+        if self.values:
+            whole = all(type(v) is int for v in self.values)
+            out = pd.Series(np.array(self.values, dtype=None if whole else object)[codes])
+        elif self.edges and self.kind == "numeric":
+            edges = np.asarray(self.edges)
+            out = pd.Series(rng.uniform(edges[codes], edges[codes + 1]))
+        elif self.edges:
+            first, after = _whole_bins(np.asarray(self.edges))
+            out = pd.Series(rng.integers(first[codes], after[codes]))
+        else:
+            out = pd.Series(codes + int(self.low))  # type: ignore[arg-type]
+        if absent.any():
+            out = (out.astype("Int64") if out.dtype.kind == "i" else out).mask(absent)
+        return out.rename(self.name)
+
+    def _numbers(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Finite floats (n,) and which of them are missing."""
+        if cells.dtype.kind not in "iufb":
+            texts = cells.astype(object).map(lambda v: v.strip() if isinstance(v, str) else v)
+            absent = absent | texts.isin(MISSING_TEXTS).to_numpy(dtype=bool)
+            cells = texts.where(~absent, None)
+        try:
+            parsed = pd.Series(pd.to_numeric(cells, errors="coerce"))
+        except TypeError:  # a cell that is neither text nor number, e.g. a list in a Parquet file
+            parsed = pd.Series(np.nan, index=cells.index)
+        numbers = parsed.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+        self._refuse(np.isnan(numbers) & ~absent, cells, f"is not a number in {self.allowed}")
+        self._refuse(np.isinf(numbers), cells, f"is not a finite number in {self.allowed}")
+        if self.kind == "integer":
+            self._refuse(~absent & (numbers != np.floor(numbers)), cells, f"is not a whole number in {self.allowed}")
+        return numbers, absent
+
+    def _refuse(self, bad: np.ndarray, cells: pd.Series, why: str, advice: str = "") -> None:
+        if bad.any():
+            row = int(bad.argmax())
+            count = int(bad.sum())
+            where = f"column {self.name!r}: {_short(cells.iloc[row])} in row {row + 1} {why}"
+            raise InputError(f"{where} ({count} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Encoded records, grouped: distinct `values` (r, d), how often each stands, `weights` (r,); n = Σ weights."""
+
+    values: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.weights.sum())
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The public domain: the product of its columns' cells. `peeked` says that bounds were read off the records."""
+
+    columns: tuple[Column, ...]
+    peeked: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise InputError("the schema has no columns; at least one is needed")
+        if repeated := [name for name in self.names if self.names.count(name) > 1]:
+            raise InputError(f"column {repeated[0]!r} stands twice in the schema")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names, in order."""
+        return tuple(c.name for c in self.columns)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells of every column."""
+        return tuple(c.size for c in self.columns)
+
+    @property
+    def size(self) -> int:
+        """Number k of cells; an exact whole number however large."""
+        return math.prod(self.shape)
+
+    def axes(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Positions of the named columns; InputError names the first one that is not there."""
+        for name in names:
+            if name not in self.names:
+                raise InputError(f"there is no column {name!r}; the columns are {', '.join(self.names)}")
+        return tuple(self.names.index(name) for name in names)
+
+    def project(self, names: Sequence[str]) -> "Domain":
+        """The domain of the named columns only, in the given order."""
+        return replace(self, columns=tuple(self.columns[i] for i in self.axes(names)))
+
+    def encode(self, frame: pd.DataFrame) -> Rows:
+        """Turn a table into grouped codes; columns outside the schema are ignored.
+
+        Raises InputError for an empty table, one row, a missing or doubled column, or a cell the schema refuses.
+        """
+        if len(frame) < 2:
+            raise InputError(f"the table has {len(frame) or 'no'} row{'s' * (not len(frame))}; at least 2 are needed")
+        place = [str(c) for c in frame.columns]
+        for name in self.names:
+            there = place.count(name)
+            if there != 1:
+                how = "no column" if there == 0 else f"{there} columns called"
+                raise InputError(f"the table has {how} {name!r}; its columns are {', '.join(place)}")
+        cells = [pd.Series(frame.iloc[:, place.index(name)]).reset_index(drop=True) for name in self.names]
+        return self.group(np.column_stack([c.encode(cell) for c, cell in zip(self.columns, cells, strict=True)]))
+
+    def group(self, codes: np.ndarray) -> Rows:
+        """Group codes (n, d) into distinct rows and their counts."""
+        if self.size < 2**62:
+            index, counts = np.unique(self.index(codes), return_counts=True)
+            return Rows(np.column_stack(np.unravel_index(index, self.shape)), counts)
+        return Rows(*np.unique(codes, axis=0, return_counts=True))
+
+    def index(self, codes: np.ndarray) -> np.ndarray:
+        """The cell number (n,) of every row of codes (n, d); the last column runs fastest."""
+        return np.asarray(np.ravel_multi_index(tuple(codes.T), self.shape))
+
+    def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+        """A table for codes (n, d): numbers are uniform in their bin."""
+        return pd.DataFrame({c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)})
+
+
+def _whole_bins(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first whole number of every bin and the one after its last; the last bin includes its upper edge."""
+    first = np.ceil(edges[:-1]).astype(np.int64)
+    return first, np.append(first[1:], math.floor(edges[-1]) + 1)
+
+
+def _key(value: object) -> str:
+    """One text for one value, however it was written: 1, 1.0 and "1" are the same category."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _short(value: object) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,115 @@
+"""One declaration for each parameter: bounds, default, symbol, unit and words. Imports only errors.
+
+Widgets, command-line settings, the README's table and the property tests are all generated from it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from .errors import InputError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param:
+    """What is known of one parameter. `default` None means that `plan` chooses it; `auto` says from what."""
+
+    name: str
+    kind: type
+    default: Any
+    doc: str
+    symbol: str
+    unit: str
+    low: float | None
+    high: float | None
+    choices: tuple[str, ...]
+    log: bool
+    auto: str
+
+    @property
+    def range(self) -> str:
+        """The allowed values in words, e.g. `1..200` or `last | average`."""
+        return " | ".join(self.choices) if self.choices else f"{self.low:g}..{self.high:g}"
+
+    def check(self, value: Any) -> None:
+        """Raise InputError unless `value` is of this parameter's kind and inside its range."""
+        if value is None and self.default is None:
+            return
+        if self.choices:
+            inside = value in self.choices
+        elif self.kind is bool or isinstance(value, bool):
+            inside = self.kind is bool and isinstance(value, bool)
+        elif isinstance(value, int if self.kind is int else (int, float)):
+            inside = math.isfinite(value) and self.low <= value <= self.high  # type: ignore[operator]
+        else:
+            inside = False
+        if not inside:
+            raise InputError(f"{self.name}={value} is outside {self.range}")
+
+    def parse(self, text: str) -> Any:
+        """The value that `text` (from a command line or an address bar) stands for."""
+        if self.choices or self.kind is str:
+            value: Any = text
+        elif self.default is None and text == "auto":
+            value = None
+        else:
+            try:
+                value = {"true": True, "false": False}[text.lower()] if self.kind is bool else self.kind(text)
+            except (ValueError, KeyError):
+                raise InputError(f"{self.name}={text} is not a {self.kind.__name__} in {self.range}") from None
+        self.check(value)
+        return value
+
+
+def param(
+    default: Any,
+    doc: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    symbol: str = "",
+    unit: str = "",
+    log: bool = False,
+    auto: str = "",
+) -> Any:
+    """Declare a dataclass field as a parameter; `log` asks for a logarithmic slider."""
+    facts = {"doc": doc, "low": low, "high": high, "choices": choices, "symbol": symbol, "unit": unit, "log": log}
+    return field(default=default, metadata={**facts, "auto": auto})
+
+
+def parameters(cls: type) -> tuple[Param, ...]:
+    """The parameters of a dataclass, in order of declaration."""
+    hints = get_type_hints(cls)
+    return tuple(
+        Param(name=f.name, kind=_kind(hints[f.name]), default=_default(f), **f.metadata)
+        for f in fields(cls)
+        if f.metadata
+    )
+
+
+def check_parameters(instance: Any) -> None:
+    """Raise InputError for the first parameter of `instance` outside its range; call it from `__post_init__`."""
+    for p in parameters(type(instance)):
+        p.check(getattr(instance, p.name))
+
+
+def build(cls: type[T], settings: Mapping[str, str]) -> T:
+    """An instance of `cls` from texts, e.g. {"rounds": "200"}; unknown names raise InputError with the known ones."""
+    known = {p.name: p for p in parameters(cls)}
+    for name in settings:
+        if name not in known:
+            raise InputError(f"there is no parameter {name!r} here; the parameters are {', '.join(known) or 'none'}")
+    return cls(**{name: known[name].parse(text) for name, text in settings.items()})
+
+
+def _kind(hint: Any) -> type:
+    """The type behind `int` or `int | None`."""
+    return next((t for t in get_args(hint) if t is not type(None)), hint)
+
+
+def _default(f: Field) -> Any:
+    return None if f.default is MISSING else f.default

@@ -1,0 +1,196 @@
+"""Budget and spends: what is promised, what each touch costs, and the largest spends that keep the promise.
+
+Imports errors and conversions. Neighbours replace one record everywhere.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from ..errors import InputError
+from . import conversions
+
+# Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never exceeds the budget.
+MARGIN = 1 - 1e-10
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The promise (ε, δ): replacing one record changes no event's probability by more than e^ε and δ."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+                raise InputError(f"{name}={value} is not a number")
+        if not 0 < self.epsilon < math.inf:
+            raise InputError(f"epsilon={self.epsilon} must be a finite number above 0")
+        if not 0 <= self.delta < 1:
+            raise InputError(f"delta={self.delta} is outside [0, 1)")
+
+    @property
+    def rho(self) -> float:
+        """The largest ρ whose ρ-zCDP keeps this promise; for δ = 0 the ε²/2 that ε-DP implies, to compare by."""
+        return conversions.zcdp_rho(self.epsilon, self.delta) if self.delta > 0 else self.epsilon**2 / 2
+
+    def cautions(self, n: int) -> list[str]:
+        """What a reader should know about this promise on n records."""
+        out = []
+        if self.delta >= 1 / n:
+            allowed = "publishing a whole record picked at random would be allowed"
+            out.append(f"delta={self.delta:g} is at least 1/n = {1 / n:.3g}: {allowed}")
+        if self.epsilon > 10:
+            change = f"by a factor of {math.exp(min(self.epsilon, 700)):.3g}"
+            out.append(f"epsilon={self.epsilon:g} is above 10: the odds of a guess about a person may change {change}")
+        return out
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """One release that is exactly μ-GDP: Gaussian noise of standard deviation Δ₂/μ. Source: Dong, Roth, Su 2022."""
+
+    mu: float
+    failure: float = 0.0
+    pure = math.inf
+
+    @property
+    def rho(self) -> float:
+        """Zero-concentrated DP: ρ = Δ₂²/(2σ²) = μ²/2. Source: Bun, Steinke 2016, Prop. 1.6."""
+        return self.mu**2 / 2
+
+
+@dataclass(frozen=True)
+class BoundedRange:
+    """An exponential-mechanism draw: log-likelihood ratios span at most ε₀, so ε₀-DP and ε₀²/8-zCDP.
+
+    Source: Durfee, Rogers 2019 (bounded range); Cesar, Rogers 2021 (ε₀²/8).
+    """
+
+    epsilon: float
+    failure: float = 0.0
+
+    @property
+    def pure(self) -> float:
+        """ε of pure DP."""
+        return self.epsilon
+
+    @property
+    def rho(self) -> float:
+        """ρ = ε₀²/8."""
+        return self.epsilon**2 / 8
+
+
+@dataclass(frozen=True)
+class Pure:
+    """An ε-DP release, e.g. Laplace noise of scale Δ₁/ε; ε²/2-zCDP. Source: Bun, Steinke 2016, Prop. 1.4."""
+
+    epsilon: float
+    failure: float = 0.0
+
+    @property
+    def pure(self) -> float:
+        """ε of pure DP."""
+        return self.epsilon
+
+    @property
+    def rho(self) -> float:
+        """ρ = ε²/2."""
+        return self.epsilon**2 / 2
+
+
+@dataclass(frozen=True)
+class Approximate(Pure):
+    """An (ε₀, δ₀)-DP release: outside an event of probability `failure` = δ₀ it costs what Pure(ε₀) does.
+
+    Source: Bun, Steinke 2016, section 8 (approximate zCDP).
+    """
+
+
+Spend = Gaussian | BoundedRange | Pure | Approximate
+S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate)
+
+
+class Accounting(StrEnum):
+    """How a plan is added up; fixed before the first touch, so that stopping early or adapting stays sound."""
+
+    GDP = "exact Gaussian (GDP)"
+    ZCDP = "zero-concentrated DP"
+    PURE = "sum of ε"
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Additive costs of a sequence of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ."""
+
+    mu_squared: float = 0.0
+    rho: float = 0.0
+    pure: float = 0.0
+    failure: float = 0.0
+
+    def plus(self, spend: Spend, times: int = 1) -> "Sums":
+        """These costs and `times` more of `spend`."""
+        mu_squared = spend.mu**2 if isinstance(spend, Gaussian) else math.inf
+        return Sums(
+            self.mu_squared + times * mu_squared,
+            self.rho + times * spend.rho,
+            self.pure + times * spend.pure,
+            self.failure + times * spend.failure,
+        )
+
+    def epsilon(self, delta: float, accounting: Accounting) -> float:
+        """The ε that holds at δ by one accounting; ∞ where it does not apply."""
+        left = delta - self.failure
+        if left < 0:
+            return math.inf
+        if accounting is Accounting.PURE:
+            return self.pure
+        if left == 0:
+            return 0.0 if self.rho == 0 else math.inf
+        if accounting is Accounting.GDP and self.mu_squared == math.inf:
+            return math.inf
+        if accounting is Accounting.GDP:
+            return conversions.gdp_epsilon(math.sqrt(self.mu_squared), left)
+        return conversions.zcdp_epsilon(self.rho, left)
+
+    def best(self, delta: float) -> Accounting:
+        """The accounting with the smallest ε at δ."""
+        return min(Accounting, key=lambda accounting: self.epsilon(delta, accounting))
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What has been spent: ε at δ, and the additive cost behind it (ρ always, μ when all is Gaussian)."""
+
+    epsilon: float
+    delta: float
+    rho: float | None
+    mu: float | None
+    accounting: Accounting
+
+    def to_json(self) -> dict[str, Any]:
+        """epsilon, delta, accounting, and mu or rho."""
+        out: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "accounting": str(self.accounting)}
+        return out | ({"mu": self.mu} if self.mu is not None else {"rho": self.rho})
+
+
+def gaussian_share(budget: Budget, shares: Iterable[float]) -> tuple[Gaussian, ...]:
+    """Gaussian spends that divide the whole budget: μ_i² = share_i · μ*², shares summing to 1.
+
+    Raises InputError when δ = 0, which no Gaussian noise can promise.
+    """
+    if budget.delta == 0:
+        raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw")
+    mu = conversions.gdp_mu(budget.epsilon, budget.delta) * MARGIN
+    return tuple(Gaussian(mu * math.sqrt(share)) for share in shares)
+
+
+def equal_selections(budget: Budget, times: int) -> BoundedRange:
+    """The largest ε₀ of `times` equal exponential-mechanism draws: by Σε, or by Σ ε₀²/8 where that allows more."""
+    epsilon = budget.epsilon / times
+    if budget.delta > 0:
+        epsilon = max(epsilon, math.sqrt(8 * budget.rho / times))
+    return BoundedRange(epsilon * MARGIN)

@@ -1,0 +1,93 @@
+"""Between privacy notions: μ-GDP, ρ-zCDP and (ε, δ). Pure functions of public numbers, every root on the safe side."""
+
+import math
+from collections.abc import Callable
+
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import log_ndtr
+
+# Relative step by which a root is moved to its safe side; above the root finder's tolerance.
+STEP = 1e-12
+
+
+def gdp_log_delta(epsilon: float, mu: float) -> float:
+    """log δ(ε) of a μ-GDP mechanism: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), in log space.
+
+    Source: Balle, Wang 2018, Theorem 8; Dong, Roth, Su 2022, Corollary 2.13.
+    """
+    if mu == 0:
+        return -math.inf
+    first = float(log_ndtr(mu / 2 - epsilon / mu))
+    second = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
+    return first + math.log(-math.expm1(second - first)) if second < first else -math.inf
+
+
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """The largest μ with δ(ε; μ) ≤ δ, rounded down; ε > 0, 0 < δ < 1."""
+    target = math.log(delta)
+
+    def excess(log_mu: float) -> float:
+        return max(gdp_log_delta(epsilon, math.exp(log_mu)), -1e6) - target
+
+    # δ(ε; μ) < Φ(μ/2 − ε/μ) is tiny for μ = ε/40 and near 1 for μ = 2√ε + 20.
+    low = math.log(min(epsilon / 40, epsilon / math.sqrt(-2 * target + 1)) / 4)
+    mu = math.exp(_root(excess, low, math.log(2 * math.sqrt(2 * epsilon) + 40)))
+    step = STEP
+    while gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon:
+        mu *= 1 - step
+        step *= 2
+    return mu
+
+
+def gdp_epsilon(mu: float, delta: float) -> float:
+    """The smallest ε ≥ 0 with δ(ε; μ) ≤ δ, rounded up; 0 < δ < 1."""
+    target = math.log(delta)
+    if gdp_log_delta(0, mu) <= target:
+        return 0.0
+
+    def excess(epsilon: float) -> float:
+        return max(gdp_log_delta(epsilon, mu), -1e6) - target
+
+    high = zcdp_epsilon(mu**2 / 2, delta) + STEP  # a valid bound, so the root is below it
+    epsilon = _root(excess, 0, high)
+    while gdp_log_delta(epsilon, mu) > target:
+        epsilon = epsilon * (1 + STEP) + 1e-300
+    return epsilon
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """The ε of ρ-zCDP at δ: min over orders a > 1 of aρ + [log(1/δ) + (a − 1) log(1 − 1/a) − log a]/(a − 1).
+
+    Any order gives a valid bound, so the search need not be exact. Source: Canonne, Kamath, Steinke 2020, Prop. 12.
+    """
+    if rho == 0:
+        return 0.0
+    log_delta = math.log(delta)
+
+    def bound(log_step: float) -> float:
+        step = math.exp(log_step)  # a − 1
+        a = 1 + step
+        return a * rho + (-log_delta - math.log(a)) / step - math.log1p(1 / step)
+
+    guess = 0.5 * math.log(max(-log_delta, 1e-3) / rho)  # a − 1 = √(log(1/δ)/ρ) minimises the leading terms
+    found = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9})
+    return max(float(found.fun), 0.0)
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """The largest ρ with zcdp_epsilon(ρ, δ) ≤ ε, rounded down; ε > 0, 0 < δ < 1."""
+
+    def excess(log_rho: float) -> float:
+        return zcdp_epsilon(math.exp(log_rho), delta) - epsilon
+
+    low = 2 * math.log(epsilon) - math.log(16 * (epsilon - math.log(delta) + 1)) - 3
+    rho = math.exp(_root(excess, low, math.log(epsilon + 40)))
+    step = STEP
+    while zcdp_epsilon(rho, delta) > epsilon:
+        rho *= 1 - step
+        step *= 2
+    return rho
+
+
+def _root(f: Callable[[float], float], low: float, high: float) -> float:
+    return float(brentq(f, low, high, xtol=1e-15, rtol=1e-14))  # type: ignore[arg-type]

@@ -1,0 +1,72 @@
+"""The only holder of records. Few verbs; each charges the ledger first and touches the records after.
+
+Imports everything else of this folder. A new verb is a privacy review.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ..domain import Rows
+from ..errors import BudgetError, InputError
+from ..workloads import Workload
+from . import mechanisms
+from .budget import BoundedRange, Gaussian, Pure
+from .ledger import Ledger, Plan
+from .statistics import Answers, SignedErrors, check_workload
+
+MEASURED: Final = (Answers,)
+SCORED: Final = (SignedErrors,)
+
+
+class Curator:
+    """Holds records and a ledger; answers what a plan has paid for, with noise from the generator it was given.
+
+    Args: `rows`, grouped records; `plan`, what may be charged; `n`, their public number; `rng`, the noise.
+    """
+
+    def __init__(self, rows: Rows, n: int, plan: Plan, rng: np.random.Generator) -> None:
+        if rows.n != n:
+            raise InputError(f"the problem speaks of n={n} records, the table has {rows.n}")
+        self.ledger = Ledger(plan)
+        self.n = n
+        self.__rows = rows
+        self.__rng = rng
+        self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
+
+    def measure(self, statistic: Answers, spend: Gaussian | Pure) -> np.ndarray:
+        """The statistic with noise: N(0, (Δ₂/(nμ))²) paid by Gaussian(μ), Laplace of scale Δ₁/(nε) paid by Pure(ε).
+
+        Raises BudgetError, before any record is read, when the plan does not allow the charge.
+        """
+        self._check(statistic, MEASURED, spend, (Gaussian, Pure))
+        self.ledger.charge("measure", spend)
+        value = statistic.value(self.__rows)
+        if isinstance(spend, Gaussian):
+            return mechanisms.gaussian(value, statistic.l2 / (self.n * spend.mu), self.__rng)
+        return mechanisms.laplace(value, statistic.l1 / (self.n * spend.epsilon), self.__rng)
+
+    def select(self, score: SignedErrors, spend: BoundedRange) -> int:
+        """The index of a nearly largest score: exponential mechanism of scale 2Δ/(nε₀), paid by BoundedRange(ε₀).
+
+        Raises BudgetError, before any record is read, when the plan does not allow the charge.
+        """
+        self._check(score, SCORED, spend, (BoundedRange,))
+        self.ledger.charge("select", spend)
+        scores = score.value(self._true_answers(score.workload))
+        return mechanisms.exponential(scores, 2 * score.sensitivity / (self.n * spend.epsilon), self.__rng)
+
+    def _true_answers(self, workload: Workload) -> np.ndarray:
+        """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""
+        if id(workload) not in self.__answers:
+            self.__answers[id(workload)] = (workload, workload.answers_of_rows(self.__rows))
+        return self.__answers[id(workload)][1]
+
+    @staticmethod
+    def _check(statistic: Answers | SignedErrors, known: tuple, spend: object, payable: tuple) -> None:
+        if type(statistic) not in known:
+            raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
+        if type(spend) not in payable:
+            names = " or ".join(p.__name__ for p in payable)
+            raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
+        check_workload(statistic.workload)

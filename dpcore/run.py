@@ -1,0 +1,155 @@
+"""run(): the ONLY place where the truth and a release meet. Imports everything above the command line.
+
+What it computes from the records, every error of every Record, is a private peek and tagged so.
+"""
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from .algorithms import registered_name
+from .algorithms.base import Algorithm, make_plan
+from .domain import Rows
+from .errors import InputError, PrivacyWarning
+from .metrics import Errors, errors
+from .privacy.budget import Budget, Spent
+from .privacy.curator import Curator
+from .problems import QueryRelease
+from .releases import Release
+from .tags import Tag
+
+
+@dataclass(frozen=True)
+class Record:
+    """One point of the convergence curve. `seconds` is the algorithm's own time so far, without the metrics.
+
+    `population` is the error against the data-generating distribution, where that was given.
+    """
+
+    t: int
+    spent: Spent
+    empirical: Errors
+    population: Errors | None
+    seconds: float
+    note: str = ""
+    tag: ClassVar[Tag] = Tag.PEEK
+
+    def to_json(self) -> dict[str, Any]:
+        """One flat object; population errors carry the prefix population_."""
+        out = {"t": self.t, **self.empirical.to_json()}
+        if self.population:
+            out |= {f"population_{name}": value for name, value in self.population.to_json().items()}
+        return out | {"epsilon_spent": self.spent.epsilon, "seconds": self.seconds}
+
+
+class Run:
+    """A lazy, cancellable, seeded run: iterate over it for Records, stop iterating to cancel.
+
+    `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` and
+    `population_truth` (m,) the answers it was compared with. `spent` is the ledger's total so far.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        problem: QueryRelease,
+        rows: Rows,
+        budget: Budget,
+        *,
+        seed: int = 0,
+        population: np.ndarray | None = None,
+    ) -> None:
+        for caution in budget.cautions(problem.n):
+            warnings.warn(caution, PrivacyWarning, stacklevel=3)
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InputError(f"seed={seed} must be a whole number ≥ 0")
+        self.algorithm = algorithm
+        self.problem = problem
+        self.budget = budget
+        self.seed = seed
+        self.plan = make_plan(algorithm, problem, budget)
+        noise, own, draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
+        self._curator = Curator(rows, problem.n, self.plan, noise)
+        self._own = own
+        self._draws = draws
+        workload = problem.workload
+        self.truth = workload.answers_of_rows(rows)
+        self.population_truth = None if population is None else workload.answers(_distribution(population, problem))
+        self.records: list[Record] = []
+        self.release: Release | None = None
+        self._iterator: Iterator[Record] | None = None
+
+    @property
+    def spent(self) -> Spent:
+        """What the ledger holds so far."""
+        return self._curator.ledger.spent
+
+    def __iter__(self) -> Iterator[Record]:
+        if self._iterator is None:
+            self._iterator = self._run()
+        return self._iterator
+
+    def sample(self, rows: int | None = None) -> pd.DataFrame:
+        """Synthetic records of the last release, as many as real ones unless `rows` says otherwise; costs nothing."""
+        if self.release is None:
+            raise InputError("nothing has been released yet: iterate over the run first")
+        return self.release.sample(self.problem.n if rows is None else rows, self._draws)
+
+    def finish(self) -> "Run":
+        """Run to the end and return self."""
+        for _ in self:
+            pass
+        return self
+
+    def _run(self) -> Iterator[Record]:
+        seconds = 0.0
+        start = time.perf_counter()
+        for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
+            seconds += time.perf_counter() - start
+            self.release = step.release
+            self.records.append(self._record(step.t, step.release, seconds, step.note))
+            yield self.records[-1]
+            start = time.perf_counter()
+
+    def _record(self, t: int, release: Release, seconds: float, note: str) -> Record:
+        workload = self.problem.workload
+        answers = release.answers(workload)
+        population = None
+        if self.population_truth is not None:
+            population = errors(answers, self.population_truth, workload)
+        return Record(t, self.spent, errors(answers, self.truth, workload), population, seconds, note)
+
+    def to_json(self) -> dict[str, Any]:
+        """The run as the command line's --json writes it."""
+        last = self.records[-1]
+        final = last.to_json()
+        return {
+            "algorithm": registered_name(self.algorithm),
+            "parameters": {c.name: c.value for c in self.plan.choices},
+            "reasons": {c.name: c.why for c in self.plan.choices},
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "spent": self.spent.to_json(),
+            "n": self.problem.n,
+            "cells": self.problem.domain.size,
+            "queries": self.problem.workload.m,
+            "seed": self.seed,
+            "peeked": self.problem.domain.peeked,
+            "tags": {"final": Record.tag, "records": Record.tag, "spent": Tag.PUBLIC},
+            "final": {k: v for k, v in final.items() if k not in ("t", "epsilon_spent", "seconds")},
+            "records": [r.to_json() for r in self.records],
+            "seconds": last.seconds,
+        }
+
+
+def _distribution(population: np.ndarray, problem: QueryRelease) -> np.ndarray:
+    """Check a population P (k,)."""
+    P = np.asarray(population, dtype=float)
+    if P.shape != (problem.domain.size,) or not (P >= 0).all() or abs(P.sum() - 1) > 1e-9:
+        raise InputError(f"the population must be {problem.domain.size} probabilities that sum to 1")
+    return P

@@ -1,0 +1,146 @@
+"""Sample tables that are free to show: one rebuilt from published counts, one generated with a known population.
+
+Imports domain and schema.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from .domain import Domain
+from .errors import InputError
+from .schema import domain_from_json
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A table with its schema, where it comes from, and its data-generating P (k,) where that is known."""
+
+    frame: pd.DataFrame
+    domain: Domain
+    source: str
+    population: np.ndarray | None = None
+
+
+# Department × gender × (admitted, rejected).
+BERKELEY = {
+    "A": {"Male": (512, 313), "Female": (89, 19)},
+    "B": {"Male": (353, 207), "Female": (17, 8)},
+    "C": {"Male": (120, 205), "Female": (202, 391)},
+    "D": {"Male": (138, 279), "Female": (131, 244)},
+    "E": {"Male": (53, 138), "Female": (94, 299)},
+    "F": {"Male": (22, 351), "Female": (24, 317)},
+}
+
+
+def berkeley() -> Sample:
+    """The 4,526 applicants to the six largest graduate departments of UC Berkeley in autumn 1973.
+
+    Source: Bickel, Hammel, O'Connell, "Sex bias in graduate admissions", Science 187 (1975); Freedman, Pisani, Purves.
+    """
+    outcomes = ("Admitted", "Rejected")
+    cells = [
+        (department, gender, outcome, count)
+        for department, genders in BERKELEY.items()
+        for gender, counts in genders.items()
+        for outcome, count in zip(outcomes, counts, strict=True)
+    ]
+    frame = pd.DataFrame(cells, columns=["Department", "Gender", "Admission", "count"])
+    frame = frame.loc[frame.index.repeat(frame.pop("count").tolist())].reset_index(drop=True)
+    schema = {name: {"kind": "categorical", "values": list(frame[name].unique())} for name in frame.columns}
+    return Sample(
+        frame,
+        domain_from_json({"columns": schema}),
+        "Rebuilt from the published counts of the 1973 UC Berkeley admissions (Bickel, Hammel, O'Connell 1975).",
+    )
+
+
+CENSUS_SCHEMA = {
+    "columns": {
+        "age": {"kind": "integer", "edges": [17, 25, 35, 45, 55, 65, 75, 90]},
+        "sex": {"kind": "categorical", "values": ["Female", "Male"]},
+        "education": {
+            "kind": "categorical",
+            "values": ["Basic", "High school", "Some college", "Bachelor", "Graduate"],
+            "ordered": True,
+        },
+        "marital": {"kind": "categorical", "values": ["Never married", "Married", "Divorced", "Widowed"]},
+        "occupation": {
+            "kind": "categorical",
+            "values": ["None", "Service", "Manual", "Clerical", "Technical", "Professional"],
+        },
+        "hours": {"kind": "numeric", "edges": [0, 20, 35, 42, 50, 80]},
+        "income": {"kind": "categorical", "values": ["low", "high"]},
+    }
+}
+
+
+def census(n: int = 20_000, seed: int = 0) -> Sample:
+    """n people of an invented census, drawn from a small Bayesian network over 16,800 cells: P is known exactly.
+
+    age, sex → education, marital → occupation → hours → income; within a bin, numbers are uniform.
+    """
+    if not 2 <= n <= 10_000_000:
+        raise InputError(f"n={n} is outside 2..10000000")
+    domain = domain_from_json(CENSUS_SCHEMA)
+    P = _census_population()
+    rng = np.random.default_rng(seed)
+    cells = np.repeat(np.arange(domain.size), rng.multinomial(n, P))
+    codes = np.column_stack(np.unravel_index(rng.permutation(cells), domain.shape))
+    source = f"Invented: {n:,} people drawn with seed {seed} from a small Bayesian network, so the population is known."
+    return Sample(domain.decode(codes, rng), domain, source, P)
+
+
+def _census_population() -> np.ndarray:
+    """P (k,) as the product of the network's conditional tables, in the schema's order of columns."""
+    young, old = np.linspace(1, -1, 7), np.linspace(-1, 1, 7)
+    age = np.array([0.16, 0.20, 0.19, 0.17, 0.14, 0.09, 0.05])
+    sex = np.array([0.51, 0.49])
+    # Rows of logits, one column a value; axes are named in the comments.
+    education = _soft(  # age, sex → education
+        np.array([-0.6, 0.9, 0.7, 0.3, -0.6])
+        + np.outer(old, [0.9, 0.4, -0.2, -0.4, -0.1])[:, None, :]
+        + np.outer([0.1, -0.1], [-0.2, 0.1, 0.2, 0.1, 0.0])[None, :, :]
+    )
+    marital = _soft(  # age, sex → marital
+        np.array([0.0, 1.0, -0.6, -3.0])
+        + np.outer(young, [2.2, -0.6, -0.5, -2.2])[:, None, :]
+        + np.outer([1.0, -1.0], [-0.2, -0.1, 0.1, 0.7])[None, :, :]
+    )
+    skill = np.linspace(-1, 1, 5)
+    occupation = _soft(  # age, sex, education → occupation
+        np.array([0.3, 0.2, 0.3, 0.2, -0.4, -0.3])
+        + np.outer(old, [1.6, -0.3, -0.2, 0.0, -0.4, 0.2])[:, None, None, :]
+        + np.outer([1.0, -1.0], [0.3, 0.3, -1.1, 0.8, -0.2, 0.0])[None, :, None, :]
+        + np.outer(skill, [-0.6, -0.9, -1.3, 0.1, 0.6, 2.2])[None, None, :, :]
+    )
+    hours = _soft(  # sex, occupation → hours
+        np.array(
+            [[3.5, -1, -3, -4, -5], [0.2, 0.8, 0.9, 0.1, -0.6], [-0.9, 0.2, 1.8, 0.9, 0.1]]
+            + [[-0.3, 0.6, 1.9, 0.2, -0.9], [-0.9, 0.1, 1.9, 0.8, -0.2], [-0.8, 0.0, 1.4, 1.2, 0.8]]
+        )[None, :, :]
+        + np.outer([1.0, -1.0], [0.3, 0.3, 0.0, -0.3, -0.4])[:, None, :]
+    )
+    score = (  # age, sex, education, marital, occupation, hours → income
+        _along(0, [-1.6, -0.2, 0.5, 0.7, 0.6, 0.0, -0.4])
+        + _along(1, [-0.3, 0.3])
+        + _along(2, [-1.2, -0.5, -0.1, 0.7, 1.3])
+        + _along(3, [-0.5, 0.6, -0.3, -0.4])
+        + _along(4, [-2.5, -0.9, -0.3, -0.2, 0.4, 0.9])
+        + _along(5, [-1.6, -0.7, 0.1, 0.6, 0.8])
+        - 1.0
+    )
+    income = np.stack([1 / (1 + np.exp(score)), 1 / (1 + np.exp(-score))], axis=-1)
+    P = np.einsum("a,s,ase,asm,aseo,soh,asemohi->asemohi", age, sex, education, marital, occupation, hours, income)
+    return P.ravel() / P.sum()
+
+
+def _soft(logits: np.ndarray) -> np.ndarray:
+    weights = np.exp(logits)
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def _along(axis: int, values: list[float]) -> np.ndarray:
+    """`values` laid along one of the six axes in front of income."""
+    return np.reshape(values, [-1 if i == axis else 1 for i in range(6)])

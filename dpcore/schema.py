@@ -1,0 +1,200 @@
+"""The schema file: JSON to Domain and back, and a proposal for a new table. Imports errors and domain."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .domain import MAX_COLUMN_CELLS, MISSING_TEXTS, Column, Domain, _key, _whole_bins
+from .errors import InputError
+
+KINDS = ("categorical", "numeric", "integer")
+MAX_PEEKED_VALUES = 200
+KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range"}
+
+
+def domain_from_json(schema: Any) -> Domain:
+    """Read a schema, or a plain {"name": size} domain file of integer codes; InputError names column and key."""
+    if not isinstance(schema, Mapping) or not schema:
+        raise InputError('the schema must be a JSON object: {"columns": {NAME: {"kind": …}}} or {NAME: size}')
+    if all(type(size) is int for size in schema.values()):
+        return Domain(tuple(_column(name, {"kind": "integer", "size": size}) for name, size in schema.items()))
+    if not isinstance(schema.get("columns"), Mapping):
+        raise InputError('the schema has no "columns" object')
+    if unknown := set(schema) - {"columns", "peeked"}:
+        raise InputError(f"the schema has an unknown key {sorted(unknown)[0]!r}; it may have columns, peeked")
+    return Domain(tuple(_column(n, spec) for n, spec in schema["columns"].items()), bool(schema.get("peeked", False)))
+
+
+def domain_to_json(domain: Domain) -> dict[str, Any]:
+    """The schema file of a domain; reading it back gives the same domain."""
+    columns = {}
+    for c in domain.columns:
+        spec: dict[str, Any] = {"kind": c.kind}
+        if c.values:
+            spec["values"] = list(c.values)
+        elif c.edges:
+            spec["edges"] = list(c.edges)
+        else:
+            spec |= {"low": c.low, "high": c.high}
+        columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
+    return {"columns": columns} | ({"peeked": True} if domain.peeked else {})
+
+
+def propose(frame: pd.DataFrame, *, peek: bool = False) -> dict[str, Any]:
+    """Propose a schema from header and types; bounds and values are left null for a person to fill in.
+
+    With `peek` they are read off the records, which is not private: the schema is then marked "peeked".
+    """
+    columns = {}
+    for position, name in enumerate(frame.columns):
+        cells = frame.iloc[:, position]
+        texts = cells.astype(object).map(lambda v: v.strip() if isinstance(v, str) else v)
+        cells = texts.where(~texts.isin(MISSING_TEXTS), None).infer_objects()
+        numbers = _all_numbers(cells)
+        spec: dict[str, Any] = {"kind": _guess_kind(str(name), numbers)}
+        if spec["kind"] == "categorical":
+            spec["values"] = _peeked_values(str(name), cells) if peek else None
+        else:
+            spec |= {"low": None, "high": None}
+            if peek and numbers is not None and len(numbers):
+                low, high = float(numbers.min()), float(numbers.max())
+                spec["low"], spec["high"] = (int(low), int(high)) if spec["kind"] == "integer" else (low, high)
+            if spec["kind"] == "numeric" or (peek and (spec["high"] or 0) - (spec["low"] or 0) >= 100):
+                spec["bins"] = 10
+        if peek and cells.isna().any():
+            spec["missing"] = "category"
+        columns[str(name)] = spec
+    return {"columns": columns} | ({"peeked": True} if peek else {})
+
+
+def _column(name: Any, spec: Any) -> Column:
+    if not isinstance(name, str) or not name:
+        raise InputError(f"column {name!r}: a column's name must be a text of at least one character")
+    if not isinstance(spec, Mapping):
+        raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
+    if unknown := set(spec) - KEYS:
+        first = sorted(map(str, unknown))[0]
+        raise InputError(f"column {name!r}: unknown key {first!r}; allowed: {', '.join(sorted(KEYS))}")
+    spec = dict(spec)
+    kind = _one_of(name, spec, "kind", KINDS, None)
+    missing = _one_of(name, spec, "missing", ("refuse", "category"), "refuse")
+    clip = _one_of(name, spec, "out_of_range", ("refuse", "clip"), "refuse")
+    ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
+    if not isinstance(ordered, bool):
+        raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
+    common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered}
+    if kind == "categorical":
+        if clip == "clip":
+            raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
+        column = Column(**common, values=_values(name, spec))
+    else:
+        column = Column(**common, **_bounds(name, kind, spec))
+    if column.size > MAX_COLUMN_CELLS:
+        raise InputError(f"column {name!r}: {column.size} cells are more than {MAX_COLUMN_CELLS}; use fewer bins")
+    return column
+
+
+def _values(name: str, spec: Mapping[str, Any]) -> tuple:
+    _only(name, spec, ("values",))
+    values = spec.get("values")
+    if not isinstance(values, list) or not values:
+        raise InputError(f"column {name!r}: values must list the allowed categories, not {values!r}")
+    for v in values:
+        if not isinstance(v, (str, int, float)) or (isinstance(v, float) and not math.isfinite(v)):
+            raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
+    keys = [_key(v) for v in values]
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"column {name!r}: the value {twice!r} stands twice in values")
+    return tuple(values)
+
+
+def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """low, high and edges of a numeric or integer column."""
+    if "size" in spec:
+        _only(name, spec, ("size",))
+        size = spec["size"]
+        if kind != "integer" or type(size) is not int or size < 1:
+            raise InputError(f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column")
+        return {"low": 0, "high": size - 1}
+    if spec.get("edges") is not None:
+        _only(name, spec, ("edges",))
+        edges = spec["edges"] if isinstance(spec["edges"], list) else []
+        numbers = [_number(name, "edges", e) for e in edges]
+        if len(numbers) < 2 or any(b <= a for a, b in zip(numbers[:-1], numbers[1:], strict=True)):
+            raise InputError(f"column {name!r}: edges must be at least two increasing numbers, not {spec['edges']!r}")
+    else:
+        _only(name, spec, ("low", "high", "bins"))
+        low, high = (_number(name, key, spec.get(key)) for key in ("low", "high"))
+        bins = spec.get("bins")
+        if not low < high and not (kind == "integer" and low == high):
+            raise InputError(f"column {name!r}: low={low:g} must be below high={high:g}")
+        if kind == "integer" and bins is None:
+            if low != int(low) or high != int(high):
+                raise InputError(f"column {name!r}: low={low:g} and high={high:g} must be whole numbers")
+            return {"low": int(low), "high": int(high)}
+        if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
+            raise InputError(f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or edges")
+        numbers = [float(e) for e in np.linspace(low, high, bins + 1)]
+        if any(b <= a for a, b in zip(numbers[:-1], numbers[1:], strict=True)):
+            raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
+    if kind == "integer":
+        first, after = _whole_bins(np.asarray(numbers))
+        if (after <= first).any():
+            at = int((after <= first).argmax())
+            raise InputError(
+                f"column {name!r}: the bin from {numbers[at]:g} to {numbers[at + 1]:g} holds no whole number;"
+                " use fewer bins"
+            )
+    return {"low": numbers[0], "high": numbers[-1], "edges": tuple(numbers)}
+
+
+def _only(name: str, spec: Mapping[str, Any], used: tuple[str, ...]) -> None:
+    """Refuse keys that say the same thing twice, or nothing for this kind."""
+    for key in ("values", "low", "high", "bins", "edges", "size"):
+        if key not in used and spec.get(key) is not None:
+            raise InputError(f"column {name!r}: {key} does not go with {' and '.join(used)} in a {spec['kind']} column")
+
+
+def _one_of(name: str, spec: Mapping[str, Any], key: str, choices: tuple[str, ...], default: str | None) -> str:
+    value = spec.get(key, default)
+    if value not in choices:
+        raise InputError(f"column {name!r}: {key}={value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def _number(name: str, key: str, value: Any) -> float:
+    if value is None:
+        raise InputError(f"column {name!r}: {key} is not given; bounds are public, so a person must fill them in")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or abs(value) > 1e15:
+        raise InputError(f"column {name!r}: {key}={value!r} is not a finite number in -1e15..1e15")
+    return float(value)
+
+
+def _all_numbers(cells: pd.Series) -> pd.Series | None:
+    """The present cells as finite numbers, or None when one of them is no number."""
+    if cells.dtype.kind == "b" or any(isinstance(v, (bool, np.bool_)) for v in cells.dropna().head(1)):
+        return None
+    numbers = pd.Series(pd.to_numeric(cells.dropna(), errors="coerce"))
+    return numbers if len(numbers) and np.isfinite(np.asarray(numbers, dtype=float)).all() else None
+
+
+def _guess_kind(name: str, numbers: pd.Series | None) -> str:
+    """Numbers are integer or numeric, except where the header says that they are names (a code, an id, a postcode)."""
+    words = name.lower().replace("-", " ").replace("_", " ").split()
+    if numbers is None or {"id", "code", "zip", "zipcode", "postcode"} & set(words):
+        return "categorical"
+    return "integer" if (numbers == np.floor(numbers)).all() else "numeric"
+
+
+def _peeked_values(name: str, cells: pd.Series) -> list:
+    values = sorted({_key(v) for v in cells.dropna()})
+    if len(values) > MAX_PEEKED_VALUES:
+        raise InputError(
+            f"column {name!r}: {len(values)} different values are more than {MAX_PEEKED_VALUES};"
+            " leave the column out of the table or group its values"
+        )
+    return values
