@@ -1,9 +1,11 @@
 """Column, Domain and Rows: the public schema, and tables turned into cells and back. Imports only errors."""
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import pandas as pd
@@ -138,7 +140,7 @@ class Column:
             raise InputError(f"{where} ({count} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Encoded records, grouped: distinct `values` (r, d), how often each stands, `weights` (r,); n = Σ weights."""
 
@@ -179,6 +181,11 @@ class Domain:
         """Number k of cells; an exact whole number however large."""
         return math.prod(self.shape)
 
+    def leading(self, cells: int) -> tuple[str, ...]:
+        """The first columns, as many as keep their product of cells within `cells`; one at least."""
+        products = accumulate(self.shape, operator.mul)
+        return self.names[: max(1, sum(product <= cells for product in products))]
+
     def axes(self, names: Sequence[str]) -> tuple[int, ...]:
         """Positions of the named columns; InputError names the first one that is not there."""
         for name in names:
@@ -189,6 +196,13 @@ class Domain:
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order."""
         return replace(self, columns=tuple(self.columns[i] for i in self.axes(names)))
+
+    def marginal(self, D: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """A distribution D (k,) summed down to the named columns, as cells of `project(names)`."""
+        axes = self.axes(names)
+        gone = tuple(a for a in range(len(self.columns)) if a not in axes)
+        left = sorted(axes)
+        return np.transpose(D.reshape(self.shape).sum(axis=gone), [left.index(a) for a in axes]).ravel()
 
     def encode(self, frame: pd.DataFrame) -> Rows:
         """Turn a table into grouped codes; columns outside the schema are ignored.

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .algorithms import registered_name
-from .algorithms.base import Algorithm, make_plan
+from .algorithms.base import Algorithm, Step, make_plan
 from .domain import Rows
 from .errors import InputError, PrivacyWarning
 from .metrics import Errors, errors
@@ -22,6 +22,7 @@ from .privacy.curator import Curator
 from .problems import QueryRelease
 from .releases import Release
 from .tags import Tag
+from .workloads import Workload
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Record:
 class Run:
     """A lazy, cancellable, seeded run: iterate over it for Records, stop iterating to cancel.
 
+    With `every` > 1 only every so many-th step, and the last one, is compared with the truth and becomes a Record.
     `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` and
     `population_truth` (m,) the answers it was compared with. `spent` is the ledger's total so far.
     """
@@ -63,6 +65,7 @@ class Run:
         *,
         seed: int = 0,
         population: np.ndarray | None = None,
+        every: int = 1,
     ) -> None:
         for caution in budget.cautions(problem.n):
             warnings.warn(caution, PrivacyWarning, stacklevel=3)
@@ -72,6 +75,7 @@ class Run:
         self.problem = problem
         self.budget = budget
         self.seed = seed
+        self.every = every
         self.plan = make_plan(algorithm, problem, budget)
         noise, own, draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
         self._curator = Curator(rows, problem.n, self.plan, noise)
@@ -108,21 +112,26 @@ class Run:
 
     def _run(self) -> Iterator[Record]:
         seconds = 0.0
+        step = None
         start = time.perf_counter()
         for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
             seconds += time.perf_counter() - start
             self.release = step.release
-            self.records.append(self._record(step.t, step.release, seconds, step.note))
-            yield self.records[-1]
+            if step.t % self.every == 0:
+                yield self._record(step, seconds)
             start = time.perf_counter()
+        if step is not None and step.t % self.every != 0:
+            yield self._record(step, seconds)
 
-    def _record(self, t: int, release: Release, seconds: float, note: str) -> Record:
+    def _record(self, step: Step, seconds: float) -> Record:
         workload = self.problem.workload
-        answers = release.answers(workload)
+        answers = step.release.answers(workload)
         population = None
         if self.population_truth is not None:
             population = errors(answers, self.population_truth, workload)
-        return Record(t, self.spent, errors(answers, self.truth, workload), population, seconds, note)
+        record = Record(step.t, self.spent, errors(answers, self.truth, workload), population, seconds, step.note)
+        self.records.append(record)
+        return record
 
     def to_json(self) -> dict[str, Any]:
         """The run as the command line's --json writes it."""
@@ -145,6 +154,30 @@ class Run:
             "records": [r.to_json() for r in self.records],
             "seconds": last.seconds,
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Answers of a workload on the real records and by a release, side by side, each (m,): a private peek."""
+
+    workload: Workload
+    real: np.ndarray
+    synthetic: np.ndarray
+    tag: ClassVar[Tag] = Tag.PEEK
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """|synthetic − real| (m,)."""
+        return np.abs(self.synthetic - self.real)
+
+    def worst(self, count: int) -> np.ndarray:
+        """The numbers of the `count` worst-answered queries, worst first."""
+        return np.argsort(-self.gaps, kind="stable")[:count]
+
+
+def compare(release: Release, rows: Rows, workload: Workload) -> Comparison:
+    """Put a release beside the truth on any workload of its domain."""
+    return Comparison(workload, workload.answers_of_rows(rows), release.answers(workload))
 
 
 def _distribution(population: np.ndarray, problem: QueryRelease) -> np.ndarray:

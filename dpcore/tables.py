@@ -1,10 +1,11 @@
-"""Read a table file: CSV, TSV or Parquet. Imports only errors.
+"""Read a table file (CSV, TSV or Parquet) or a JSON file. Imports only errors.
 
 Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means.
 """
 
+import json
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pandas as pd
 
@@ -41,3 +42,19 @@ def read_table(source: str | Path | BinaryIO, name: str = "") -> pd.DataFrame:
     if twice := [str(c) for c in frame.columns[frame.columns.duplicated()]]:
         raise InputError(f"{label}: column {twice[0]!r} stands twice in the header")
     return frame
+
+
+def read_json(source: str | Path | BinaryIO, name: str = "") -> Any:
+    """Read a JSON file; InputError says what is wrong with it and where."""
+    label = name or str(source)
+    try:
+        content = Path(source).read_bytes() if isinstance(source, (str, Path)) else source.read()
+        return json.loads(content.decode("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{label}: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{label}: not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{label}: not UTF-8 text") from None
+    except RecursionError:
+        raise InputError(f"{label}: nested too deeply") from None

@@ -20,7 +20,7 @@ from ..privacy.budget import Budget
 from ..problems import QueryRelease
 from ..run import Run
 from ..schema import domain_from_json
-from ..tables import read_table
+from ..tables import read_json, read_table
 from ..workloads import Explicit, Marginals, Workload
 
 
@@ -58,7 +58,7 @@ def execute(chosen: argparse.Namespace) -> None:
     if chosen.algorithm not in ALGORITHMS:
         raise InputError(f"there is no algorithm {chosen.algorithm!r}; the algorithms are {', '.join(ALGORITHMS)}")
     algorithm = build(ALGORITHMS[chosen.algorithm], dict(_setting(text) for text in chosen.set))
-    domain = domain_from_json(_read_json(chosen.schema))
+    domain = domain_from_json(read_json(chosen.schema))
     if chosen.columns:
         domain = domain.project(next(csv.reader([chosen.columns])))
     workload = parse_queries(chosen.queries, domain)
@@ -148,17 +148,6 @@ def _setting(text: str) -> tuple[str, str]:
     if not equals:
         raise InputError(f"--set {text!r} is not NAME=VALUE")
     return name, value
-
-
-def _read_json(path: str) -> Any:
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text") from None
 
 
 def _check_writable(path: str | None) -> None:

@@ -1,0 +1,280 @@
+"""Worker processes that run jobs in turn between sessions, stream records, can be cancelled, and may die alone.
+
+Imports run and what is above it. Each data set is one read-only block of shared memory; a worker builds the Curator;
+only records and releases come back.
+"""
+
+import contextlib
+import multiprocessing
+import sys
+import threading
+import time
+import uuid
+import warnings
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any
+
+import numpy as np
+
+from .algorithms.base import Algorithm
+from .domain import Rows
+from .errors import InputError, PrivacyWarning
+from .privacy.budget import Budget
+from .problems import QueryRelease
+from .releases import Release
+from .run import Record, Run
+
+DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
+REPORT_SECONDS = 0.1
+
+
+class SharedRows:
+    """Grouped records in one block of shared memory; `free` gives the memory back."""
+
+    def __init__(self, rows: Rows) -> None:
+        r, d = rows.values.shape
+        self.shape = (r, d + 1)
+        self._block = SharedMemory(create=True, size=max(8, 8 * r * (d + 1)))
+        self.name = self._block.name
+        whole = np.ndarray(self.shape, dtype=np.int64, buffer=self._block.buf)
+        whole[:, :d], whole[:, d] = rows.values, rows.weights
+
+    def free(self) -> None:
+        """Unlink the block; running jobs keep their view until they end."""
+        self._block.close()
+        with contextlib.suppress(FileNotFoundError):
+            self._block.unlink()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One algorithm on one data set with one budget, once a seed; public but for the block it names."""
+
+    algorithm: Algorithm
+    problem: QueryRelease
+    budget: Budget
+    seeds: tuple[int, ...]
+    block: str
+    shape: tuple[int, int]
+    population: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records."""
+
+    summary: dict[str, Any]
+    release: Release
+    records: list[Record]
+
+
+@dataclass(eq=False)
+class Job:
+    """A task on its way: `state` is queued, running, done, cancelled or failed; the lists grow while it runs."""
+
+    task: Task
+    session: str
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    state: str = "queued"
+    error: str = ""
+    rounds: int = 0
+    records: list[Record] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self._ended.is_set()
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0 to 1."""
+        if self.ended:
+            return 1.0
+        current = self.records[-1].t / self.rounds if self.records and self.rounds else 0.0
+        return min(1.0, (len(self.results) + current) / len(self.task.seeds))
+
+    def cancel(self) -> None:
+        """Ask for the end; the worker stops between two steps."""
+        self._cancelled.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end, `seconds` at the most; whether it came."""
+        return self._ended.wait(seconds)
+
+    def end(self, state: str, error: str = "") -> None:
+        """Settle the job."""
+        self.state, self.error = state, error
+        self._ended.set()
+
+
+class Pool:
+    """`workers` processes, each fed by a thread. Sessions take turns; within a session jobs run in order."""
+
+    def __init__(self, workers: int = 2) -> None:
+        self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._threads = [threading.Thread(target=self._serve, daemon=True, name=f"pool-{i}") for i in range(workers)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, task: Task, session: str) -> Job:
+        """Queue a task for a session."""
+        job = Job(task, session)
+        with self._changed:
+            self._waiting.setdefault(session, deque()).append(job)
+            self._changed.notify()
+        return job
+
+    def close(self) -> None:
+        """Stop the workers; queued jobs fail."""
+        with self._changed:
+            self._closed = True
+            for job in (job for jobs in self._waiting.values() for job in jobs):
+                job.end("failed", "the server is stopping")
+            self._waiting.clear()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            while not self._waiting and not self._closed:
+                self._changed.wait()
+            if self._closed:
+                return None
+            session, jobs = self._waiting.popitem(last=False)  # the session that has waited longest for a turn
+            job = jobs.popleft()
+            if jobs:
+                self._waiting[session] = jobs  # …and goes to the end of the line
+            return job
+
+    def _serve(self) -> None:
+        process, pipe = _start_worker()
+        while job := self._next():
+            if job._cancelled.is_set():
+                job.end("cancelled")
+                continue
+            try:
+                _follow(job, pipe)
+            except (EOFError, OSError):
+                process.join(timeout=5)
+                job.end("failed", f"the worker process ended unexpectedly (exit code {process.exitcode}); try again")
+                pipe.close()
+                process, pipe = _start_worker()
+        with contextlib.suppress(OSError):
+            pipe.send(None)
+        process.join(timeout=5)
+        if process.is_alive():
+            process.kill()
+
+
+def _follow(job: Job, pipe: Connection) -> None:
+    """Feed a job to a worker and take in what comes back, until it says how the job ended."""
+    job.state = "running"
+    pipe.send(job.task)
+    told = False
+    while True:
+        if not pipe.poll(0.05):
+            if job._cancelled.is_set() and not told:
+                pipe.send("cancel")
+                told = True
+            continue
+        kind, content = pipe.recv()
+        if kind == "records":
+            job.records = [*job.records, *content]
+        elif kind == "rounds":
+            job.rounds, job.records = content, []
+        elif kind == "result":
+            job.results.append(content)
+        else:
+            job.end(kind, content)
+            return
+
+
+_starting = threading.Lock()
+
+
+def _start_worker() -> tuple[BaseProcess, Connection]:
+    """A fresh process and the parent's end of its pipe.
+
+    Spawned children import the parent's main script. Under a page server that is the page itself, so it is hidden for
+    the moment of the start.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    with _starting:
+        main = sys.modules["__main__"]
+        hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
+        try:
+            main.__spec__ = None
+            process.start()
+        finally:
+            main.__dict__.update(hidden)
+    theirs.close()
+    return process, ours
+
+
+def _work(pipe: Connection) -> None:
+    """A worker's life: take a task, stream what it yields, say how it ended."""
+    warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
+    while (task := pipe.recv()) is not None:
+        if task == "cancel":  # came too late for the job before
+            continue
+        try:
+            pipe.send((_run_attached(task, pipe), ""))
+        except FileNotFoundError:
+            pipe.send(("failed", "the table is no longer here"))
+        except InputError as error:
+            pipe.send(("failed", str(error)))
+        except MemoryError:
+            pipe.send(("failed", "not enough memory for this domain; choose fewer columns or coarser bins"))
+        except Exception as error:  # noqa: BLE001 - a bug must end one job with a message, not the server
+            pipe.send(("failed", f"unexpected {type(error).__name__}; please report it"))
+
+
+def _run_attached(task: Task, pipe: Connection) -> str:
+    """Run a task on a read-only view of its block, which is let go of afterwards."""
+    block = SharedMemory(task.block)
+    try:
+        whole = np.ndarray(task.shape, dtype=np.int64, buffer=block.buf)
+        whole.flags.writeable = False
+        rows = Rows(whole[:, :-1], whole[:, -1])
+        del whole
+        return _run_all(task, rows, pipe)
+    finally:
+        with contextlib.suppress(UnboundLocalError):
+            del rows
+        with contextlib.suppress(BufferError):  # after an error its traceback still holds a view
+            block.close()
+
+
+def _run_all(task: Task, rows: Rows, pipe: Connection) -> str:
+    for seed in task.seeds:
+        run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, population=task.population)
+        run.every = max(1, run.plan["rounds"] // DRAWN_RECORDS)
+        pipe.send(("rounds", run.plan["rounds"]))
+        fresh: list[Record] = []
+        reported = time.monotonic()
+        cancelled = False
+        for record in run:
+            fresh.append(record)
+            if time.monotonic() - reported > REPORT_SECONDS:
+                pipe.send(("records", fresh))
+                fresh, reported = [], time.monotonic()
+                cancelled = pipe.poll() and pipe.recv() == "cancel"
+                if cancelled:
+                    break
+        if run.release is not None:
+            pipe.send(("result", Result(run.to_json(), run.release, run.records)))
+        if cancelled:
+            return "cancelled"
+    return "done"

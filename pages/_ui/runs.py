@@ -1,0 +1,114 @@
+"""Start a run in the shared pool, watch it, cancel it. One job a session; it ends when its tab closes."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from dpcore.algorithms.base import Algorithm
+from dpcore.pool import Job, Pool, SharedRows, Task
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+
+from .state import Table
+
+PATIENCE = 0.9  # seconds a page waits for a short run before it shows progress instead
+POLL = 0.5  # seconds between two looks at a long one
+
+
+@st.cache_resource(show_spinner=False)
+def _pool() -> Pool:
+    return Pool(workers=2)
+
+
+@dataclass(eq=False)
+class Session:
+    """What a browser tab holds in the pool: one data block, one job and the settings it was started with."""
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    block: SharedRows | None = None
+    holds: Any = None
+    job: Job | None = None
+    settings: Any = None
+
+    def start(self, table: Table, task: dict[str, Any], settings: Any) -> Job:
+        """Cancel what runs and start `task` on `table`; its block is shared anew only when the data changed."""
+        self.stop()
+        names = task["problem"].domain.names
+        rows = table.rows(names)
+        if self.block is None or self.holds is not rows:
+            self.free()
+            self.block, self.holds = SharedRows(rows), rows
+        job = Task(block=self.block.name, shape=self.block.shape, **task)
+        self.job, self.settings = _pool().submit(job, self.id), settings
+        return self.job
+
+    def stop(self) -> None:
+        """Cancel what runs."""
+        if self.job is not None:
+            self.job.cancel()
+
+    def free(self) -> None:
+        """Give the data block back."""
+        if self.block is not None:
+            self.block.free()
+        self.block = self.holds = None
+
+    def close(self) -> None:
+        """End of the session."""
+        self.stop()
+        self.free()
+
+
+@st.cache_resource(scope="session", on_release=Session.close, show_spinner=False)
+def session() -> Session:
+    """What the calling tab holds."""
+    return Session()
+
+
+def job_for(
+    table: Table, algorithm: Algorithm, problem: QueryRelease, budget: Budget, seeds: tuple[int, ...], again: bool
+) -> Job:
+    """The job of these settings: the one that is there, or a new one when they changed or a person asks again."""
+    mine = session()
+    settings = (table.rows(problem.domain.names), algorithm, getattr(problem.workload, "columns", None), budget, seeds)
+    same = mine.job is not None and mine.settings == settings
+    if mine.job is None or not same or again:
+        population = table.population
+        if population is not None and table.domain is not None:
+            population = table.domain.marginal(population, problem.domain.names)
+        public = {
+            "algorithm": algorithm,
+            "problem": problem,
+            "budget": budget,
+            "seeds": seeds,
+            "population": population,
+        }
+        return mine.start(table, public, settings)
+    return mine.job
+
+
+def watch(job: Job) -> bool:
+    """Wait a moment for a short job; for a longer one draw progress and Cancel. True when the job has ended."""
+    if not job.wait(PATIENCE):
+        _progress(job)
+    return job.ended
+
+
+@st.fragment(run_every=POLL)
+def _progress(job: Job) -> None:
+    if job.ended:
+        st.rerun()
+    latest = job.records[-1] if job.records else None
+    text = (
+        "Waiting for a free worker…"
+        if job.state == "queued"
+        else f"Run {len(job.results) + 1} of {len(job.task.seeds)}"
+    )
+    if latest:
+        text += f" · round {latest.t:,} of {job.rounds:,} · max error {100 * latest.empirical.max_error:.2g} points"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(job.progress, text)
+        if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{job.id}"):
+            job.cancel()

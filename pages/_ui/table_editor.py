@@ -1,0 +1,176 @@
+"""Choose a table and say what is public about it: upload or sample, and the schema as an editable grid."""
+
+import json
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.schema import propose
+from dpcore.tables import read_json, read_table
+from dpcore.tags import Tag
+
+from .frame import heading, tag
+from .state import SAMPLES, Table, table, use_sample, use_upload
+from .text import clean, plain
+
+GRID = {
+    "column": st.column_config.TextColumn(disabled=True, pinned=True),
+    "use": st.column_config.CheckboxColumn(help="Leave a column out: it is then never read."),
+    "kind": st.column_config.SelectboxColumn(options=["categorical", "numeric", "integer"], required=True),
+    "values": st.column_config.TextColumn(help="Categories, separated by ; or as a JSON list"),
+    "low": st.column_config.NumberColumn(help="Lowest value that can occur: public knowledge, not read off the table"),
+    "high": st.column_config.NumberColumn(help="Highest value that can occur; the last bin includes it"),
+    "bins": st.column_config.TextColumn(
+        help="Number of equal bins, or edges separated by ; — empty: one per whole number"
+    ),
+    "missing": st.column_config.SelectboxColumn(options=["refuse", "category"], required=True),
+    "out_of_range": st.column_config.SelectboxColumn("out of range", options=["refuse", "clip"], required=True),
+}
+
+
+def choose_table() -> Table:
+    """The table section: where it comes from, what is public, and what is still wrong with the schema."""
+    with st.container(border=True, key="table"):
+        heading("Your table", Tag.TYPED)
+        if "sample" not in st.session_state:  # first time here, or back from another page
+            st.session_state["sample"] = None if table().uploaded else table().name
+        left, right = st.columns(2)
+        words = {name: title for name, (title, _) in SAMPLES.items()}
+        hint = "…or take a sample"
+        left.selectbox("Sample", list(SAMPLES), None, words.get, key="sample", placeholder=hint, on_change=_take_sample)
+        right.file_uploader(
+            "Or upload a table", ["csv", "tsv", "parquet"], key="upload", help=WHERE, on_change=_take_upload
+        )
+        if wrong := st.session_state.pop("_upload_problem", None):
+            st.error(plain(wrong, 400))
+        current = table()
+        size = f"{len(current.frame):,} rows, {len(current.frame.columns)} columns. {current.source}"
+        st.text(f"{words.get(current.name, clean(current.name))}: {size}")
+        title = "Schema: what is public about the columns"
+        with st.expander(title, current.domain is None, icon=":material/schema:"):
+            _schema(current)
+        if current.schema.get("peeked"):
+            tag(Tag.PEEK)
+            st.caption("Bounds or values were read off the records, so they are not covered by the guarantee.")
+    return current
+
+
+WHERE = (
+    "The table stays in this server's memory for this session (parts of large uploads may pass through a "
+    "temporary file that no other program sees) and goes when you close the tab."
+)
+
+
+def _take_sample() -> None:
+    if st.session_state["sample"] is not None:
+        use_sample(st.session_state["sample"])
+
+
+def _take_upload() -> None:
+    """Take the file just uploaded; one that cannot be read leaves the table that was there."""
+    file = st.session_state["upload"]
+    if file is not None:
+        try:
+            use_upload(file.name, read_table(file, file.name))
+            st.session_state["sample"] = None
+        except InputError as error:
+            st.session_state["_upload_problem"] = str(error)
+
+
+def _schema(current: Table) -> None:
+    """The schema as a grid, or from a file; what is wrong with it is said below, and nothing is lost."""
+    st.caption(
+        "Values and bounds are part of what everybody may know. Fill them in from knowledge, not from the table."
+    )
+    edited = st.data_editor(
+        _to_grid(current), hide_index=True, column_config=GRID, key=f"schema-{current.version}", num_rows="fixed"
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if st.button("Use this schema", type="primary", icon=":material/check:"):
+            _try(current, lambda: _from_grid(edited, current.schema))
+        if st.button("Read bounds and values off the records", icon=":material/visibility:", help=Tag.PEEK.meaning):
+            _try(current, lambda: propose(current.frame, peek=True))
+        text = json.dumps(current.schema, indent=2, ensure_ascii=False)
+        st.download_button("Download schema", text, "schema.json", "application/json", on_click="ignore")
+    file = st.file_uploader("Or upload a schema", ["json"], key=f"schema-file-{current.version}")
+    if file is not None:
+        _try(current, lambda: read_json(file, file.name))
+    if current.problem:
+        st.warning(plain(current.problem, 400), icon=":material/edit:")
+
+
+def _try(current: Table, make: Any) -> None:
+    try:
+        current.set_schema(make())
+    except InputError as error:
+        current.problem = str(error)
+    st.rerun()
+
+
+def _to_grid(current: Table) -> pd.DataFrame:
+    """One row a column of the table; columns the schema leaves out are there, unticked."""
+    specs = current.schema.get("columns", {})
+    rows = []
+    for name in map(str, current.frame.columns):
+        spec = specs.get(name, {"kind": "categorical"})
+        edges = spec.get("edges")
+        rows.append(
+            {
+                "column": name, "use": name in specs, "kind": spec["kind"], "values": _join(spec.get("values")),
+                "low": spec.get("low"), "high": spec.get("high"),
+                "bins": "; ".join(f"{e:g}" for e in edges) if edges else str(spec.get("bins") or ""),
+                "missing": spec.get("missing", "refuse"), "out_of_range": spec.get("out_of_range", "refuse"),
+            }
+        )  # fmt: skip
+    frame = pd.DataFrame(rows)
+    return frame.astype({"low": "Float64", "high": "Float64", "values": "string", "bins": "string"})
+
+
+def _from_grid(grid: pd.DataFrame, before: dict[str, Any]) -> dict[str, Any]:
+    """The schema that the grid says; raises InputError for text that is no list or number."""
+    columns = {}
+    for row in grid.to_dict("records"):
+        if not row["use"]:
+            continue
+        spec: dict[str, Any] = {"kind": row["kind"], "missing": row["missing"], "out_of_range": row["out_of_range"]}
+        if row["kind"] == "categorical":
+            spec["values"] = _split(row["column"], row["values"])
+        else:
+            bins = "" if pd.isna(row["bins"]) else str(row["bins"]).strip()
+            low, high = (None if pd.isna(row[key]) else float(row[key]) for key in ("low", "high"))
+            if ";" in bins:
+                spec["edges"] = [_number(row["column"], e) for e in bins.split(";")]
+            else:
+                spec |= {"low": low, "high": high} | ({"bins": int(_number(row["column"], bins))} if bins else {})
+        ordered = before.get("columns", {}).get(row["column"], {}).get("ordered")
+        columns[row["column"]] = spec | ({} if ordered is None else {"ordered": ordered})
+    return {"columns": columns} | ({"peeked": True} if before.get("peeked") else {})
+
+
+def _join(values: list | None) -> str:
+    if not values:
+        return ""
+    plain_texts = all(isinstance(v, str) and ";" not in v and v == v.strip() for v in values)
+    return (
+        "; ".join(values) if plain_texts and not values[0].startswith("[") else json.dumps(values, ensure_ascii=False)
+    )
+
+
+def _split(column: str, text: Any) -> list | None:
+    if pd.isna(text) or not str(text).strip():
+        return None
+    if not str(text).lstrip().startswith("["):
+        return [part.strip() for part in str(text).split(";") if part.strip()]
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"column {column!r}: values are not a JSON list: {error.msg}") from None
+
+
+def _number(column: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"column {column!r}: {text.strip()!r} in bins is not a number") from None

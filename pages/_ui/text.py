@@ -1,0 +1,35 @@
+"""Hostile text made inert: column names, cell values and file names before they reach markdown or a figure."""
+
+import re
+import unicodedata
+
+LONGEST = 60
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+# GitHub-flavoured markdown makes links and emoji of bare text even after escapes; a word joiner (no width) stops it.
+_LINKS = re.compile(r"(\\:|\\@|www)", re.IGNORECASE)
+
+
+def clean(text: object, longest: int = LONGEST) -> str:
+    """One line without control, zero-width or direction-changing characters (shown as �), cut with … when long."""
+    shown = "".join("�" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp") else c for c in str(text))
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def plain(text: object, longest: int = LONGEST) -> str:
+    """`text` for markdown and widget labels: shown as it stands, never as HTML, LaTeX, colour, emoji, image or link."""
+    return _LINKS.sub("\\1\u2060", _PUNCTUATION.sub(r"\\\1", clean(text, longest)))
+
+
+def figure_text(text: object, longest: int = 32) -> str:
+    """`text` for titles, ticks and hovers of a Plotly figure, which read a few HTML tags."""
+    return clean(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def question(label: tuple[tuple[str, str], ...]) -> str:
+    """A query in words, as plain text: `sex = Female and age = 17–24`."""
+    return " and ".join(f"{clean(column)} = {clean(value)}" for column, value in label)
+
+
+def points(probability: float) -> str:
+    """A difference of probabilities in percentage points with two significant digits."""
+    return f"{100 * probability:.2g}"

@@ -1,0 +1,101 @@
+"""Small public tasks and brute-force twins that several test files share. Nothing here calls the code it checks."""
+
+import itertools
+import math
+
+import numpy as np
+
+from dpcore.domain import Domain, Rows
+from dpcore.problems import QueryRelease
+from dpcore.schema import domain_from_json
+from dpcore.workloads import Explicit, Marginals
+
+
+def codes(*sizes: int) -> Domain:
+    """A domain of integer codes with columns a, b, c, …"""
+    return domain_from_json({"abcdefghijklmnop"[i]: size for i, size in enumerate(sizes)})
+
+
+def cells(domain: Domain) -> np.ndarray:
+    """The codes (k, d) of every cell, the last column fastest."""
+    return np.array(list(itertools.product(*(range(size) for size in domain.shape))))
+
+
+def rows_of(domain: Domain, indices) -> Rows:
+    """Records standing in the given cells."""
+    values, weights = np.unique(cells(domain)[np.asarray(indices)], axis=0, return_counts=True)
+    return Rows(values, weights)
+
+
+def random_rows(domain: Domain, n: int, seed: int = 0) -> Rows:
+    """n records from a skewed distribution."""
+    rng = np.random.default_rng(seed)
+    return rows_of(domain, rng.choice(domain.size, size=n, p=rng.dirichlet(np.full(domain.size, 0.5))))
+
+
+def histogram(domain: Domain, rows: Rows) -> np.ndarray:
+    """P_n (k,) counted cell by cell."""
+    place = {tuple(cell): i for i, cell in enumerate(cells(domain))}
+    out = np.zeros(domain.size)
+    for value, weight in zip(rows.values, rows.weights, strict=True):
+        out[place[tuple(value)]] += weight / rows.weights.sum()
+    return out
+
+
+def matrix_of(domain: Domain, columns) -> np.ndarray:
+    """The m × k matrix of marginal queries on sets of column names, one indicator row after the other."""
+    out = []
+    for names in columns:
+        axes = sorted(domain.names.index(name) for name in names)
+        for values in itertools.product(*(range(domain.shape[a]) for a in axes)):
+            out.append((cells(domain)[:, axes] == values).all(axis=1))
+    return np.array(out, dtype=float)
+
+
+def signs(domain: Domain, m: int, seed: int = 0) -> Explicit:
+    """m random ±1 queries."""
+    return Explicit(domain, np.random.default_rng(seed).choice([-1.0, 1.0], size=(m, domain.size)))
+
+
+def data_sets(k: int, n: int):
+    """All multisets of n cells out of k."""
+    return itertools.combinations_with_replacement(range(k), n)
+
+
+def neighbours(k: int, n: int):
+    """All ordered pairs of data sets that differ in one replaced record."""
+    for rest in data_sets(k, n - 1):
+        for old, new in itertools.permutations(range(k), 2):
+            yield (*rest, old), (*rest, new)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """exp(scores)/Σ, for expected selection probabilities."""
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+    """Σ max(p − e^ε q, 0): the smallest δ for this pair at ε."""
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+
+def task(name: str) -> tuple[QueryRelease, Rows]:
+    """A named small problem with its records."""
+    domain, n, workload = TASKS[name]
+    return QueryRelease(workload(domain), n), random_rows(domain, n)
+
+
+TASKS = {
+    "1-way": (codes(3, 2, 4), 60, lambda d: Marginals.all(d, 1)),
+    "2-way": (codes(3, 2, 4), 500, lambda d: Marginals.all(d, 2)),
+    "3-way of 4": (codes(2, 3, 2, 3), 1000, lambda d: Marginals.all(d, 3)),
+    "mixed": (codes(3, 2, 4), 200, lambda d: Marginals(d, [["c"], ["c", "a"], ["b", "c", "a"]])),
+    "one column": (codes(5), 40, lambda d: Marginals.all(d, 1)),
+    "one cell": (codes(1), 5, lambda d: Marginals.all(d, 1)),
+    "cells of size 1": (codes(1, 3, 1), 30, lambda d: Marginals.all(d, 2)),
+    "explicit": (codes(3, 2, 4), 100, lambda d: signs(d, 9)),
+    "one query": (codes(3, 2), 50, lambda d: Explicit(d, np.eye(6)[:1])),
+    "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
+    "two records": (codes(3, 2), 2, lambda d: Marginals.all(d, 2)),
+}

@@ -1,0 +1,138 @@
+"""Parameters: bounds, choices, texts and messages, and the same properties for every registered algorithm."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.errors import InputError
+from dpcore.params import build, check_parameters, param, parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    rounds: int = param(10, "how often", low=1, high=200, symbol="T")
+    alpha: float | None = param(None, "weight", low=0.5, high=2, log=True, auto="n")
+    mode: str = param("last", "what leaves", choices=("last", "average"))
+    strict: bool = param(False, "no mercy")
+    internal: int = 3
+
+    def __post_init__(self):
+        check_parameters(self)
+
+
+HUGE = pytest.param(10**400, id="huge")  # a whole number that is no float
+DECLARED = [(cls, p) for cls in (Example, *ALGORITHMS.values()) for p in parameters(cls)]
+NUMBERS = [pytest.param(cls, p, id=f"{cls.__name__}.{p.name}") for cls, p in DECLARED if p.low is not None]
+CHOICES = [pytest.param(cls, p, id=f"{cls.__name__}.{p.name}") for cls, p in DECLARED if p.choices]
+
+
+def test_declaration_is_read_in_order_without_plain_fields():
+    assert [(p.name, p.kind, p.default) for p in parameters(Example)] == [
+        ("rounds", int, 10),
+        ("alpha", float, None),
+        ("mode", str, "last"),
+        ("strict", bool, False),
+    ]
+    assert [p.range for p in parameters(Example)[:3]] == ["1..200", "0.5..2", "last | average"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, Example()),
+        ({"rounds": "200", "alpha": "0.5"}, Example(rounds=200, alpha=0.5)),
+        ({"alpha": "auto", "mode": "average", "strict": "TRUE"}, Example(mode="average", strict=True)),
+        ({"alpha": "1e0"}, Example(alpha=1.0)),
+    ],
+)
+def test_build_reads_texts(settings, expected):
+    assert build(Example, settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rounds": "0"}, "rounds=0 is outside 1..200"),
+        ({"rounds": "201"}, "rounds=201 is outside 1..200"),
+        ({"rounds": "1" + "0" * 400}, "is outside 1..200"),
+        ({"rounds": "1.5"}, "rounds=1.5 is not a int in 1..200"),
+        ({"rounds": "auto"}, "rounds=auto is not a int in 1..200"),
+        ({"rounds": ""}, "rounds= is not a int"),
+        ({"alpha": "nan"}, "alpha=nan is outside 0.5..2"),
+        ({"alpha": "inf"}, "alpha=inf is outside 0.5..2"),
+        ({"alpha": "x"}, "alpha=x is not a float in 0.5..2"),
+        ({"mode": "first"}, "mode=first is outside last | average"),
+        ({"strict": "yes"}, "strict=yes is not a bool"),
+        ({"speed": "1"}, "there is no parameter 'speed' here; the parameters are rounds, alpha, mode, strict"),
+        ({"internal": "1"}, "there is no parameter 'internal'"),
+    ],
+)
+def test_bad_texts_are_refused_with_name_value_and_limit(settings, message):
+    with pytest.raises(InputError) as caught:
+        build(Example, settings)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [True, "10", 10.0, None, math.nan, [1], HUGE, pytest.param(-(10**400), id="-huge")])
+def test_wrong_types_are_refused(value):
+    with pytest.raises(InputError):
+        Example(rounds=value)
+
+
+def test_a_flag_is_a_bool_and_nothing_else():
+    with pytest.raises(InputError):
+        Example(strict=1)
+    assert Example(strict=True).strict
+
+
+@pytest.mark.parametrize(("cls", "p"), NUMBERS)
+@given(data=st.data())
+def test_numbers_inside_the_range_are_accepted(cls, p, data):
+    whole = p.kind is int
+    inside = st.integers(int(p.low), int(p.high)) if whole else st.floats(p.low, p.high)
+    value = data.draw(inside)
+    assert getattr(cls(**{p.name: value}), p.name) == value
+    assert getattr(build(cls, {p.name: repr(value)}), p.name) == value
+
+
+@pytest.mark.parametrize(("cls", "p"), NUMBERS)
+@given(data=st.data())
+def test_numbers_outside_the_range_are_refused(cls, p, data):
+    if p.kind is int:
+        outside = st.integers(max_value=int(p.low) - 1) | st.integers(min_value=int(p.high) + 1)
+    else:
+        outside = st.floats(max_value=p.low, exclude_max=True) | st.floats(min_value=p.high, exclude_min=True)
+    with pytest.raises(InputError, match=f"{p.name}=.* is outside "):
+        cls(**{p.name: data.draw(outside)})
+
+
+@pytest.mark.parametrize(("cls", "p"), NUMBERS)
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, False, "1", HUGE])
+def test_no_number_is_refused(cls, p, value):
+    with pytest.raises(InputError):
+        cls(**{p.name: value})
+
+
+@pytest.mark.parametrize(("cls", "p"), CHOICES)
+@given(text=st.text())
+def test_only_the_choices_are_accepted(cls, p, text):
+    for choice in p.choices:
+        assert getattr(build(cls, {p.name: choice}), p.name) == choice
+    if text not in p.choices:
+        with pytest.raises(InputError):
+            build(cls, {p.name: text})
+
+
+@pytest.mark.parametrize("cls", ALGORITHMS.values(), ids=ALGORITHMS)
+def test_registered_algorithms_declare_everything_a_page_needs(cls):
+    assert parameters(cls)
+    for p in parameters(cls):
+        assert p.doc
+        assert p.auto if p.default is None else not p.auto
+        assert p.choices or p.kind is bool or p.low < p.high
+        p.check(p.default)
+    assert cls() == build(cls, {})
