@@ -119,6 +119,7 @@ class Pool:
 
     def __init__(self, workers: int = 2) -> None:
         self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
+        self._running: set[Job] = set()
         self._changed = threading.Condition()
         self._closed = False
         self._threads = [threading.Thread(target=self._serve, daemon=True, name=f"pool-{i}") for i in range(workers)]
@@ -134,12 +135,14 @@ class Pool:
         return job
 
     def close(self) -> None:
-        """Stop the workers; queued jobs fail."""
+        """Stop the workers; running jobs are cancelled, queued ones fail."""
         with self._changed:
             self._closed = True
             for job in (job for jobs in self._waiting.values() for job in jobs):
                 job.end("failed", "the server is stopping")
             self._waiting.clear()
+            for job in self._running:
+                job.cancel()
             self._changed.notify_all()
         for thread in self._threads:
             thread.join(timeout=10)
@@ -154,21 +157,24 @@ class Pool:
             job = jobs.popleft()
             if jobs:
                 self._waiting[session] = jobs  # …and goes to the end of the line
+            self._running.add(job)
             return job
 
     def _serve(self) -> None:
         process, pipe = _start_worker()
         while job := self._next():
-            if job._cancelled.is_set():
-                job.end("cancelled")
-                continue
             try:
-                _follow(job, pipe)
+                if job._cancelled.is_set():
+                    job.end("cancelled")
+                else:
+                    _follow(job, pipe)
             except (EOFError, OSError):
                 process.join(timeout=5)
                 job.end("failed", f"the worker process ended unexpectedly (exit code {process.exitcode}); try again")
                 pipe.close()
                 process, pipe = _start_worker()
+            finally:
+                self._running.discard(job)
         with contextlib.suppress(OSError):
             pipe.send(None)
         process.join(timeout=5)

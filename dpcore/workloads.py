@@ -6,7 +6,7 @@ A query maps cells to [-1, 1]. Every workload is closed under negation by the si
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Protocol
 
 import numpy as np
@@ -75,9 +75,9 @@ class Marginals:
             twice = next(c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1)
             raise InputError(f"the marginal {' × '.join(twice)} stands twice in the workload")
         self.shapes = tuple(tuple(domain.shape[a] for a in axes) for axes in self.axes)
-        ends = np.cumsum([math.prod(s) for s in self.shapes]).tolist()
-        self.tables = tuple(slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True))
-        self.m = ends[-1]
+        self._ends = np.cumsum([math.prod(s) for s in self.shapes])
+        self.tables = tuple(slice(a, b) for a, b in pairwise([0, *self._ends.tolist()]))
+        self.m = self.tables[-1].stop
 
     @classmethod
     def all(cls, domain: Domain, ways: int) -> "Marginals":
@@ -88,20 +88,29 @@ class Marginals:
 
     @cached_property
     def _tree(self) -> tuple[tuple[int, int, tuple[int, int, int], int], ...]:
-        """(node, parent, (before, summed axis, after), table or -1), parents first; node 0 is the domain itself.
+        """(node, parent, (before, summed, after), table or -1), parents first; node 0 is the domain itself.
 
-        A node is reached by summing axes out in increasing order, so early axes, long contiguous blocks, go first.
+        A node is the set of axes summed out, in increasing order: early axes, long contiguous blocks, go first. A node
+        that only leads on to the next axis is skipped, so that a run of axes is summed in one go.
         """
-        nodes: dict[tuple[int, ...], int] = {(): 0}
         every = range(len(self.domain.shape))
         targets = {tuple(a for a in every if a not in axes): i for i, axes in enumerate(self.axes)}
+        prefixes = {gone[:i] for gone in targets for i in range(1, len(gone) + 1)}
+        following: dict[tuple[int, ...], list[int]] = {gone: [] for gone in prefixes | {()}}
+        for gone in prefixes:
+            following[gone[:-1]].append(gone[-1])
+        nodes: dict[tuple[int, ...], int] = {(): 0}
         steps = []
-        for gone in sorted({g[:i] for g in targets for i in range(1, len(g) + 1)}, key=lambda g: (len(g), g)):
-            sizes = [1 if a in gone[:-1] else d for a, d in enumerate(self.domain.shape)]
-            axis = gone[-1]
-            cut = (math.prod(sizes[:axis]), sizes[axis], math.prod(sizes[axis + 1 :]))
+        for gone in sorted(prefixes, key=lambda g: (len(g), g)):
+            if gone not in targets and following[gone] == [gone[-1] + 1]:
+                continue
+            parent = next(gone[:i] for i in range(len(gone) - 1, -1, -1) if gone[:i] in nodes)
+            left = [d for a, d in enumerate(self.domain.shape) if a not in parent]
+            first = gone[len(parent)] - len(parent)
+            run = len(gone) - len(parent)
+            cut = (math.prod(left[:first]), math.prod(left[first : first + run]), math.prod(left[first + run :]))
             nodes[gone] = len(nodes)
-            steps.append((nodes[gone], nodes[gone[:-1]], cut, targets.get(gone, -1)))
+            steps.append((nodes[gone], nodes[parent], cut, targets.get(gone, -1)))
         return tuple(steps)
 
     @cached_property
@@ -116,8 +125,8 @@ class Marginals:
         sums: list[np.ndarray] = [D]
         for _, parent, cut, table in self._tree:
             block = sums[parent].reshape(cut)
-            # numpy sums short inner blocks slowly; einsum does not.
-            total = block.sum(axis=1) if cut[2] >= 64 else np.einsum("abc->ac", block)
+            # numpy sums short inner blocks slowly, einsum does not.
+            total = np.add.reduce(block, axis=1) if cut[2] >= 64 else np.einsum("abc->ac", block)
             sums.append(total)
             if table >= 0:
                 out[self.tables[table]] = total.ravel()
@@ -149,7 +158,7 @@ class Marginals:
 
     def place(self, j: int) -> tuple[int, tuple[int, ...]]:
         """The table of query j and its cell in that table."""
-        table = int(np.searchsorted([t.stop for t in self.tables], j, side="right"))
+        table = int(np.searchsorted(self._ends, j, side="right"))
         cell = np.unravel_index(j - self.tables[table].start, self.shapes[table])
         return table, tuple(int(c) for c in cell)
 

@@ -1,6 +1,21 @@
-"""One hypothesis profile: the same examples on every run, no clock."""
+"""What several test modules need."""
 
-from hypothesis import settings
+import pandas as pd
+import pytest
 
-settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=60)
-settings.load_profile("fixed")
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "![x](http://evil.example/x.png)",
+    "$E=mc^2$ :red[now]",
+    "https://evil.example/a?b",
+    "a.b['c']:d\u202e\u200b",
+]
+
+
+@pytest.fixture(scope="session")
+def hostile() -> tuple[pd.DataFrame, dict]:
+    """A table whose names and values are attacks on a page, and its schema."""
+    values = ["<b>bold</b>", "**stars** :smile:", "![y](http://evil.example/y.png)", "&lt;i&gt;"]
+    frame = pd.DataFrame({name: [values[(i + j) % 4] for i in range(400)] for j, name in enumerate(HOSTILE)})
+    schema = {"columns": {name: {"kind": "categorical", "values": values} for name in HOSTILE}}
+    return frame, schema

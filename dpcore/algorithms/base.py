@@ -61,9 +61,10 @@ def make_plan(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> Pl
     return algorithm.plan(problem, budget)
 
 
-def softmax(x: np.ndarray) -> np.ndarray:
-    """exp(x)/Σ exp(x) for potentials x (k,), in three passes and one new array."""
-    out = x - x.max()
+def softmax(x: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """exp(scale · x)/Σ exp(scale · x) for potentials x (k,), with one new array."""
+    out = scale * x
+    out -= out.max()
     np.exp(out, out=out)
     out /= out.sum()
     return out

@@ -73,7 +73,7 @@ class DPFW:
         paper = self.schedule == "paper"
         chosen = int(rng.integers(T)) if paper else T  # which iterate D_0 … D_{T-1} the paper's output is
         D = np.full(problem.domain.size, 1 / problem.domain.size)
-        output, averaged = D, 0
+        output, total, averaged = D, D, 0
         u, scale = np.zeros_like(D), 1.0  # q = scale · u, so that a step touches the support of one query only
         for t in range(T):
             if t == chosen:
@@ -88,10 +88,11 @@ class DPFW:
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
             workload.add_query(u, j, gamma * s / scale)
-            D = softmax(u * (scale / alpha))
+            D = softmax(u, scale / alpha)
             if not paper:
                 averaged += t + 1 > T / 2
-                output = output + (D - output) / averaged if averaged > 1 else D
+                total = total + D if averaged > 1 else D
+                output = total / max(averaged, 1)
             released = D if paper and t + 1 < T else output
             yield Step(t + 1, Histogram(problem.domain, released), _note(workload.label(j), s))
 

@@ -4,6 +4,8 @@ import streamlit as st
 
 from dpcore.tags import Tag
 
+from .runs import pool
+
 MENU = {"app.py": ("Start", ":material/home:"), "pages/explore.py": ("Explore", ":material/query_stats:")}
 ICONS = {
     Tag.PUBLIC: (":material/public:", "blue"),
@@ -22,6 +24,7 @@ def frame(title: str, lead: str) -> None:
     """Draw the head of a page: call it first."""
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
     st.html(STYLE)
+    pool()  # so that workers are warm by the time a person has chosen something
     with st.container(horizontal=True, gap="small", key="menu"):
         for page, (label, icon) in MENU.items():
             st.page_link(page, label=label, icon=icon)

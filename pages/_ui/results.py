@@ -100,7 +100,7 @@ def marginals(table: Table, result: Result, domain: Domain) -> None:
     release, names = result.release, domain.names
     rows = table.rows(names)
     heading("How do real and synthetic compare?", Tag.PEEK)
-    column = st.selectbox("Column", names, format_func=clean, key="marginal-column")
+    column = st.selectbox("Column", names, format_func=clean, key=f"marginal-column-{hash(names)}")
     pair = compare(release, rows, Marginals(domain, [[column]]))
     labels = domain.columns[names.index(column)].labels
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
@@ -114,7 +114,9 @@ def marginals(table: Table, result: Result, domain: Domain) -> None:
 def _pair(table: Table, result: Result, domain: Domain) -> None:
     names = domain.names
     pairs = list(combinations(names, 2))
-    chosen = st.selectbox("Two columns", pairs, format_func=lambda p: " × ".join(map(clean, p)), key="marginal-pair")
+    chosen = st.selectbox(
+        "Two columns", pairs, format_func=lambda p: " × ".join(map(clean, p)), key=f"marginal-pair-{hash(names)}"
+    )
     both = compare(result.release, table.rows(names), Marginals(domain, [chosen]))
     columns = tuple(domain.columns[names.index(name)] for name in chosen)
     shape = tuple(c.size for c in columns)

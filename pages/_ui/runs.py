@@ -17,8 +17,9 @@ PATIENCE = 0.9  # seconds a page waits for a short run before it shows progress 
 POLL = 0.5  # seconds between two looks at a long one
 
 
-@st.cache_resource(show_spinner=False)
-def _pool() -> Pool:
+@st.cache_resource(on_release=Pool.close, show_spinner=False)
+def pool() -> Pool:
+    """The server's workers; the first page to call this starts them."""
     return Pool(workers=2)
 
 
@@ -41,7 +42,7 @@ class Session:
             self.free()
             self.block, self.holds = SharedRows(rows), rows
         job = Task(block=self.block.name, shape=self.block.shape, **task)
-        self.job, self.settings = _pool().submit(job, self.id), settings
+        self.job, self.settings = pool().submit(job, self.id), settings
         return self.job
 
     def stop(self) -> None:

@@ -1,0 +1,79 @@
+"""A real server and a real Chromium. Without a browser these tests fail in CI and are skipped elsewhere."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "browser" in item.path.parts:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Playwright's browser object on an installed Chromium or Chrome."""
+    from playwright.sync_api import expect, sync_playwright
+
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        message = "no Chromium or Chrome on PATH (Debian: apt-get install chromium)"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    expect.set_options(timeout=30_000)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def server(chromium):
+    """The address of the app, freshly started."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://localhost:{port}"
+    for _ in range(150):
+        try:
+            urllib.request.urlopen(address + "/_stcore/health", timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.2)
+    yield address
+    process.terminate()
+    process.wait(timeout=15)
+
+
+@pytest.fixture
+def page(chromium, server):
+    """A fresh tab at 1440 × 900; it fails the test if the page asked anybody but the server for anything."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    tab = context.new_page()
+    tab.set_default_timeout(30_000)
+    foreign, dialogs = [], []
+    ours = (server, server.replace("http", "ws"), "data:", "blob:")
+    tab.on("request", lambda r: None if r.url.startswith(ours) else foreign.append(r.url))
+    tab.on("dialog", lambda d: (dialogs.append(d.message), d.dismiss()))
+    yield tab
+    context.close()
+    assert foreign == []
+    assert dialogs == []

@@ -1,0 +1,260 @@
+"""Budget, spends, plans and the ledger: refusals, what fits exactly and what no longer does, and mixed accounting."""
+
+import math
+import re
+
+import dp_accounting
+import numpy as np
+import pytest
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.errors import BudgetError, InputError
+from dpcore.params import build
+from dpcore.privacy import conversions
+from dpcore.privacy.budget import (
+    Accounting,
+    Approximate,
+    BoundedRange,
+    Budget,
+    Gaussian,
+    Pure,
+    Sums,
+    equal_selections,
+    gaussian_share,
+)
+from dpcore.privacy.ledger import Charge, Choice, Ledger, Plan
+from tests.helpers import HUGE, task
+
+BUDGETS = [Budget(e, d) for e in (1e-4, 0.1, 1, 8, 200) for d in (1e-100, 1e-9, 1e-3, 0.5)]
+PURE = [Budget(e, 0) for e in (1e-4, 0.1, 1, 8, 200)]
+
+
+def ids(budget: Budget) -> str:
+    return f"{budget.epsilon:g},{budget.delta:g}"
+
+
+NEARLY = 1 - 1e-5  # of ε; at tiny ε and large δ the margin of μ shows
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "message"),
+    [
+        (0, 0.1, "epsilon=0 must be a finite number above 0"),
+        (-1, 0.1, "epsilon=-1 must be"),
+        (math.inf, 0.1, "epsilon=inf must be"),
+        (math.nan, 0.1, "epsilon=nan is not a number"),
+        (True, 0.1, "epsilon=True is not a number"),
+        ("1", 0.1, "epsilon=1 is not a number"),
+        (None, 0.1, "epsilon=None is not a number"),
+        pytest.param(HUGE, 0.1, "epsilon=1", id="huge"),
+        (1, -1e-9, "delta=-1e-09 is outside [0, 1)"),
+        (1, 1, "delta=1 is outside [0, 1)"),
+        (1, math.nan, "delta=nan is not a number"),
+        (1, math.inf, "delta=inf is outside [0, 1)"),
+        (1, False, "delta=False is not a number"),
+        (1, "0", "delta=0 is not a number"),
+    ],
+)
+def test_a_budget_that_promises_nothing_is_refused(epsilon, delta, message):
+    with pytest.raises(InputError) as caught:
+        Budget(epsilon, delta)
+    assert message in str(caught.value)
+
+
+def test_cautions_name_the_two_usual_mistakes():
+    assert Budget(10, 0.0099).cautions(100) == []
+    assert [c.split(":")[0] for c in Budget(1, 0.01).cautions(100)] == ["delta=0.01 is at least 1/n = 0.01"]
+    assert [c.split(":")[0] for c in Budget(1000, 0).cautions(100)] == ["epsilon=1000 is above 10"]
+    assert len(Budget(1e300, 0.5).cautions(2)) == 2
+
+
+BAD_SPENDS = [(kind, value) for kind in (Gaussian, BoundedRange, Pure, Approximate) for value in (-0.5, 0, math.nan)]
+
+
+@pytest.mark.parametrize(("kind", "value"), BAD_SPENDS, ids=lambda v: getattr(v, "__name__", v))
+def test_a_spend_that_would_give_budget_back_cannot_be_charged(kind, value):
+    ledger = Ledger(Plan(Budget(1, 1e-6), (Charge("x", kind(0.1)),)))
+    with pytest.raises((BudgetError, InputError)):
+        ledger.charge("x", kind(value))
+    with pytest.raises((BudgetError, InputError)):
+        ledger.charge("x", kind(1e-9, failure=-0.5))
+    assert (ledger.events, ledger.sums) == ([], Sums())
+
+
+def charge_all(plan: Plan) -> Ledger:
+    ledger = Ledger(plan)
+    for charge in plan.charges:
+        for _ in range(charge.times):
+            ledger.charge(charge.what, charge.spend)
+    return ledger
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 7, 100, 3000, 100_000])
+@pytest.mark.parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-3), Budget(40, 1e-6), Budget(1, 0)], ids=ids)
+def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
+    spend = equal_selections(budget, times)
+    ledger = charge_all(Plan(budget, (Charge("select", spend, times),)))
+    assert budget.epsilon * NEARLY <= ledger.spent.epsilon <= budget.epsilon
+    assert not ledger.fits(spend)
+    symbol = "ε" if ledger.spent.accounting is Accounting.PURE else "ρ"
+    with pytest.raises(BudgetError, match=rf"^select needs {symbol}=[\d.e-]+, [\d.e-]+ is left$"):
+        ledger.charge("select", spend)
+    assert len(ledger.events) == times
+
+
+@pytest.mark.parametrize("shares", [[1.0], [0.5, 0.5], [0.1, 0.2, 0.7], [1 / 300] * 300], ids=len)
+@pytest.mark.parametrize("budget", BUDGETS, ids=ids)
+def test_gaussian_shares_use_the_whole_budget(budget, shares):
+    spends = gaussian_share(budget, shares)
+    assert [s.mu**2 for s in spends] == pytest.approx(np.array(shares) * sum(s.mu**2 for s in spends))
+    ledger = charge_all(Plan(budget, tuple(Charge("measure", s) for s in spends)))
+    assert budget.epsilon * NEARLY <= ledger.spent.epsilon <= budget.epsilon
+    assert ledger.spent.to_json()["mu"] == pytest.approx(conversions.gdp_mu(budget.epsilon, budget.delta), rel=1e-9)
+    with pytest.raises(BudgetError, match=r"^measure needs μ²=[\d.e-]+, [\d.e-]+ is left$"):
+        ledger.charge("measure", spends[0])
+
+
+def test_no_gaussian_noise_at_delta_0():
+    with pytest.raises(InputError, match="delta=0 cannot be promised with Gaussian noise"):
+        gaussian_share(Budget(1, 0), [1.0])
+    with pytest.raises(BudgetError, match="the plan needs ε=inf at δ=0, ε=1 is given"):
+        Plan(Budget(1, 0), (Charge("measure", Gaussian(1e-9)),))
+
+
+@pytest.mark.parametrize("budget", [*BUDGETS, *PURE], ids=ids)
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("schedule", ["practical", "paper"])
+def test_no_algorithm_plans_or_spends_more_than_requested(name, schedule, budget):
+    settings = {"schedule": schedule, "rounds": "50" if schedule == "paper" else "auto"} if name == "dpfw" else {}
+    problem, _ = task("2-way")
+    if name == "gaussian_maxent" and budget.delta == 0:
+        with pytest.raises(InputError, match="delta=0"):
+            make_plan(build(ALGORITHMS[name], settings), problem, budget)
+        return
+    plan = make_plan(build(ALGORITHMS[name], settings), problem, budget)
+    spent = charge_all(plan).spent
+    assert budget.epsilon * NEARLY <= spent.epsilon <= budget.epsilon
+    assert spent.delta <= budget.delta
+    assert plan.sums.epsilon(budget.delta, plan.accounting) <= budget.epsilon
+
+
+def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
+    ledger = Ledger(Plan(Budget(1, 1e-6), (Charge("select", BoundedRange(0.1), 5),)))
+    for spend in (Gaussian(1e-6), Pure(1e-6), Approximate(1e-6, 1e-9)):
+        with pytest.raises(BudgetError, match=f"paid with {type(spend).__name__}, which the plan does not declare"):
+            ledger.charge("measure", spend)
+    assert (ledger.events, ledger.sums, ledger.spent.epsilon) == ([], Sums(), 0)
+
+
+def test_a_refused_charge_leaves_the_ledger_as_it_was():
+    ledger = Ledger(Plan(Budget(1, 0), (Charge("select", BoundedRange(0.4), 2),)))
+    ledger.charge("select", BoundedRange(0.4))
+    before = (list(ledger.events), ledger.sums, ledger.spent)
+    with pytest.raises(BudgetError, match=re.escape("select needs ε=0.7, 0.6 is left")):
+        ledger.charge("select", BoundedRange(0.7))
+    assert (ledger.events, ledger.sums, ledger.spent) == before
+    ledger.charge("select", BoundedRange(0.3))
+    assert ledger.spent.to_json() == {"epsilon": 0.7, "delta": 0, "accounting": "sum of ε", "rho": (0.16 + 0.09) / 8}
+
+
+@pytest.mark.parametrize("times", [3, 6, 7, 10, 49, 1000])
+@pytest.mark.parametrize("delta", [1e-9, 0.1, 0.3])
+def test_a_plan_that_was_accepted_can_be_charged_to_the_end(times, delta):
+    """Adding up one by one must not refuse, by rounding, what the plan multiplied."""
+    failing = Plan(Budget(1, delta), (Charge("x", Approximate(1e-6, 0.9 * delta / times), times),))
+    assert charge_all(failing).spent.delta <= delta
+    assert charge_all(Plan(Budget(1, 0), (Charge("x", Pure(1 / times), times),))).spent.epsilon <= 1
+    whole = conversions.gdp_mu(1, delta)
+    for shrink in (0, 1e-14, 1e-13, 1e-12, 1e-11):
+        try:
+            plan = Plan(Budget(1, delta), (Charge("x", Gaussian(whole * (1 - shrink) / math.sqrt(times)), times),))
+        except BudgetError:
+            continue
+        assert charge_all(plan).spent.epsilon <= 1
+
+
+def test_the_message_says_when_it_is_the_failure_probability_that_does_not_fit():
+    ledger = Ledger(Plan(Budget(1, 1e-6), (Charge("x", Approximate(1e-3, 4e-7), 2),)))
+    with pytest.raises(BudgetError, match=r"^x needs (failure )?δ=9e-07, (8|8.0*)e-07 is left$"):
+        ledger.charge("x", Approximate(1e-3, 9e-7))
+
+
+def test_a_plan_that_exceeds_its_budget_cannot_be_made():
+    with pytest.raises(BudgetError, match="the plan needs ε=1.1 at δ=0, ε=1 is given"):
+        Plan(Budget(1, 0), (Charge("select", BoundedRange(0.55), 2),))
+    with pytest.raises(BudgetError, match="the plan needs ε=.* at δ=1e-09, ε=1 is given"):
+        Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(0.2)),))
+    with pytest.raises(BudgetError, match="the plan needs ε=inf"):
+        Plan(Budget(1, 1e-9), (Charge("measure", Approximate(0.1, 2e-9)),))
+
+
+@pytest.mark.parametrize("delta", [0, 1e-9])
+def test_a_plan_without_charges_costs_nothing_and_allows_nothing(delta):
+    ledger = Ledger(Plan(Budget(1, delta), (), (Choice("rounds", 3, "given"),)))
+    assert (ledger.spent.epsilon, ledger.plan["rounds"]) == (0, 3)
+    with pytest.raises(BudgetError):
+        ledger.charge("select", BoundedRange(1e-9))
+
+
+def test_failure_probabilities_come_off_delta():
+    plan = Plan(Budget(2, 1e-6), (Charge("a", Approximate(0.05, 1e-8), 50), Charge("b", Gaussian(0.05))))
+    spent = charge_all(plan).spent
+    rho = 50 * 0.05**2 / 2 + 0.05**2 / 2
+    assert spent.rho == pytest.approx(rho)
+    assert spent.epsilon == pytest.approx(conversions.zcdp_epsilon(rho, 1e-6 - 50e-8), rel=1e-9)
+    assert (spent.delta, spent.mu, spent.accounting) == (1e-6, None, Accounting.ZCDP)
+    pure = charge_all(Plan(Budget(2, 1e-6), (Charge("a", Approximate(0.9, 4e-7), 2),))).spent
+    assert (pure.epsilon, pure.delta, pure.accounting) == (1.8, pytest.approx(8e-7), Accounting.PURE)
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-3])
+def test_a_mixed_plan_agrees_with_dp_accounting(delta):
+    mu, epsilon, times = 0.3, 0.2, 40
+    plan = Plan(Budget(50, delta), (Charge("measure", Gaussian(mu), 3), Charge("select", BoundedRange(epsilon), times)))
+    ours = charge_all(plan).spent
+    rho = 3 * mu**2 / 2 + times * epsilon**2 / 8
+    best = 1 + math.sqrt(math.log(1 / delta) / rho)
+    theirs = RdpAccountant((1 + (best - 1) * np.exp(np.linspace(-2, 1, 301))).tolist())
+    theirs.compose(dp_accounting.GaussianDpEvent(1 / mu), 3)
+    theirs.compose(dp_accounting.ZCDpEvent(epsilon**2 / 8), times)
+    assert ours.accounting is Accounting.ZCDP
+    assert ours.rho == pytest.approx(rho)
+    assert theirs.get_epsilon(delta) * (1 - 1e-3) <= ours.epsilon <= theirs.get_epsilon(delta) * (1 + 1e-9)
+
+
+def test_the_cheapest_valid_accounting_is_chosen():
+    gaussian, draws = Sums().plus(Gaussian(0.5), 4), Sums().plus(BoundedRange(0.01), 2)
+    assert gaussian.best(1e-6) is Accounting.GDP
+    assert draws.best(1e-6) is Accounting.PURE
+    assert Sums().plus(BoundedRange(0.01), 10_000).best(1e-6) is Accounting.ZCDP
+    assert gaussian.epsilon(1e-6, Accounting.PURE) == math.inf
+    assert draws.epsilon(1e-6, Accounting.GDP) == math.inf
+    assert draws.epsilon(0, Accounting.ZCDP) == math.inf
+    assert gaussian.mu_squared == 1
+    assert gaussian.rho == 0.5
+
+
+KINDS = {Gaussian: (1e-3, 0.2), BoundedRange: (1e-3, 0.5), Pure: (1e-3, 0.2)}
+
+
+@given(data=st.data())
+def test_spends_chosen_as_one_goes_along_never_exceed_the_budget(data):
+    budget = data.draw(st.sampled_from([Budget(1, 1e-6), Budget(0.5, 1e-9), Budget(1, 0)]))
+    kinds = data.draw(st.sets(st.sampled_from([BoundedRange, Pure] + [Gaussian] * (budget.delta > 0)), min_size=1))
+    ledger = Ledger(Plan(budget, tuple(Charge("x", kind(0.01)) for kind in sorted(kinds, key=str))))
+    for _ in range(data.draw(st.integers(1, 60))):
+        kind = data.draw(st.sampled_from(sorted(kinds, key=str)))
+        spend = kind(data.draw(st.floats(*KINDS[kind])))
+        allowed, before = ledger.fits(spend), len(ledger.events)
+        if allowed:
+            ledger.charge("x", spend)
+        else:
+            with pytest.raises(BudgetError, match="is left"):
+                ledger.charge("x", spend)
+        assert len(ledger.events) == before + allowed
+        assert ledger.spent.epsilon <= budget.epsilon
+        assert ledger.spent.delta <= budget.delta

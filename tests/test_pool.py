@@ -1,0 +1,133 @@
+"""Jobs: same results as in this process, partial results, cancel, turns between sessions, a worker that dies alone."""
+
+import os
+import signal
+import time
+from multiprocessing import active_children
+
+import numpy as np
+import pytest
+
+from dpcore import samples
+from dpcore.algorithms import ALGORITHMS
+from dpcore.pool import Pool, SharedRows, Task
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.run import Run
+from dpcore.workloads import Marginals
+
+SAMPLE = samples.census(2_000)
+ROWS = SAMPLE.domain.encode(SAMPLE.frame)
+PROBLEM = QueryRelease(Marginals.all(SAMPLE.domain, 2), ROWS.n)
+LONG = {"rounds": 1_000_000}
+
+
+@pytest.fixture(scope="module")
+def pool():
+    pool = Pool(workers=1)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def block():
+    block = SharedRows(ROWS)
+    yield block
+    block.free()
+
+
+def task(block, name="gaussian_maxent", seeds=(0,), **settings):
+    return Task(
+        algorithm=ALGORITHMS[name](**settings),
+        problem=PROBLEM,
+        budget=Budget(1.0, 1e-9),
+        seeds=seeds,
+        block=block.name,
+        shape=block.shape,
+        population=SAMPLE.population,
+    )
+
+
+def test_a_worker_computes_what_this_process_computes(pool, block):
+    job = pool.submit(task(block, seeds=(3, 4)), "me")
+    assert job.wait(30)
+    assert job.state == "done"
+    for seed, result in zip((3, 4), job.results, strict=True):
+        here = Run(ALGORITHMS["gaussian_maxent"](), PROBLEM, ROWS, Budget(1.0, 1e-9), seed=seed).finish()
+        assert np.array_equal(result.release.D, here.release.D)
+        assert result.records[-1].population is not None
+        assert result.summary["spent"] == here.to_json()["spent"]
+
+
+def test_records_come_while_it_runs_and_cancel_keeps_what_is_there(pool, block):
+    job = pool.submit(task(block, "dpfw", **LONG), "me")
+    until(lambda: job.records)
+    assert 0 < job.progress < 1
+    asked = time.monotonic()
+    job.cancel()
+    assert job.wait(10)
+    assert time.monotonic() - asked < 5
+    assert job.state == "cancelled"
+    assert 0 < job.results[0].summary["spent"]["epsilon"] < 1
+
+
+def test_sessions_take_turns(pool, block):
+    first = pool.submit(task(block, "dpfw", **LONG), "greedy")
+    second = pool.submit(task(block, "dpfw", **LONG), "greedy")
+    other = pool.submit(task(block), "modest")
+    until(lambda: first.records)
+    first.cancel()
+    assert other.wait(30)
+    assert not second.ended
+    second.cancel()
+    assert second.wait(30)
+
+
+def test_a_job_cancelled_while_queued_never_runs(pool, block):
+    first, second = (pool.submit(task(block, "dpfw", **LONG), "me") for _ in range(2))
+    second.cancel()
+    first.cancel()
+    assert second.wait(30)
+    assert (second.state, second.results) == ("cancelled", [])
+
+
+def test_a_dead_worker_fails_its_own_job_and_is_replaced(pool, block):
+    job = pool.submit(task(block, "dpfw", **LONG), "me")
+    waiting = pool.submit(task(block), "you")
+    until(lambda: job.records)
+    (worker,) = active_children()
+    os.kill(worker.pid, signal.SIGKILL)
+    assert job.wait(10)
+    assert job.state == "failed"
+    assert "ended unexpectedly" in job.error
+    assert waiting.wait(30)
+    assert waiting.state == "done"
+
+
+def test_bad_settings_and_a_forgotten_table_fail_with_words(pool, block):
+    job = pool.submit(task(block), "me")
+    assert job.wait(30)
+    gone = SharedRows(ROWS)
+    late = task(gone)
+    gone.free()
+    job = pool.submit(late, "me")
+    assert job.wait(30)
+    assert (job.state, job.error) == ("failed", "the table is no longer here")
+
+
+def test_a_stopping_pool_ends_its_jobs(block):
+    pool = Pool(workers=1)
+    running = pool.submit(task(block, "dpfw", **LONG), "me")
+    queued = pool.submit(task(block), "me")
+    until(lambda: running.records)
+    pool.close()
+    assert queued.state == "failed"
+    assert running.wait(10)
+    assert running.state == "cancelled"
+
+
+def until(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -1,0 +1,38 @@
+"""Hostile text is escaped for markdown and for figures; what a person sees is what stands in the table."""
+
+import pytest
+
+from pages._ui.text import clean, figure_text, plain, points, question
+
+MARKS = ["*", "_", "`", "[", "]", "(", ")", "<", ">", "$", "~", "#", "!", "|", "&", "\\", ":", "{", "}"]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_every_mark_of_markdown_is_escaped(mark):
+    assert f"\\{mark}" in plain(f"a{mark}b")
+
+
+def test_bare_links_and_emoji_are_broken_without_a_visible_change():
+    shown = plain("http://a.example www.b.example x@y.example :smile:")
+    assert not any(link in shown.replace("\\", "") for link in ("http://", "www.b", "x@y", ":smile"))
+    assert shown.replace("\\", "").replace("\u2060", "") == "http://a.example www.b.example x@y.example :smile:"
+
+
+def test_invisible_and_direction_changing_characters_show_as_replacement():
+    assert clean("a\u202eb\u200bc\x00d\ne") == "a�b�c�d�e"
+
+
+def test_long_text_is_cut():
+    assert clean("x" * 100) == "x" * 59 + "…"
+
+
+def test_figure_text_keeps_no_tag():
+    assert figure_text("<a href='http://x'>&") == "&lt;a href='http://x'&gt;&amp;"
+
+
+def test_a_question_in_words():
+    assert question((("sex", "F"), ("age", "17–24"))) == "sex = F and age = 17–24"
+
+
+def test_points():
+    assert points(0.0212) == "2.1"
