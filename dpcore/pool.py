@@ -141,7 +141,7 @@ class Pool:
             for job in (job for jobs in self._waiting.values() for job in jobs):
                 job.end("failed", "the server is stopping")
             self._waiting.clear()
-            for job in self._running:
+            for job in tuple(self._running):
                 job.cancel()
             self._changed.notify_all()
         for thread in self._threads:

@@ -13,6 +13,7 @@ from pages._ui import controls, results, runs
 from pages._ui.frame import frame
 from pages._ui.table_editor import choose_table
 from pages._ui.text import clean, plain
+from pages._ui.watch import watch
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 
@@ -62,7 +63,7 @@ except InputError as error:
 for caution in budget.cautions(problem.n):
     st.warning(plain(caution, 300))
 
-runs.watch(job)
+watch(job)
 if job.state == "failed":
     st.error(plain(job.error, 400))
 if job.state == "cancelled":

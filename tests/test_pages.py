@@ -7,7 +7,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
+from dpcore.schema import domain_from_json, domain_to_json
+from pages._ui.state import Table
+from pages._ui.table_editor import _from_grid, _to_grid
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["app.py", "pages/explore.py"]
@@ -87,3 +91,10 @@ def test_an_upload_is_refused_or_taken_with_a_message():
     app.file_uploader(key="upload").set_value(("t.csv", b"a,b\n1,x\n2,y\n3,x\n", "text/csv")).run()
     assert not app.exception
     assert "Fill in the schema" in app.info[0].value
+
+
+@pytest.mark.parametrize("sample", [samples.census, samples.berkeley])
+def test_the_schema_grid_says_what_the_schema_says(sample):
+    domain = sample().domain
+    table = Table("t", sample().frame, domain_to_json(domain), "", uploaded=True)
+    assert domain_from_json(_from_grid(_to_grid(table), table.schema)) == domain

@@ -1,4 +1,4 @@
-"""Start a run in the shared pool, watch it, cancel it. One job a session; it ends when its tab closes."""
+"""Start a run in the shared pool. One job a session; it ends when its tab closes."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -12,9 +12,6 @@ from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
 
 from .state import Table
-
-PATIENCE = 0.9  # seconds a page waits for a short run before it shows progress instead
-POLL = 0.5  # seconds between two looks at a long one
 
 
 @st.cache_resource(on_release=Pool.close, show_spinner=False)
@@ -88,28 +85,3 @@ def job_for(
         }
         return mine.start(table, public, settings)
     return mine.job
-
-
-def watch(job: Job) -> bool:
-    """Wait a moment for a short job; for a longer one draw progress and Cancel. True when the job has ended."""
-    if not job.wait(PATIENCE):
-        _progress(job)
-    return job.ended
-
-
-@st.fragment(run_every=POLL)
-def _progress(job: Job) -> None:
-    if job.ended:
-        st.rerun()
-    latest = job.records[-1] if job.records else None
-    text = (
-        "Waiting for a free worker…"
-        if job.state == "queued"
-        else f"Run {len(job.results) + 1} of {len(job.task.seeds)}"
-    )
-    if latest:
-        text += f" · round {latest.t:,} of {job.rounds:,} · max error {100 * latest.empirical.max_error:.2g} points"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(job.progress, text)
-        if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{job.id}"):
-            job.cancel()

@@ -120,7 +120,7 @@ def _to_grid(current: Table) -> pd.DataFrame:
             {
                 "column": name, "use": name in specs, "kind": spec["kind"], "values": _join(spec.get("values")),
                 "low": spec.get("low"), "high": spec.get("high"),
-                "bins": "; ".join(f"{e:g}" for e in edges) if edges else str(spec.get("bins") or ""),
+                "bins": "; ".join(map(_exact, edges)) if edges else str(spec.get("bins") or ""),
                 "missing": spec.get("missing", "refuse"), "out_of_range": spec.get("out_of_range", "refuse"),
             }
         )  # fmt: skip
@@ -167,6 +167,10 @@ def _split(column: str, text: Any) -> list | None:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"column {column!r}: values are not a JSON list: {error.msg}") from None
+
+
+def _exact(number: float) -> str:
+    return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
 def _number(column: str, text: str) -> float:
