@@ -5,7 +5,7 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pandas as pd
@@ -64,37 +64,71 @@ class Column:
             first, after = _whole_bins(np.asarray(self.edges))
             texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(first, after, strict=True)]
         elif self.edges:
-            pairs = list(zip(self.edges[:-1], self.edges[1:], strict=True))
-            texts = [f"[{a:.6g}, {b:.6g}{']' if i == len(pairs) - 1 else ')'}" for i, (a, b) in enumerate(pairs)]
+            digits = next(d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges))
+            pairs = pairwise(f"{e:.{digits}g}" for e in self.edges)
+            texts = [f"[{a}, {b}{']' if i == self.present - 1 else ')'}" for i, (a, b) in enumerate(pairs)]
         else:
             texts = [str(int(self.low) + i) for i in range(self.present)]  # type: ignore[arg-type]
         return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
 
+    @cached_property
+    def midpoints(self) -> np.ndarray:
+        """The middle of every cell's numbers (size,), NaN for the missing cell; InputError for categories."""
+        if self.values:
+            raise InputError(f"column {self.name!r} holds categories, not numbers")
+        if self.edges and self.kind == "integer":
+            first, after = _whole_bins(np.asarray(self.edges))
+            middle = (first + after - 1) / 2
+        elif self.edges:
+            middle = (np.asarray(self.edges[:-1]) + np.asarray(self.edges[1:])) / 2
+        else:
+            middle = int(self.low) + np.arange(float(self.present))  # type: ignore[arg-type]
+        return np.append(middle, [np.nan] * (self.size - self.present))
+
+    def span(self, first: int, last: int) -> str:
+        """The neighbouring cells first..last in words: `25–44`, `[0, 35)`, `Basic to Bachelor`."""
+        a, b = self.labels[first], self.labels[last]
+        if first == last or self.values:
+            return a if first == last else f"{a} to {b}"
+        between = ", " if self.edges and self.kind == "numeric" else "–"
+        return a.split(between)[0] + between + b.split(between)[-1]
+
     def encode(self, cells: pd.Series) -> np.ndarray:
         """Codes (n,) of a series of texts, numbers or booleans; InputError names the value, its row and how many."""
+        codes, absent, outside = self._examine(cells)
+        if self.values:
+            self._refuse(outside, cells, f"is not one of the allowed values {self.allowed}")
+        elif self.out_of_range == "refuse":
+            self._refuse(outside, cells, f"is outside {self.allowed}", 'widen it or set out_of_range "clip"')
+        if self.missing == "refuse":
+            self._refuse(absent, cells, "is missing", 'set missing "category" to give it a cell of its own')
+        return np.where(absent, self.present, codes)
+
+    def findings(self, cells: pd.Series) -> tuple[int, int]:
+        """How many cells are missing, and how many outside the allowed values: a private peek at the records."""
+        _, absent, outside = self._examine(cells)
+        return int(absent.sum()), int(outside.sum())
+
+    def _examine(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Codes (n,), clipped into range, and which cells are missing or outside; refuses what is no number at all."""
         absent = cells.isna().to_numpy(dtype=bool)
-        codes = np.zeros(len(cells), dtype=np.int64)
         if self.values:
             index = {_key(v): i for i, v in enumerate(self.values)}
+            if cells.dtype == object:  # factorize would take True for 1, and stumble over a list
+                cells = cells.map(_key, na_action="ignore")
             distinct, uniques = pd.factorize(cells, use_na_sentinel=True)
             keys = [_key(u) for u in uniques]
             found = np.array([index.get(key, -2 if key in MISSING_TEXTS else -1) for key in keys] + [-2])
             codes = found[distinct]
-            absent = codes == -2
-            self._refuse(codes == -1, cells, f"is not one of the allowed values {self.allowed}")
+            return np.maximum(codes, 0), codes == -2, codes == -1
+        numbers, absent = self._numbers(cells, absent)
+        outside = ~absent & ((numbers < self.low) | (numbers > self.high))
+        numbers = np.clip(np.where(absent, self.low, numbers), self.low, self.high)  # type: ignore[arg-type]
+        if self.edges:
+            codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.present - 1)
         else:
-            numbers, absent = self._numbers(cells, absent)
-            outside = ~absent & ((numbers < self.low) | (numbers > self.high))
-            if self.out_of_range == "refuse":
-                self._refuse(outside, cells, f"is outside {self.allowed}", 'widen it or set out_of_range "clip"')
-            numbers = np.clip(np.where(absent, self.low, numbers), self.low, self.high)  # type: ignore[arg-type]
-            if self.edges:
-                codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.present - 1)
-            else:
-                codes = (numbers - self.low).astype(np.int64)  # type: ignore[operator]
-        if self.missing == "refuse":
-            self._refuse(absent, cells, "is missing", 'set missing "category" to give it a cell of its own')
-        return np.where(absent, self.present, codes)
+            codes = (numbers - self.low).astype(np.int64)  # type: ignore[operator]
+        return codes, absent, outside
 
     def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
         """Values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
@@ -105,7 +139,8 @@ class Column:
             out = pd.Series(np.array(self.values, dtype=None if whole else object)[codes])
         elif self.edges and self.kind == "numeric":
             edges = np.asarray(self.edges)
-            out = pd.Series(rng.uniform(edges[codes], edges[codes + 1]))
+            draws = rng.uniform(edges[codes], edges[codes + 1])  # may round up to the next bin's edge
+            out = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
         elif self.edges:
             first, after = _whole_bins(np.asarray(self.edges))
             out = pd.Series(rng.integers(first[codes], after[codes]))
@@ -122,10 +157,10 @@ class Column:
             absent = absent | texts.isin(MISSING_TEXTS).to_numpy(dtype=bool)
             cells = texts.where(~absent, None)
         try:
-            parsed = pd.Series(pd.to_numeric(cells, errors="coerce"))
+            parsed = pd.Series(pd.to_numeric(cells, errors="coerce")).astype("Float64")
         except TypeError:  # a cell that is neither text nor number, e.g. a list in a Parquet file
-            parsed = pd.Series(np.nan, index=cells.index)
-        numbers = parsed.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+            parsed = pd.Series(np.nan, index=cells.index, dtype="Float64")
+        numbers = parsed.to_numpy(dtype=float, na_value=np.nan)
         self._refuse(np.isnan(numbers) & ~absent, cells, f"is not a number in {self.allowed}")
         self._refuse(np.isinf(numbers), cells, f"is not a finite number in {self.allowed}")
         if self.kind == "integer":
@@ -243,10 +278,10 @@ def _whole_bins(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _key(value: object) -> str:
-    """One text for one value, however it was written: 1, 1.0 and "1" are the same category."""
+    """One text for one value, however it was written: 1, 1.0, "1" and " 1" are the same category."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
-    return str(value)
+    return str(value).strip()
 
 
 def _short(value: object) -> str:

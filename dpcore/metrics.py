@@ -26,5 +26,6 @@ class Errors:
 def errors(answers: np.ndarray, truth: np.ndarray, workload: Workload) -> Errors:
     """Errors of `answers` (m,) against `truth` (m,)."""
     gaps = np.abs(answers - truth)
-    l1 = float(np.add.reduceat(gaps, [t.start for t in workload.tables]).mean()) if workload.tables else None
+    ends = [end for t in workload.tables for end in (t.start, t.stop)]  # between two tables there may be other answers
+    l1 = float(np.add.reduceat(np.append(gaps, 0), ends)[::2].mean()) if workload.tables else None
     return Errors(float(gaps.max()), float(gaps.mean()), float(np.sqrt(np.mean(gaps**2))), l1)

@@ -3,7 +3,6 @@
 Widgets, command-line settings, the README's table and the property tests are all generated from it.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -11,6 +10,23 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from .errors import InputError
 
 T = TypeVar("T")
+
+LETTERS = {
+    "n": "number of records; public, because neighbours replace one record",
+    "k": "number of cells of the domain: the product of the columns' values",
+    "m": "number of queries; each maps cells to [-1, 1] and is answered by a mean over records",
+    "d": "number of columns",
+    "T": "number of rounds",
+    "ε": "privacy budget: replacing one record changes the probability of any output by a factor of e^ε at most",
+    "δ": "probability with which that bound may fail",
+    "ρ": "zero-concentrated differential privacy; adds up over releases",
+    "μ": "Gaussian differential privacy: as hard to see as a shift of a standard normal by μ; μ² adds up",
+    "σ": "standard deviation of Gaussian noise",
+    "α": "entropy weight: large stays near the uniform distribution, small follows the noisy answers",
+    "P": "the population: the distribution that the records are drawn from, where it is known",
+    "P_n": "the real table as a distribution over cells",
+    "D": "the synthetic distribution over cells",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +48,8 @@ class Param:
     @property
     def range(self) -> str:
         """The allowed values in words, e.g. `1..200` or `last | average`."""
+        if self.kind is bool:
+            return "true | false"
         return " | ".join(self.choices) if self.choices else f"{self.low:g}..{self.high:g}"
 
     def check(self, value: Any) -> None:
@@ -43,11 +61,11 @@ class Param:
         elif self.kind is bool or isinstance(value, bool):
             inside = self.kind is bool and isinstance(value, bool)
         elif isinstance(value, int if self.kind is int else (int, float)):
-            inside = math.isfinite(value) and self.low <= value <= self.high  # type: ignore[operator]
+            inside = self.low <= value <= self.high  # type: ignore[operator]
         else:
             inside = False
         if not inside:
-            raise InputError(f"{self.name}={value} is outside {self.range}")
+            raise InputError(f"{self.name}={str(value)[:40]} is outside {self.range}")
 
     def parse(self, text: str) -> Any:
         """The value that `text` (from a command line or an address bar) stands for."""
@@ -59,7 +77,7 @@ class Param:
             try:
                 value = {"true": True, "false": False}[text.lower()] if self.kind is bool else self.kind(text)
             except (ValueError, KeyError):
-                raise InputError(f"{self.name}={text} is not a {self.kind.__name__} in {self.range}") from None
+                raise InputError(f"{self.name}={text[:40]} is not a {self.kind.__name__} in {self.range}") from None
         self.check(value)
         return value
 

@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 import warnings
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -118,7 +118,9 @@ class Pool:
     """`workers` processes, each fed by a thread. Sessions take turns; within a session jobs run in order."""
 
     def __init__(self, workers: int = 2) -> None:
-        self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
+        self._waiting: dict[str, deque[Job]] = {}
+        self._turns: dict[str, int] = {}  # when a session last had its turn
+        self._turn = 0
         self._running: set[Job] = set()
         self._changed = threading.Condition()
         self._closed = False
@@ -153,10 +155,12 @@ class Pool:
                 self._changed.wait()
             if self._closed:
                 return None
-            session, jobs = self._waiting.popitem(last=False)  # the session that has waited longest for a turn
-            job = jobs.popleft()
-            if jobs:
-                self._waiting[session] = jobs  # …and goes to the end of the line
+            session = min(self._waiting, key=lambda s: self._turns.get(s, 0))  # whose last turn is longest ago
+            job = self._waiting[session].popleft()
+            if not self._waiting[session]:
+                del self._waiting[session]
+            self._turns = {s: turn for s, turn in self._turns.items() if s in self._waiting or self._running}
+            self._turns[session] = self._turn = self._turn + 1
             self._running.add(job)
             return job
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from .algorithms import registered_name
 from .algorithms.base import Algorithm, Step, make_plan
-from .domain import Rows
+from .domain import Domain, Rows
 from .errors import InputError, PrivacyWarning
 from .metrics import Errors, errors
 from .privacy.budget import Budget, Spent
@@ -22,7 +22,9 @@ from .privacy.curator import Curator
 from .problems import QueryRelease
 from .releases import Release
 from .tags import Tag
-from .workloads import Workload
+from .workloads import Marginals, Workload
+
+MAX_ROWS = 100_000_000  # of synthetic rows at once
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,12 @@ class Record:
         if self.population:
             out |= {f"population_{name}": value for name, value in self.population.to_json().items()}
         return out | {"epsilon_spent": self.spent.epsilon, "seconds": self.seconds}
+
+
+def generators(seed: int) -> tuple[np.random.Generator, np.random.Generator, np.random.Generator]:
+    """Independent generators of a seeded run: the curator's noise, the algorithm's own, the rows drawn at the end."""
+    noise, own, draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
+    return noise, own, draws
 
 
 class Run:
@@ -77,8 +85,8 @@ class Run:
         self.seed = seed
         self.every = every
         self.plan = make_plan(algorithm, problem, budget)
-        noise, own, draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
-        self._curator = Curator(rows, problem.n, self.plan, noise)
+        noise, own, draws = generators(seed)
+        self._curator = Curator(rows, problem.n, self.plan, noise, group=problem.group)
         self._own = own
         self._draws = draws
         workload = problem.workload
@@ -102,6 +110,8 @@ class Run:
         """Synthetic records of the last release, as many as real ones unless `rows` says otherwise; costs nothing."""
         if self.release is None:
             raise InputError("nothing has been released yet: iterate over the run first")
+        if rows is not None and not 0 < rows <= MAX_ROWS:
+            raise InputError(f"rows={rows} is outside 1..{MAX_ROWS}")
         return self.release.sample(self.problem.n if rows is None else rows, self._draws)
 
     def finish(self) -> "Run":
@@ -144,7 +154,9 @@ class Run:
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
             "spent": self.spent.to_json(),
+            "charges": [charge.to_json() for charge in self.plan.charges],
             "n": self.problem.n,
+            "rows_per_person": self.problem.group,
             "cells": self.problem.domain.size,
             "queries": self.problem.workload.m,
             "seed": self.seed,
@@ -178,6 +190,34 @@ class Comparison:
 def compare(release: Release, rows: Rows, workload: Workload) -> Comparison:
     """Put a release beside the truth on any workload of its domain."""
     return Comparison(workload, workload.answers_of_rows(rows), release.answers(workload))
+
+
+@dataclass(frozen=True, eq=False)
+class Subgroups:
+    """For every value of one column: its real share of the records, and how wrong the release is about its members.
+
+    `error` is the mean over the other columns of Σ |synthetic − real| within the group, divided by the group's share:
+    the same noise weighs more on a small group. NaN where nobody is in it. A private peek.
+    """
+
+    labels: tuple[str, ...]
+    share: np.ndarray
+    error: np.ndarray
+    tag: ClassVar[Tag] = Tag.PEEK
+
+
+def subgroups(release: Release, rows: Rows, domain: Domain, column: str) -> Subgroups:
+    """Error by subgroup of `column`, over its pairs with every other column of `domain`."""
+    others = [name for name in domain.names if name != column]
+    pairs = Marginals(domain, [[column, other] for other in others] or [[column]])
+    both = compare(release, rows, pairs)
+    axis, gaps = domain.names.index(column), []
+    for axes, shape, table in zip(pairs.axes, pairs.shapes, pairs.tables, strict=True):
+        gone = tuple(i for i, a in enumerate(axes) if a != axis)
+        gaps.append(both.gaps[table].reshape(shape).sum(axis=gone))
+    share = Marginals(domain, [[column]]).answers_of_rows(rows)
+    error = np.divide(np.mean(gaps, axis=0), share, out=np.full(len(share), np.nan), where=share > 0)
+    return Subgroups(domain.columns[axis].labels, share, error)
 
 
 def _distribution(population: np.ndarray, problem: QueryRelease) -> np.ndarray:

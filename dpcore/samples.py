@@ -1,4 +1,4 @@
-"""Sample tables that are free to show: one rebuilt from published counts, one generated with a known population.
+"""Sample tables that are free to show: two rebuilt from published counts, one generated with a known population.
 
 Imports domain and schema.
 """
@@ -25,12 +25,35 @@ class Sample:
 
 # Department × gender × (admitted, rejected).
 BERKELEY = {
-    "A": {"Male": (512, 313), "Female": (89, 19)},
-    "B": {"Male": (353, 207), "Female": (17, 8)},
-    "C": {"Male": (120, 205), "Female": (202, 391)},
-    "D": {"Male": (138, 279), "Female": (131, 244)},
-    "E": {"Male": (53, 138), "Female": (94, 299)},
-    "F": {"Male": (22, 351), "Female": (24, 317)},
+    ("A", "Male"): (512, 313),
+    ("A", "Female"): (89, 19),
+    ("B", "Male"): (353, 207),
+    ("B", "Female"): (17, 8),
+    ("C", "Male"): (120, 205),
+    ("C", "Female"): (202, 391),
+    ("D", "Male"): (138, 279),
+    ("D", "Female"): (131, 244),
+    ("E", "Male"): (53, 138),
+    ("E", "Female"): (94, 299),
+    ("F", "Male"): (22, 351),
+    ("F", "Female"): (24, 317),
+}
+# Class × sex × age × (died, survived).
+TITANIC = {
+    ("1st", "Male", "Adult"): (118, 57),
+    ("1st", "Male", "Child"): (0, 5),
+    ("1st", "Female", "Adult"): (4, 140),
+    ("1st", "Female", "Child"): (0, 1),
+    ("2nd", "Male", "Adult"): (154, 14),
+    ("2nd", "Male", "Child"): (0, 11),
+    ("2nd", "Female", "Adult"): (13, 80),
+    ("2nd", "Female", "Child"): (0, 13),
+    ("3rd", "Male", "Adult"): (387, 75),
+    ("3rd", "Male", "Child"): (35, 13),
+    ("3rd", "Female", "Adult"): (89, 76),
+    ("3rd", "Female", "Child"): (17, 14),
+    ("Crew", "Male", "Adult"): (670, 192),
+    ("Crew", "Female", "Adult"): (3, 20),
 }
 
 
@@ -39,21 +62,30 @@ def berkeley() -> Sample:
 
     Source: Bickel, Hammel, O'Connell, "Sex bias in graduate admissions", Science 187 (1975); Freedman, Pisani, Purves.
     """
-    outcomes = ("Admitted", "Rejected")
-    cells = [
-        (department, gender, outcome, count)
-        for department, genders in BERKELEY.items()
-        for gender, counts in genders.items()
-        for outcome, count in zip(outcomes, counts, strict=True)
+    source = "Rebuilt from the published counts of the 1973 UC Berkeley admissions (Bickel, Hammel, O'Connell 1975)."
+    return _from_counts(["Department", "Gender", "Admission"], BERKELEY, ("Admitted", "Rejected"), source)
+
+
+def titanic() -> Sample:
+    """The 2,201 people on board the Titanic, by class, sex, age and survival.
+
+    Source: British Board of Trade inquiry report 1912, as tabulated by Dawson, J. Statistics Education 3 (1995).
+    """
+    source = "Rebuilt from the published counts of the British Board of Trade inquiry of 1912 (Dawson 1995)."
+    return _from_counts(["Class", "Sex", "Age", "Survived"], TITANIC, ("No", "Yes"), source)
+
+
+def _from_counts(columns: list[str], counts: dict[tuple, tuple], outcomes: tuple[str, ...], source: str) -> Sample:
+    """One row a person, from how many there were with each outcome; categories in the order they first appear."""
+    rows = [
+        (*group, outcome)
+        for group, numbers in counts.items()
+        for outcome, number in zip(outcomes, numbers, strict=True)
+        for _ in range(number)
     ]
-    frame = pd.DataFrame(cells, columns=["Department", "Gender", "Admission", "count"])
-    frame = frame.loc[frame.index.repeat(frame.pop("count").tolist())].reset_index(drop=True)
-    schema = {name: {"kind": "categorical", "values": list(frame[name].unique())} for name in frame.columns}
-    return Sample(
-        frame,
-        domain_from_json({"columns": schema}),
-        "Rebuilt from the published counts of the 1973 UC Berkeley admissions (Bickel, Hammel, O'Connell 1975).",
-    )
+    frame = pd.DataFrame(rows, columns=pd.Index(columns))
+    schema = {name: {"kind": "categorical", "values": frame[name].drop_duplicates().tolist()} for name in columns}
+    return Sample(frame, domain_from_json({"columns": schema}), source)
 
 
 CENSUS_SCHEMA = {

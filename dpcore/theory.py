@@ -5,10 +5,14 @@ n records, k cells, m unsigned queries of width hi − lo; ρ is the zCDP budget
 
 import math
 
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
 D_INF = 2.0  # diameter of conv(Q ∪ −Q) in the sup norm, for queries with values in [-1, 1]
 
 
-def frank_wolfe_rounds(*, n: int, m: int, width: float, rho: float, alpha: float) -> int:
+def frank_wolfe_rounds(*, n: float, m: int, width: float, rho: float, alpha: float) -> int:
     """T = 2√(2ρ) D_∞^{3/2} / (√α Δ log 2m), at least 1; Δ = width/n.
 
     Micali, Lezane, Betken 2025 (Algorithm 1) print D₁^{3/2} and the logarithm under the root; their proof gives
@@ -24,7 +28,7 @@ def frank_wolfe_step(*, rounds: int, alpha: float) -> float:
     return min(1.0, 2 * math.sqrt(alpha / (rounds * D_INF)))
 
 
-def frank_wolfe_alpha(*, n: int, k: int, m: int, width: float, rho: float) -> float:
+def frank_wolfe_alpha(*, n: float, k: int, m: int, width: float, rho: float) -> float:
     """α* = [Δ log 2m]^{2/5} / (ρ^{1/5} (log k)^{4/5}), the minimum of gap(α) + α log k at the T and γ above.
 
     A constant step gives gap ≤ 2D_∞/(γT) + γD_∞²/(2α) + β log 2m with β = 2Δ/ε₀ = Δ√(T/(2ρ)), which is
@@ -35,12 +39,56 @@ def frank_wolfe_alpha(*, n: int, k: int, m: int, width: float, rho: float) -> fl
     return (selection_noise(n=n, m=m, width=width, rho=rho) / math.log(max(k, 2)) ** 2) ** 0.4
 
 
-def selection_noise(*, n: int, m: int, width: float, rho: float) -> float:
+def selection_noise(*, n: float, m: int, width: float, rho: float) -> float:
     """u = Δ log(2m)/√ρ: T selections that share ρ lose at most u √(T/2) each, on average, against the best query."""
     return width / n * math.log(2 * m) / math.sqrt(rho)
 
 
-def sampling_bound(*, n: int, m: int, width: float) -> float:
+def mirror_descent_alpha(*, n: float, k: int, epsilon: float, delta: float, gaussian_width: float) -> float:
+    """α* = log^{1/4}(1/δ) w^{1/2} / (log^{3/4}(k) √(nε)) of Theorem 5, w = w(Q) the Gaussian width.
+
+    The theorem prints log^{1/2}(1/δ). Its proof bounds the error, up to constants, by 1/(αT) + α log k for the descent
+    and √(T log(1/δ)) w/(nε) for the noise. The first two are smallest at α = 1/√(T log k), where they are 2√(log k/T);
+    then the whole is smallest at T* = √(log k/log(1/δ)) nε/w, and α at T* is the formula above.
+    Source: Micali, Lezane, Betken 2025, Theorem 5.
+    """
+    log_k, w = math.log(max(k, 2)), max(gaussian_width, 1e-12)
+    return math.log(1 / delta) ** 0.25 * math.sqrt(w / (n * epsilon)) / log_k**0.75
+
+
+def mirror_descent_rounds(*, n: float, k: int, mu: float, l2: float, gaussian_width: float) -> float:
+    """T* = √(log k) nμ/(Δ₂ w), up to a constant: as above, with the noise T exact Gaussian releases need.
+
+    They have σ = Δ₂√T/(nμ) on every cell, μ the whole budget's, where the paper has 4√(T log(1/δ))/(nε).
+    """
+    return math.sqrt(math.log(max(k, 2))) * n * mu / max(l2 * gaussian_width, 1e-12)
+
+
+def gaussian_width_bound(norms: np.ndarray) -> float:
+    """An upper bound on w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩, ξ ~ N(0, I_k), from the norms ‖q_j‖₂ (m,).
+
+    For every λ > 0, E max ≤ (1/λ) log E Σ_j 2 cosh(λ⟨q_j, ξ⟩) = (1/λ) log Σ_j 2 exp(λ²‖q_j‖²/2) by Jensen; λ is chosen.
+    """
+    largest = float(norms.max())
+    if largest == 0:
+        return 0.0
+
+    def bound(x: float) -> float:  # in units of the largest norm, λ = x/largest
+        return float(logsumexp((x * norms / largest) ** 2 / 2) + math.log(2)) / x
+
+    high = 2 * math.sqrt(2 * math.log(2 * len(norms)))
+    return largest * float(minimize_scalar(bound, bounds=(0.1, high), method="bounded").fun)  # type: ignore[union-attr]
+
+
+def balanced_guess(epsilon: float, delta: float) -> float:
+    """(e^ε + δ)/(1 + e^ε): how often, at most, anybody guesses right which of two neighbouring tables was used.
+
+    Before the release it is a coin toss. Source: Kairouz, Oh, Viswanath 2015, the trade-off at equal error rates.
+    """
+    return min(1.0, (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon)))
+
+
+def sampling_bound(*, n: float, m: int, width: float) -> float:
     """E max_q |⟨q, P − P_n⟩| ≤ (width/2) √(2 log(2m)/n): what n draws from P cost before any privacy.
 
     The finite-class bound; the paper's D₁ √(log k / n) is vacuous, as D₁ is of order k.

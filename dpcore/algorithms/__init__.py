@@ -3,10 +3,12 @@
 from .base import Algorithm
 from .frank_wolfe import DPFW
 from .maximum_entropy import GaussianMaxEnt
+from .mirror_descent import DPAM
 
 ALGORITHMS: dict[str, type] = {
     "gaussian_maxent": GaussianMaxEnt,
     "dpfw": DPFW,
+    "dpam": DPAM,
 }
 
 

@@ -61,6 +61,23 @@ def make_plan(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> Pl
     return algorithm.plan(problem, budget)
 
 
+def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:
+    """The parameter values that the papers' theory gives: every choice called NAME_star of a plan, by NAME."""
+    choices = make_plan(algorithm, problem, budget).choices
+    return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
+
+
+# Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most.
+PASS, PASSES, ARRAYS = 2e-9, 15, 40
+
+
+def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
+    """Roughly the seconds and bytes a run will take, from public numbers; raises what `make_plan` raises."""
+    rounds = make_plan(algorithm, problem, budget)["rounds"]
+    k, m = problem.domain.size, problem.workload.m
+    return rounds * (1e-4 + PASS * PASSES * (k + 2 * m)), 8.0 * ARRAYS * k
+
+
 def softmax(x: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """exp(scale · x)/Σ exp(scale · x) for potentials x (k,), with one new array."""
     out = scale * x

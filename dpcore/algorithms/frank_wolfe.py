@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ..releases import Histogram
 from .base import About, Step, softmax
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # of the default rule
+
+NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,8 @@ class DPFW:
         choices = self._paper(problem, budget) if self.schedule == "paper" else self._practical(problem, budget)
         rounds = choices[0].value
         charges = (Charge("select", equal_selections(budget, rounds), rounds),)
-        return Plan(budget, charges, (*choices, Choice("schedule", self.schedule, "given")))
+        star = Choice("alpha_star", _alpha_star(problem, budget), "α* of eq. (8), corrected, to compare with")
+        return Plan(budget, charges, (*choices, star, Choice("schedule", self.schedule, "given")))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection a step; the last step releases the output of the schedule."""
@@ -102,12 +105,12 @@ class DPFW:
         The shapes minimise a/√T + b√T (a/√T + bT for δ = 0) and 1/(αT) + α log k; the constants 1 and ½ were fitted on
         four public tables.
         """
-        n, m, width = problem.n, problem.workload.m, problem.workload.width
-        log_k = math.log(max(problem.domain.size, 2))
+        public, log_k = _public(problem, budget), math.log(max(problem.domain.size, 2))
         if budget.delta > 0:
-            best = math.sqrt(log_k) / theory.selection_noise(n=n, m=m, width=width, rho=budget.rho)
+            best = math.sqrt(log_k) / theory.selection_noise(**public)
         else:  # ε₀ = ε/T: selection noise 2ΔT log(2m)/ε, against u√(T/2) above
-            best = (math.sqrt(log_k) / (4 * math.sqrt(2) * width / n * math.log(2 * m) / budget.epsilon)) ** (2 / 3)
+            noise = public["width"] / public["n"] * math.log(2 * public["m"]) / budget.epsilon
+            best = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
         rounds, alpha = _given("rounds", self.rounds), _given("alpha", self.alpha)
         if self.rounds is None:
             limits = f"{FEWEST_ROUNDS}..{MOST_ROUNDS}"
@@ -121,15 +124,24 @@ class DPFW:
 
     def _paper(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """α* and T of Algorithm 1 as corrected; at δ = 0 the ρ of pure DP, ε²/2, stands in."""
-        public = {"n": problem.n, "m": problem.workload.m, "width": problem.workload.width, "rho": budget.rho}
         rounds, alpha = _given("rounds", self.rounds), _given("alpha", self.alpha)
         if self.alpha is None:
-            best = theory.frank_wolfe_alpha(k=problem.domain.size, **public)
-            alpha = Choice("alpha", best, "α* of eq. (8), corrected")
+            alpha = Choice("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
         if self.rounds is None:
-            T = min(theory.frank_wolfe_rounds(alpha=alpha.value, **public), 1_000_000)
+            T = min(theory.frank_wolfe_rounds(alpha=alpha.value, **_public(problem, budget)), 1_000_000)
             rounds = Choice("rounds", T, "T of Algorithm 1, corrected")
         return rounds, alpha
+
+
+def _public(problem: QueryRelease, budget: Budget) -> dict[str, Any]:
+    """The public numbers that the theory speaks of."""
+    width = max(problem.workload.width, NARROW)
+    return {"n": problem.effective_n, "m": problem.workload.m, "width": width, "rho": budget.rho}
+
+
+def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
+    star = theory.frank_wolfe_alpha(k=problem.domain.size, **_public(problem, budget))
+    return min(max(star, 1e-5), 10.0)
 
 
 def _given(name: str, value: float | None) -> Choice:

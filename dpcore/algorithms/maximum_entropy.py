@@ -16,7 +16,7 @@ from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import Answers
 from ..problems import QueryRelease
 from ..releases import Histogram
-from ..workloads import Marginals, Workload
+from ..workloads import Marginals, TableQueries, Union, Workload
 from .base import About, Step, softmax
 
 FLOOR = 1e-4  # of a category's share in the product of noisy 1-way marginals
@@ -39,9 +39,10 @@ class GaussianMaxEnt:
     """Measure all answers once with the whole budget, then fit D by regularised maximum entropy.
 
     The only touch of records is one Gaussian release of the workload's answers (Δ₂ derived in `Answers`:
-    √(2 · tables)/n for marginals), exactly μ-GDP with noise σ = Δ₂/μ. All the rest is post-processing:
+    √(2 · tables)/n for marginals), or of tables that give them with less noise (`Workload.measured`, from public
+    numbers), exactly μ-GDP with noise σ = Δ₂/μ. All the rest is post-processing:
 
-        base    D_0 = product of the noisy 1-way marginals (uniform for an explicit matrix)
+        base    D_0 = product of the noisy 1-way marginals (uniform where no tables are measured)
         stage 1 D_1 = argmin_D ½ Σ_j (⟨q_j, D⟩ − y_j)²/σ_j² + 0.6 α μ n KL(D ‖ D_0) on the lower-way marginals
                 (pairs, for 3-way tables) summed out of the noisy ones
         stage 2 D_2 = argmin_D the same on all answers, with α μ n KL(D ‖ D_1)
@@ -73,12 +74,14 @@ class GaussianMaxEnt:
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """One Gaussian measurement with the whole budget."""
         (spend,) = gaussian_share(budget, [1.0])
-        sigma = Answers(problem.workload).l2 / (problem.n * spend.mu)
-        stages = len(_stages(problem.workload))
+        measured = _measured(problem.workload)
+        sigma = Answers(measured).l2 / (problem.effective_n * spend.mu)
+        stages = len(_stages(measured))
         return Plan(
             budget,
             (Charge("measure", spend),),
             (
+                *_substitute(problem.workload, measured),
                 Choice("rounds", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"),
                 Choice("alpha", self.alpha, "in units of μ·n, so that the prior weighs alike at every ε"),
                 Choice("sigma", sigma, "noise on every answer, Δ₂/(nμ) with the exact Gaussian calibration"),
@@ -88,23 +91,56 @@ class GaussianMaxEnt:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One iteration of the fit a step; the first one pays for everything."""
         spend = plan.spend(Gaussian)
-        y = curator.measure(Answers(problem.workload), spend)
-        evidence = Evidence(problem.workload, y, np.full(len(y), max(plan["sigma"], TINY)))
-        stages = _stages(problem.workload)
+        measured = _measured(problem.workload)
+        y = curator.measure(Answers(measured), spend)
+        evidence = Evidence(measured, y, np.full(len(y), max(plan["sigma"], TINY)))
+        stages = _stages(measured)
         log_D, t = _product(evidence), 0
         for number, workload in enumerate(stages, start=1):
-            weight = self.alpha * spend.mu * problem.n * (1 if number == len(stages) else FIRST_STAGE)
+            weight = self.alpha * spend.mu * problem.effective_n * (1 if number == len(stages) else FIRST_STAGE)
             for log_D in _fit(_summed(evidence, workload), weight, log_D, self.rounds):  # noqa: B020
                 t += 1
                 yield Step(t, Histogram(problem.domain, softmax(log_D)), f"stage {number} of {len(stages)}")
 
 
+def _measured(workload: Workload) -> Workload:
+    """What is measured: the tables or the queries that the workload names.
+
+    Queries on tables that are not measured get their 1-way tables beside them, for the base, unless Δ₂² then doubles.
+    """
+    measured = workload.measured
+    base = measured.base if isinstance(measured, TableQueries | Union) else None
+    if not base or _tables(measured):
+        return measured
+    names = [workload.domain.names[a] for a in sorted({a for axes in base.axes for a in axes})]
+    single = Marginals(workload.domain, [[name] for name in names])
+    return Union([single, measured]) if Answers(single).l2 <= Answers(measured).l2 else measured
+
+
+def _substitute(asked: Workload, measured: Workload) -> tuple[Choice, ...]:
+    """What is measured in place of what is asked, in words."""
+    if measured is asked:
+        return ()
+    count = f"{len(measured.tables)} marginal table{'s' * (len(measured.tables) > 1)}"
+    words = count if isinstance(measured, Marginals) else f"{count} and queries, {measured.m} answers in all"
+    return (Choice("measured", words, "the answers asked follow from these with less noise, by public variances"),)
+
+
+def _tables(workload: Workload) -> tuple[Marginals, slice] | None:
+    """The marginal tables of a workload, and the place of their answers among all."""
+    if isinstance(workload, Union):
+        places = zip(workload.workloads, workload.places, strict=True)
+        return next(((w, place) for w, place in places if isinstance(w, Marginals)), None)
+    return (workload, slice(workload.m)) if isinstance(workload, Marginals) else None
+
+
 def _stages(workload: Workload) -> list[Workload]:
-    """The workloads fitted one after the other: for marginals, first the tables one column smaller (pairs at least)."""
-    if not isinstance(workload, Marginals):
+    """The workloads fitted one after the other: first the tables one column smaller (pairs at least)."""
+    if not (found := _tables(workload)):
         return [workload]
-    names, largest = workload.domain.names, max(2, max(len(axes) for axes in workload.axes) - 1)
-    lower = {sub for axes in workload.axes for sub in combinations(axes, min(largest, len(axes)))}
+    names, tables = workload.domain.names, found[0].axes
+    largest = max(2, max(map(len, tables)) - 1)
+    lower = {sub for axes in tables for sub in combinations(axes, min(largest, len(axes)))}
     return [Marginals(workload.domain, [[names[a] for a in axes] for axes in sorted(lower)]), workload]
 
 
@@ -113,27 +149,28 @@ def _summed(evidence: Evidence, workload: Workload) -> Evidence:
 
     A cell of table A is the sum of Π_{S∖A} d_i cells of a table S ⊇ A, so its variance is that many times larger.
     """
-    source = evidence.workload
-    if workload is source or not isinstance(source, Marginals) or not isinstance(workload, Marginals):
+    found = _tables(evidence.workload)
+    if workload is evidence.workload or not found or not isinstance(workload, Marginals):
         return evidence
+    source, place = found
+    noisy, sigma = evidence.y[place], evidence.sigma[place]
     y, precision = np.zeros(workload.m), np.zeros(workload.m)
     for axes, table in zip(workload.axes, workload.tables, strict=True):
         for larger, shape, part in zip(source.axes, source.shapes, source.tables, strict=True):
             if set(axes) <= set(larger):
                 gone = tuple(i for i, a in enumerate(larger) if a not in axes)
-                weight = 1 / (evidence.sigma[part.start] ** 2 * math.prod(shape[i] for i in gone))
-                y[table] += weight * evidence.y[part].reshape(shape).sum(axis=gone).ravel()
+                weight = 1 / (sigma[part.start] ** 2 * math.prod(shape[i] for i in gone))
+                y[table] += weight * noisy[part].reshape(shape).sum(axis=gone).ravel()
                 precision[table] += weight
     return Evidence(workload, y / precision, 1 / np.sqrt(precision))
 
 
 def _product(evidence: Evidence) -> np.ndarray:
     """log of the product of noisy 1-way marginals (k,), floored; uniform in columns that no table holds."""
-    workload = evidence.workload
-    domain = workload.domain
+    domain = evidence.workload.domain
     log_D = np.zeros(domain.shape)
-    if isinstance(workload, Marginals):
-        for axis in sorted({a for axes in workload.axes for a in axes}):
+    if found := _tables(evidence.workload):
+        for axis in sorted({a for axes in found[0].axes for a in axes}):
             single = Marginals(domain, [[domain.names[axis]]])
             shares = np.maximum(_summed(evidence, single).y, FLOOR)
             shape = [-1 if a == axis else 1 for a in range(len(domain.shape))]

@@ -1,7 +1,6 @@
 """Run one algorithm on a table and report its error against the truth (a private peek, for exploring)."""
 
 import argparse
-import csv
 import json
 import os
 import sys
@@ -10,18 +9,15 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..algorithms import ALGORITHMS
-from ..domain import Domain
 from ..errors import InputError, PrivacyWarning
 from ..params import build
 from ..privacy.budget import Budget
 from ..problems import QueryRelease
 from ..run import Run
 from ..schema import domain_from_json
-from ..tables import read_json, read_table
-from ..workloads import Explicit, Marginals, Workload
+from ..tables import limit_rows, read_json, read_table
+from .queries import HELP, read_queries, split_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
     parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
     parser.add_argument("--columns", metavar="a,b,c", help="only these columns of the schema (default: all)")
+    parser.add_argument("--queries", required=True, action="append", metavar="Q", help=HELP)
+    parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
     parser.add_argument(
-        "--queries",
-        required=True,
-        metavar="Q",
-        help='marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), or matrix:FILE.npy (m × k, in -1..1)',
+        "--most-rows", type=int, default=1, metavar="B", help="rows one person can have; more are left out"
     )
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
     parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
@@ -48,10 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then run, then write."""
-    for name, low in (("repeat", 1), ("rows", 1), ("seed", 0)):
+    for name, low in (("repeat", 1), ("rows", 1), ("most_rows", 1), ("seed", 0)):
         value = getattr(chosen, name)
         if value is not None and value < low:
-            raise InputError(f"--{name} {value} must be at least {low}")
+            raise InputError(f"--{name.replace('_', '-')} {value} must be at least {low}")
     for target in (chosen.json, chosen.synthetic):
         _check_writable(target)
     budget = Budget(chosen.epsilon, chosen.delta)
@@ -60,10 +55,15 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithm = build(ALGORITHMS[chosen.algorithm], dict(_setting(text) for text in chosen.set))
     domain = domain_from_json(read_json(chosen.schema))
     if chosen.columns:
-        domain = domain.project(next(csv.reader([chosen.columns])))
-    workload = parse_queries(chosen.queries, domain)
-    rows = domain.encode(read_table(chosen.table))
-    problem = QueryRelease(workload, rows.n)
+        domain = domain.project(split_names(chosen.columns))
+    workload, notes = read_queries(chosen.queries, domain)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    table = read_table(chosen.table)
+    if chosen.person is not None:
+        table = limit_rows(table, chosen.person, chosen.most_rows)
+    rows = domain.encode(table)
+    problem = QueryRelease(workload, rows.n, chosen.most_rows)
     runs = []
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
         with warnings.catch_warnings(record=True) as caught:
@@ -73,33 +73,11 @@ def execute(chosen: argparse.Namespace) -> None:
             print(f"warning: {caution.message}", file=sys.stderr)
         _follow(run)
         if not runs and chosen.synthetic:
-            run.sample(chosen.rows).to_csv(chosen.synthetic, index=False)
+            _write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
         runs.append(run.to_json())
     if chosen.json:
-        Path(chosen.json).write_text(json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n", encoding="utf-8")
+        _write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
     _print_table(runs)
-
-
-def parse_queries(text: str, domain: Domain) -> Workload:
-    """The workload that `text` describes; InputError says what is understood."""
-    kind, _, what = text.partition(":")
-    if kind == "marginals" and what.isdigit():
-        return Marginals.all(domain, int(what))
-    if kind == "marginals":
-        try:
-            sets = json.loads(what)
-            if all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in sets):
-                return Marginals(domain, sets)
-        except (json.JSONDecodeError, TypeError):
-            pass
-    if kind == "matrix":
-        try:
-            return Explicit(domain, np.load(what, allow_pickle=False))
-        except (OSError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{what}: not readable as a .npy matrix of numbers") from None
-    raise InputError(f'--queries {text!r}: give marginals:3, marginals:[["a","b"],["c"]] or matrix:FILE.npy')
 
 
 def _follow(run: Run) -> None:
@@ -155,5 +133,16 @@ def _check_writable(path: str | None) -> None:
     if path is None:
         return
     target = Path(path)
-    if target.is_dir() or not os.access(target if target.exists() else target.absolute().parent, os.W_OK):
-        raise InputError(f"{path}: cannot be written")
+    try:
+        writable = not target.is_dir() and os.access(target if target.exists() else target.absolute().parent, os.W_OK)
+    except OSError:  # such as a name too long
+        writable = False
+    if not writable:
+        raise InputError(f"{path[:200]}: cannot be written")
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path[:200]}: cannot be written: {error.strerror}") from None

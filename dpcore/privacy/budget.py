@@ -14,6 +14,7 @@ from . import conversions
 
 # Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never exceeds the budget.
 MARGIN = 1 - 1e-10
+LARGEST = 1e9  # ε beyond which nothing is promised and floating point gives out
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,10 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
                 raise InputError(f"{name}={value} is not a number")
-        if not 0 < self.epsilon < math.inf:
-            raise InputError(f"epsilon={self.epsilon} must be a finite number above 0")
+        if not 0 < self.epsilon <= LARGEST:
+            raise InputError(f"epsilon={str(self.epsilon)[:20]} must be a finite number above 0, at most {LARGEST:g}")
         if not 0 <= self.delta < 1:
             raise InputError(f"delta={self.delta} is outside [0, 1)")
 
@@ -49,6 +50,14 @@ class Budget:
         return out
 
 
+def _check_spend(name: str, value: float, failure: float) -> None:
+    """A spend costs something: a zero or negative one would pay for nothing, or give budget back."""
+    if not 0 < value < math.inf:
+        raise InputError(f"a spend of {name}={value} must be finite and above 0")
+    if not 0 <= failure < 1:
+        raise InputError(f"a spend's failure={failure} is outside [0, 1)")
+
+
 @dataclass(frozen=True)
 class Gaussian:
     """One release that is exactly μ-GDP: Gaussian noise of standard deviation Δ₂/μ. Source: Dong, Roth, Su 2022."""
@@ -56,6 +65,9 @@ class Gaussian:
     mu: float
     failure: float = 0.0
     pure = math.inf
+
+    def __post_init__(self) -> None:
+        _check_spend("mu", self.mu, self.failure)
 
     @property
     def rho(self) -> float:
@@ -72,6 +84,9 @@ class BoundedRange:
 
     epsilon: float
     failure: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_spend("epsilon", self.epsilon, self.failure)
 
     @property
     def pure(self) -> float:
@@ -90,6 +105,9 @@ class Pure:
 
     epsilon: float
     failure: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_spend("epsilon", self.epsilon, self.failure)
 
     @property
     def pure(self) -> float:
@@ -131,14 +149,15 @@ class Sums:
     pure: float = 0.0
     failure: float = 0.0
 
-    def plus(self, spend: Spend, times: int = 1) -> "Sums":
-        """These costs and `times` more of `spend`."""
-        mu_squared = spend.mu**2 if isinstance(spend, Gaussian) else math.inf
-        return Sums(
-            self.mu_squared + times * mu_squared,
-            self.rho + times * spend.rho,
-            self.pure + times * spend.pure,
-            self.failure + times * spend.failure,
+    @classmethod
+    def of(cls, spends: Iterable[tuple[Spend, int]]) -> "Sums":
+        """The costs of spends, each so many times: correctly rounded sums, the same in whatever order they come."""
+        counted = list(spends)
+        return cls(
+            math.fsum(t * (s.mu**2 if isinstance(s, Gaussian) else math.inf) for s, t in counted),
+            math.fsum(t * s.rho for s, t in counted),
+            math.fsum(t * s.pure for s, t in counted),
+            math.fsum(t * s.failure for s, t in counted),
         )
 
     def epsilon(self, delta: float, accounting: Accounting) -> float:
@@ -149,7 +168,7 @@ class Sums:
         if accounting is Accounting.PURE:
             return self.pure
         if left == 0:
-            return 0.0 if self.rho == 0 else math.inf
+            return math.inf
         if accounting is Accounting.GDP and self.mu_squared == math.inf:
             return math.inf
         if accounting is Accounting.GDP:
@@ -158,6 +177,8 @@ class Sums:
 
     def best(self, delta: float) -> Accounting:
         """The accounting with the smallest ε at δ."""
+        if delta <= self.failure:
+            return Accounting.PURE
         return min(Accounting, key=lambda accounting: self.epsilon(delta, accounting))
 
 
@@ -183,7 +204,7 @@ def gaussian_share(budget: Budget, shares: Iterable[float]) -> tuple[Gaussian, .
     Raises InputError when δ = 0, which no Gaussian noise can promise.
     """
     if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw")
+        raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw or mwem")
     mu = conversions.gdp_mu(budget.epsilon, budget.delta) * MARGIN
     return tuple(Gaussian(mu * math.sqrt(share)) for share in shares)
 
@@ -194,3 +215,15 @@ def equal_selections(budget: Budget, times: int) -> BoundedRange:
     if budget.delta > 0:
         epsilon = max(epsilon, math.sqrt(8 * budget.rho / times))
     return BoundedRange(epsilon * MARGIN)
+
+
+def select_and_measure(budget: Budget, times: int, share: float) -> tuple[BoundedRange, Gaussian | Pure]:
+    """`times` equal pairs of a selection and a measurement that use the whole budget, `share` of it to measure.
+
+    δ > 0: T(ε₀²/8 + μ²/2) = ρ, a mixed plan in zCDP. δ = 0: Laplace noise and T(ε₀ + ε₁) = ε.
+    """
+    if budget.delta == 0:
+        epsilon = budget.epsilon / times * MARGIN
+        return BoundedRange((1 - share) * epsilon), Pure(share * epsilon)
+    rho = budget.rho / times * MARGIN
+    return BoundedRange(math.sqrt(8 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))

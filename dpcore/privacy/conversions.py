@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import log_ndtr
+from scipy.special import erfcx, log_ndtr
 
 # Relative step by which a root is moved to its safe side; above the root finder's tolerance.
 STEP = 1e-12
@@ -17,9 +17,12 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
     """
     if mu == 0:
         return -math.inf
-    first = float(log_ndtr(mu / 2 - epsilon / mu))
-    second = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
-    return first + math.log(-math.expm1(second - first)) if second < first else -math.inf
+    a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    if a < 0:  # e^ε Φ(b)/Φ(a) is this ratio, as (a² − b²)/2 = −ε: nothing large cancels
+        rest = 1 - float(erfcx(-b / math.sqrt(2)) / erfcx(-a / math.sqrt(2)))
+    else:
+        rest = -math.expm1(epsilon + float(log_ndtr(b)) - float(log_ndtr(a)))
+    return float(log_ndtr(a)) + math.log(rest) if rest > 0 else -math.inf
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
@@ -29,8 +32,9 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return max(gdp_log_delta(epsilon, math.exp(log_mu)), -1e6) - target
 
-    # δ(ε; μ) < Φ(μ/2 − ε/μ) is tiny for μ = ε/40 and near 1 for μ = 2√ε + 20.
-    low = math.log(min(epsilon / 40, epsilon / math.sqrt(-2 * target + 1)) / 4)
+    # δ(ε; μ) < Φ(μ/2 − ε/μ), which is far below δ at a quarter of the μ where μ/2 − ε/μ = −z; near 1 at the other end.
+    z = math.sqrt(-2 * target) + 1
+    low = math.log(epsilon / (math.sqrt(z * z + 2 * epsilon) + z) / 2)
     mu = math.exp(_root(excess, low, math.log(2 * math.sqrt(2 * epsilon) + 40)))
     step = STEP
     while gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon:

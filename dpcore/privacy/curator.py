@@ -13,38 +13,41 @@ from ..workloads import Workload
 from . import mechanisms
 from .budget import BoundedRange, Gaussian, Pure
 from .ledger import Ledger, Plan
-from .statistics import Answers, SignedErrors, check_workload
+from .statistics import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic, check_workload
 
-MEASURED: Final = (Answers,)
+MEASURED: Final = (Answers, SomeAnswers, CellAnswers)
 SCORED: Final = (SignedErrors,)
 
 
 class Curator:
     """Holds records and a ledger; answers what a plan has paid for, with noise from the generator it was given.
 
-    Args: `rows`, grouped records; `plan`, what may be charged; `n`, their public number; `rng`, the noise.
+    Args: `rows`, grouped records; `plan`, what may be charged; `n`, their public number; `rng`, the noise; `group`, how
+    many records neighbours may differ in (each sensitivity is that many times larger).
     """
 
-    def __init__(self, rows: Rows, n: int, plan: Plan, rng: np.random.Generator) -> None:
+    def __init__(self, rows: Rows, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1) -> None:
         if rows.n != n:
             raise InputError(f"the problem speaks of n={n} records, the table has {rows.n}")
         self.ledger = Ledger(plan)
-        self.n = n
+        self.unit = n / group  # sensitivities are those of one record moving in n · P_n
         self.__rows = rows
         self.__rng = rng
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
 
-    def measure(self, statistic: Answers, spend: Gaussian | Pure) -> np.ndarray:
-        """The statistic with noise: N(0, (Δ₂/(nμ))²) paid by Gaussian(μ), Laplace of scale Δ₁/(nε) paid by Pure(ε).
+    def measure(self, statistic: Statistic, spend: Gaussian | Pure) -> np.ndarray:
+        """What leaves of the statistic with noise: N(0, (Δ₂/(nμ))²) for Gaussian(μ), Laplace(Δ₁/(nε)) for Pure(ε).
 
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
         self._check(statistic, MEASURED, spend, (Gaussian, Pure))
         self.ledger.charge("measure", spend)
-        value = statistic.value(self.__rows)
+        value = statistic.value(self._true_answers(statistic.workload) if statistic.view == "answers" else self.__rows)
         if isinstance(spend, Gaussian):
-            return mechanisms.gaussian(value, statistic.l2 / (self.n * spend.mu), self.__rng)
-        return mechanisms.laplace(value, statistic.l1 / (self.n * spend.epsilon), self.__rng)
+            noisy = mechanisms.gaussian(value, statistic.l2 / (self.unit * spend.mu), self.__rng)
+        else:
+            noisy = mechanisms.laplace(value, statistic.l1 / (self.unit * spend.epsilon), self.__rng)
+        return statistic.leaving(noisy)
 
     def select(self, score: SignedErrors, spend: BoundedRange) -> int:
         """The index of a nearly largest score: exponential mechanism of scale 2Δ/(nε₀), paid by BoundedRange(ε₀).
@@ -54,7 +57,7 @@ class Curator:
         self._check(score, SCORED, spend, (BoundedRange,))
         self.ledger.charge("select", spend)
         scores = score.value(self._true_answers(score.workload))
-        return mechanisms.exponential(scores, 2 * score.sensitivity / (self.n * spend.epsilon), self.__rng)
+        return mechanisms.exponential(scores, 2 * score.sensitivity / (self.unit * spend.epsilon), self.__rng)
 
     def _true_answers(self, workload: Workload) -> np.ndarray:
         """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""
@@ -63,7 +66,7 @@ class Curator:
         return self.__answers[id(workload)][1]
 
     @staticmethod
-    def _check(statistic: Answers | SignedErrors, known: tuple, spend: object, payable: tuple) -> None:
+    def _check(statistic: Statistic | SignedErrors, known: tuple, spend: object, payable: tuple) -> None:
         if type(statistic) not in known:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
         if type(spend) not in payable:

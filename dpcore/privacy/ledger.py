@@ -1,12 +1,13 @@
 """Plans and the ledger: what may be charged, what has been, what is left. Imports errors, conversions and budget."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BudgetError
 from . import conversions
-from .budget import Accounting, Budget, S, Spend, Spent, Sums
+from .budget import Accounting, Budget, Gaussian, S, Spend, Spent, Sums
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,12 @@ class Charge:
     what: str
     spend: Spend
     times: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """What, the kind of spend, its parameter, how many times and what all of them cost in ρ."""
+        parameter = {"mu": self.spend.mu} if isinstance(self.spend, Gaussian) else {"epsilon": self.spend.epsilon}
+        kind = type(self.spend).__name__
+        return {"what": self.what, "kind": kind, **parameter, "times": self.times, "rho": self.times * self.spend.rho}
 
 
 @dataclass(frozen=True)
@@ -55,10 +62,7 @@ class Plan:
     @property
     def sums(self) -> Sums:
         """The additive cost of all charges."""
-        total = Sums()
-        for charge in self.charges:
-            total = total.plus(charge.spend, charge.times)
-        return total
+        return Sums.of((charge.spend, charge.times) for charge in self.charges)
 
     @property
     def accounting(self) -> Accounting:
@@ -84,51 +88,58 @@ class Ledger:
     sums: Sums = field(default_factory=Sums)
 
     def __post_init__(self) -> None:
+        budget, planned = self.plan.budget, self.plan.sums
         self._accounting = self.plan.accounting
-        budget = self.plan.budget
-        failure = self.plan.sums.failure
-        self._room = {
-            Accounting.GDP: lambda: conversions.gdp_mu(budget.epsilon, budget.delta - failure) ** 2,
-            Accounting.ZCDP: lambda: conversions.zcdp_rho(budget.epsilon, budget.delta - failure),
+        self._counts: Counter[Spend] = Counter()
+        left = budget.delta - planned.failure
+        room = {
+            Accounting.GDP: lambda: conversions.gdp_mu(budget.epsilon, left) ** 2,
+            Accounting.ZCDP: lambda: conversions.zcdp_rho(budget.epsilon, left),
             Accounting.PURE: lambda: budget.epsilon,
         }[self._accounting]()
-        self._failure = failure
+        # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the inverse.
+        self._room = max(room, self._cost(planned)[1])
+        self._failure = planned.failure
 
     def fits(self, spend: Spend) -> bool:
         """Whether `spend` may be charged now."""
-        return self._fits(self.sums.plus(spend))
+        return self._refusal(self._after(spend)) is None
 
     def charge(self, what: str, spend: Spend) -> None:
         """Record `spend` before the touch it pays for, or raise BudgetError and record nothing."""
         if type(spend) not in self.plan.kinds:
             raise BudgetError(f"{what} is paid with {type(spend).__name__}, which the plan does not declare")
-        after = self.sums.plus(spend)
-        if not self._fits(after):
-            symbol, cost = self._cost(after)
-            _, used = self._cost(self.sums)
-            raise BudgetError(f"{what} needs {symbol}={cost - used:.6g}, {max(self._room - used, 0):.6g} is left")
+        after = self._after(spend)
+        if refusal := self._refusal(after):
+            raise BudgetError(f"{what} needs {refusal} is left")
         self.events.append((what, spend))
+        self._counts[spend] += 1
         self.sums = after
 
     @property
     def spent(self) -> Spent:
         """The total so far, at the budget's δ (0 when nothing but pure spends without failure was charged)."""
-        return self.at(self.sums)
-
-    def at(self, sums: Sums) -> Spent:
-        """What some of this ledger's charges cost together."""
-        epsilon = sums.epsilon(self.plan.budget.delta, self._accounting)
+        epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting)
         pure = self._accounting is Accounting.PURE
         return Spent(
             epsilon=epsilon,
-            delta=sums.failure if pure else self.plan.budget.delta,
-            rho=sums.rho,
-            mu=math.sqrt(sums.mu_squared) if self._accounting is Accounting.GDP else None,
+            delta=self.sums.failure if pure else self.plan.budget.delta,
+            rho=self.sums.rho,
+            mu=math.sqrt(self.sums.mu_squared) if self._accounting is Accounting.GDP else None,
             accounting=self._accounting,
         )
 
-    def _fits(self, sums: Sums) -> bool:
-        return sums.failure <= self._failure and self._cost(sums)[1] <= self._room
+    def _after(self, spend: Spend) -> Sums:
+        return Sums.of((self._counts + Counter({spend: 1})).items())
+
+    def _refusal(self, after: Sums) -> str | None:
+        """What `after` needs more than what is left, in words; None when it fits."""
+        if after.failure > self._failure:
+            used = self.sums.failure
+            return f"failure δ={after.failure - used:.6g}, {self._failure - used:.6g}"
+        symbol, cost = self._cost(after)
+        used = self._cost(self.sums)[1]
+        return None if cost <= self._room else f"{symbol}={cost - used:.6g}, {max(self._room - used, 0):.6g}"
 
     def _cost(self, sums: Sums) -> tuple[str, float]:
         return {

@@ -6,46 +6,250 @@ here are those of n · P_n ("one record moves"), the Curator divides by n.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from ..domain import Rows
 from ..errors import InputError
-from ..workloads import Explicit, Marginals, Workload
+from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
+from ..workloads.base import largest_distance
+
+ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
+SVD_WORK = 10**8  # m · k · min(m, k) up to which the row space of an explicit matrix is computed
+MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
+
+
+class Statistic(Protocol):
+    """What a Curator measures: noise calibrated to Δ₁ or Δ₂ is added to `value`, and only `leaving` of that leaves.
+
+    `view` is what `value` is computed from: the "rows", or the workload's "answers" (m,) on them, which are kept.
+    """
+
+    workload: Workload
+    view: ClassVar[str]
+
+    @property
+    def l1(self) -> float:
+        """Δ₁ of `value` for one record."""
+        ...
+
+    @property
+    def l2(self) -> float:
+        """Δ₂ of `value` for one record."""
+        ...
+
+    def value(self, seen: Any) -> np.ndarray:
+        """What the noise is added to."""
+        ...
+
+    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+        """What leaves of it: a public function, so post-processing."""
+        ...
 
 
 def check_workload(workload: Workload) -> None:
     """Refuse a workload whose sensitivities this file does not derive."""
-    if type(workload) not in (Marginals, Explicit):
+    if type(workload) not in (Marginals, Explicit, TableQueries, Union):
         raise InputError(f"{type(workload).__name__} is not a workload whose sensitivity is known here")
+    for member in workload.workloads if isinstance(workload, Union) else ():
+        check_workload(member)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
     """All answers (m,) of a workload.
 
-    Marginals: a record stands in exactly one cell of each table, so replacing it moves two cells of each by 1 at the
-    most: Δ₁ = 2 · tables, Δ₂ = √(2 · tables). Explicit matrix A: Δ₂ = max_{z,z'} ‖A_z − A_z'‖₂ over its columns, and
-    Δ₁ ≤ √m Δ₂.
+    Δ_p = max_{z,z'} ‖A_z − A_z'‖_p over the columns of its matrix A:
+
+    - Marginals: a record stands in exactly one cell of each table, so replacing it moves two cells of each by 1 at the
+      most: Δ₁ = 2 · tables, Δ₂ = √(2 · tables).
+    - Explicit: Δ_p itself, or twice the largest distance from one centre c, as ‖A_z − A_z'‖ ≤ ‖A_z − c‖ + ‖c − A_z'‖.
+    - TableQueries: the queries on table S are a matrix M_S on its cells, and a record in cell z_S of each S moves them
+      by M_S e_{z_S} − M_S e_{z'_S}, at most d_S, the Explicit bound of M_S. One record moves all tables at once, each
+      query is in one of them, so Δ₂² ≤ Σ_S d_S² and Δ₁ ≤ Σ_S d_S; equal for one table, and upper bounds for more, as no
+      pair of records need be the farthest apart in all of them.
+    - Union: likewise Δ₂² ≤ Σ_i Δ₂(i)² and Δ₁ ≤ Σ_i Δ₁(i) over its members, whose answers stand side by side.
     """
 
     workload: Workload
+    view: ClassVar[str] = "rows"
 
     @property
     def l1(self) -> float:
         """Δ₁ for one record."""
         w = self.workload
-        return 2.0 * len(w.tables) if isinstance(w, Marginals) else math.sqrt(w.m) * self.l2
+        if isinstance(w, Union):
+            return sum(Answers(member).l1 for member in w.workloads)
+        return 2.0 * len(w.tables) if isinstance(w, Marginals) else w.diameter_l1  # type: ignore[union-attr]
 
     @property
     def l2(self) -> float:
         """Δ₂ for one record."""
         w = self.workload
+        if isinstance(w, Union):
+            return math.hypot(*(Answers(member).l2 for member in w.workloads))
         return math.sqrt(2 * len(w.tables)) if isinstance(w, Marginals) else w.diameter  # type: ignore[union-attr]
 
     def value(self, rows: Rows) -> np.ndarray:
         """The answers on the records (m,)."""
         return self.workload.answers_of_rows(rows)
+
+    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+        """All of it."""
+        return noisy
+
+
+@dataclass(frozen=True, eq=False)
+class SomeAnswers:
+    """One answer of a workload, `part` = slice(j, j + 1), or all answers of one of its tables, `part` = that slice.
+
+    One record moves ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most (for an explicit matrix that query's own, else the
+    workload's largest): Δ₁ = Δ₂ = hi_j − lo_j. It leaves one cell of a table for another: Δ₁ = 2, Δ₂ = √2.
+    Raises InputError for any other part.
+    """
+
+    workload: Workload
+    part: slice
+    view: ClassVar[str] = "answers"
+
+    def __post_init__(self) -> None:
+        j = self.part.start
+        if not (j in range(self.workload.m) and self.part == slice(j, j + 1)) and self.part not in self.workload.tables:
+            raise InputError(f"answers {self.part.start}..{self.part.stop} are neither one answer nor one table")
+
+    @property
+    def l1(self) -> float:
+        """Δ₁ for one record."""
+        return 2.0 if self._table else self._range
+
+    @property
+    def l2(self) -> float:
+        """Δ₂ for one record."""
+        return math.sqrt(2) if self._table else self._range
+
+    @property
+    def _table(self) -> bool:
+        return self.part.stop > self.part.start + 1
+
+    @property
+    def _range(self) -> float:
+        w = self.workload
+        return float(np.ptp(w.matrix[self.part.start])) if isinstance(w, Explicit) else w.width
+
+    def value(self, seen: np.ndarray) -> np.ndarray:
+        """These answers, from all answers on the records (m,)."""
+        return seen[self.part]
+
+    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+        """All of it."""
+        return noisy
+
+
+@dataclass(frozen=True, eq=False)
+class CellAnswers:
+    """A(P_n + ξ) (m,): a workload's answers, as a matrix A (m, k), after noise ξ ~ N(0, σ² I_k) on the cells.
+
+    The noisy cells never leave, only what the queries see of them. A record moves n · P_n by e_z − e_z': Δ₁ = 2 and
+    Δ₂ = √2, which `subspace=False` uses. With Π the projection on the row space of A, A(P_n + ξ) = A(ΠP_n + Πξ), and Πξ
+    is standard Gaussian noise within that space, so that `subspace=True` uses Δ₂ = max_{z,z'} ‖Π(e_z − e_z')‖₂:
+
+    - Marginals: functions of columns S alone that sum to zero over each of them, for all S, are orthogonal and span
+      everything; E_S = ⊗_{i∈S} (I − J/d_i) ⊗_{i∉S} J/d_i projects on them (J all ones), and the indicators of table A
+      span those with S ⊆ A. So Π is the sum of E_S over all S inside some table, and with a_i = 1[z_i = z'_i]
+      Π_zz' = (1/k) Σ_S Π_{i∈S} (d_i a_i − 1). As Π is a projection with constant diagonal, Δ₂² = 2 max_a (Π_zz − Π_zz')
+      over all patterns a of agreement: the maximum is not always where all columns differ. Beyond 20 columns: √2.
+    - TableQueries, and Unions without an explicit member: inside the row space of the tables they read, whose Π serves.
+    - Explicit: the noise is drawn on coordinates VP_n (p,), V an orthonormal basis of the row space by SVD, and AVᵀ of
+      it leaves; Δ₂ is that of VP_n, the largest distance of V's columns, however exact V is. √2, and noise on the
+      cells, where the matrix is too large for that; likewise for a Union with an explicit member.
+    """
+
+    workload: Workload
+    subspace: bool
+    view: ClassVar[str] = "rows"
+
+    @property
+    def l1(self) -> float:
+        """Δ₁ for one record; a projection does not help against Laplace noise."""
+        return 2.0 if self._basis is None else largest_distance(self._basis, 1) * ROOM
+
+    @cached_property
+    def l2(self) -> float:
+        """Δ₂ for one record."""
+        tables = marginal_tables(self.workload)
+        if self._basis is not None:
+            return min(largest_distance(self._basis, 2), math.sqrt(2)) * ROOM
+        return _projected_distance(tables) if self.subspace and tables else math.sqrt(2)
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """‖q_j‖₂ (m,): what σ is multiplied by to give the standard deviation of each answer."""
+        return _norms(self.workload)
+
+    @property
+    def rank(self) -> int:
+        """An upper bound on the dimension of the row space, exact where it is computed."""
+        return min(self.workload.m, self.workload.domain.size) if self._basis is None else len(self._basis)
+
+    @cached_property
+    def _basis(self) -> np.ndarray | None:
+        """V (p, k) with orthonormal rows, where noise is drawn on coordinates."""
+        w = self.workload
+        if not (self.subspace and isinstance(w, Explicit)) or w.matrix.size * min(w.matrix.shape) > SVD_WORK:
+            return None
+        _, scales, V = np.linalg.svd(w.matrix, full_matrices=False)
+        return V[: max(1, np.count_nonzero(scales > max(w.matrix.shape) * np.finfo(float).eps * scales[0]))]
+
+    def value(self, rows: Rows) -> np.ndarray:
+        """P_n on all cells (k,), or its coordinates (p,)."""
+        domain, weights = self.workload.domain, rows.weights / rows.n
+        cells = domain.index(rows.values)
+        return np.bincount(cells, weights, domain.size) if self._basis is None else self._basis[:, cells] @ weights
+
+    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+        """Its answers (m,)."""
+        return self.workload.answers(noisy if self._basis is None else noisy @ self._basis)
+
+
+def marginal_tables(workload: Workload) -> Marginals | None:
+    """The marginal tables that all queries of a workload are read off; None when some are not."""
+    if isinstance(workload, Union) and any(isinstance(member, Explicit) for member in workload.workloads):
+        return None
+    return workload if isinstance(workload, Marginals) else getattr(workload, "base", None)
+
+
+def _projected_distance(tables: Marginals) -> float:
+    """max_{z,z'} ‖Π(e_z − e_z')‖₂ over the row space of marginal tables, rounded up; see `CellAnswers`."""
+    shape = tables.domain.shape
+    used = [i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1]  # size 1: never differs
+    if len(used) > MOST_COLUMNS:
+        return math.sqrt(2)
+    inside = np.zeros((2,) * len(used))  # 1 at the sets S of columns, as 0/1 coordinates, that lie inside some table
+    for axes in tables.axes:
+        inside[tuple(int(i in axes) for i in used)] = 1
+    for axis in range(len(used)):
+        without, within = np.split(inside, 2, axis)
+        inside = np.concatenate([np.maximum(without, within), within], axis)
+    projection = inside  # coordinate by coordinate from sets S to patterns a, (differ, agree)
+    for axis, i in enumerate(used):
+        without, within = np.split(projection, 2, axis)
+        projection = np.concatenate([without - within, without + (shape[i] - 1) * within], axis)
+    same = float(projection.flat[-1])
+    return min(math.sqrt(2 * (same - float(projection.min())) / tables.domain.size), math.sqrt(2)) * ROOM
+
+
+def _norms(workload: Workload) -> np.ndarray:
+    """‖q_j‖₂ (m,) over the cells of the domain."""
+    if isinstance(workload, Union):
+        return np.concatenate([_norms(member) for member in workload.workloads])
+    if isinstance(workload, Explicit):
+        return np.linalg.norm(workload.matrix, axis=1)
+    if isinstance(workload, Marginals):
+        sizes = [math.prod(shape) for shape in workload.shapes]
+        return np.sqrt(np.repeat([workload.domain.size / size for size in sizes], sizes))
+    return np.sqrt(workload.matrix**2 @ _norms(workload.base) ** 2)  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True, eq=False)

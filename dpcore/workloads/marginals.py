@@ -1,56 +1,18 @@
-"""Workloads: finite sets of linear queries over the cells of a domain. Imports errors and domain.
-
-A query maps cells to [-1, 1]. Every workload is closed under negation by the sign s of (j, s), never by storing −q.
-"""
+"""Marginal tables, summed out of shared partial sums. Imports errors and domain."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import Protocol
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
-from .domain import Domain, Rows
-from .errors import InputError
+from ..domain import Domain, Rows
+from ..errors import InputError
 
-
-class Workload(Protocol):
-    """m linear queries over the cells of `domain`."""
-
-    domain: Domain
-    m: int
-
-    @property
-    def tables(self) -> tuple[slice, ...]:
-        """Slices of the answers that each partition the records; empty if none are known."""
-        ...
-
-    @property
-    def width(self) -> float:
-        """max_q (hi − lo): how far one record can move one unnormalised answer."""
-        ...
-
-    def answers(self, D: np.ndarray) -> np.ndarray:
-        """⟨q_j, D⟩ for all j, (m,), for weights D (k,)."""
-        ...
-
-    def answers_of_rows(self, rows: Rows) -> np.ndarray:
-        """⟨q_j, P_n⟩ for all j, (m,), without the k cells where possible."""
-        ...
-
-    def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Σ_j w_j q_j as a function on cells (k,), for weights w (m,)."""
-        ...
-
-    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount · q_j in place on q (k,), touching only the support of q_j."""
-        ...
-
-    def label(self, j: int) -> tuple[tuple[str, str], ...]:
-        """Query j as (column, value) pairs in words; hostile text is the reader's to escape."""
-        ...
+MAX_TABLES = 100_000
+MOST_AXES = 6  # of a table whose queries are taken apart by components
 
 
 class Marginals:
@@ -81,10 +43,27 @@ class Marginals:
 
     @classmethod
     def all(cls, domain: Domain, ways: int) -> "Marginals":
-        """All marginals over `ways` columns; InputError when the domain has fewer."""
+        """All marginals over `ways` columns; InputError when the domain has fewer, or for too many tables."""
         if not 1 <= ways <= len(domain.columns):
             raise InputError(f"marginals over {ways} columns: outside 1..{len(domain.columns)}, the number of columns")
+        if (count := math.comb(len(domain.columns), ways)) > MAX_TABLES:
+            raise InputError(f"all marginals over {ways} columns are {count:,} tables, more than {MAX_TABLES:,}")
         return cls(domain, combinations(domain.names, ways))
+
+    @property
+    def measured(self) -> "Marginals":
+        """The tables themselves."""
+        return self
+
+    @property
+    def reads(self) -> dict[tuple[int, ...], float]:
+        """Squares of the components of all queries, as `variance` takes them: one indicator a cell."""
+        total: Counter[tuple[int, ...]] = Counter()
+        for axes in self.axes:
+            for B in subsets(axes):
+                size = {a: self.domain.shape[a] for a in axes}
+                total[B] += math.prod(size[a] - 1 if a in B else 1 / size[a] for a in axes)  # type: ignore[assignment]
+        return dict(total)
 
     @cached_property
     def _tree(self) -> tuple[tuple[int, int, tuple[int, int, int], int], ...]:
@@ -118,6 +97,30 @@ class Marginals:
         """Which table, if any, is the whole domain (its sums are the domain itself)."""
         everything = tuple(range(len(self.domain.shape)))
         return self.axes.index(everything) if everything in self.axes else None
+
+    @cached_property
+    def _holds(self) -> np.ndarray:
+        """Whether a table (T, d) has a column."""
+        return np.array([[a in axes for a in range(len(self.domain.shape))] for axes in self.axes])
+
+    def containing(self, axes: tuple[int, ...]) -> np.ndarray:
+        """Whether a table (T,) has all of these columns."""
+        return np.all(self._holds[:, axes], axis=1)
+
+    def variance(self, reads: Mapping[tuple[int, ...], float]) -> float:
+        """Total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
+
+        `reads`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
+        one of B summed out of a table A ⊇ B has size_A/size_B times that, and what all A say is averaged by precision;
+        components of different B have independent errors. ∞ when some B is in no table.
+        """
+        sizes = np.array([math.prod(shape) for shape in self.shapes], dtype=float)
+        total = 0.0
+        for axes, square in reads.items():
+            size = math.prod(self.domain.shape[a] for a in axes)
+            precision = (size / sizes[self.containing(axes)]).sum() / (2 * len(sizes))
+            total += square / precision if precision else math.inf
+        return total
 
     def answers(self, D: np.ndarray) -> np.ndarray:
         """All marginal cells (m,) of weights D (k,)."""
@@ -177,50 +180,26 @@ class Marginals:
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
 
 
-class Explicit:
-    """Queries given as the rows of a matrix (m, k) with entries in [-1, 1]."""
+def subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The non-empty subsets of a table's axes, small ones first; only the whole where they are many."""
+    sizes = range(1, len(axes) + 1) if len(axes) <= MOST_AXES else [len(axes)]
+    return [B for size in sizes for B in combinations(axes, size)]
 
-    tables: tuple[slice, ...] = ()
 
-    def __init__(self, domain: Domain, matrix: np.ndarray) -> None:
-        matrix = np.asarray(matrix, dtype=float)
-        if matrix.ndim != 2 or matrix.shape[0] < 1 or matrix.shape[1] != domain.size:
-            raise InputError(f"the query matrix has shape {matrix.shape}; it must be (m, {domain.size}) with m ≥ 1")
-        if not (np.abs(matrix) <= 1).all():
-            at = np.argwhere(~(np.abs(matrix) <= 1))[0]
-            raise InputError(f"the query matrix holds {matrix[tuple(at)]} in row {at[0]}, outside -1..1")
-        self.domain = domain
-        self.matrix = matrix
-        self.m = matrix.shape[0]
-        self.width = float(np.ptp(matrix, axis=1).max())
+def components(axes: tuple[int, ...], matrix: np.ndarray) -> dict[tuple[int, ...], float]:
+    """Σ_j ‖g_j‖² of the components g of queries `matrix` (m, *sizes of axes), on the cells of each subset B of axes.
 
-    @cached_property
-    def diameter(self) -> float:
-        """An upper bound on max_{z,z'} ‖A_z − A_z'‖₂ over columns: exact up to 3,000 cells."""
-        columns = np.unique(self.matrix.T, axis=0)
-        if len(columns) == 1:
-            return 0.0
-        if len(columns) <= 3000:
-            return float(pdist(columns).max())
-        centre = (columns.max(axis=0) + columns.min(axis=0)) / 2
-        return 2 * float(np.linalg.norm(columns - centre, axis=1).max())
-
-    def answers(self, D: np.ndarray) -> np.ndarray:
-        """⟨q_j, D⟩ (m,)."""
-        return self.matrix @ D
-
-    def answers_of_rows(self, rows: Rows) -> np.ndarray:
-        """⟨q_j, P_n⟩ (m,), from the columns of the matrix that hold records."""
-        return self.matrix[:, self.domain.index(rows.values)] @ (rows.weights / rows.n)
-
-    def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Σ_j w_j q_j (k,)."""
-        return w @ self.matrix
-
-    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount · q_j."""
-        q += amount * self.matrix[j]
-
-    def label(self, j: int) -> tuple[tuple[str, str], ...]:
-        """The row's number: an explicit query has no words of its own."""
-        return (("query", str(j)),)
+    A query is the sum, over B ⊆ axes, of functions of the cells of B that sum to 0 along each axis of B (analysis of
+    variance). The one of B = ∅ is left out: the total of a table is known.
+    """
+    squares: dict[tuple[int, ...], float] = {}
+    cells = dict(zip(axes, matrix.shape[1:], strict=True))
+    known = (matrix.sum(axis=tuple(range(1, matrix.ndim))) ** 2).sum() / math.prod(cells.values())
+    out = {}
+    for B in subsets(axes):
+        gone = [a for a in axes if a not in B]
+        rest = math.prod(cells[a] for a in gone)
+        sums = matrix.sum(axis=tuple(1 + axes.index(a) for a in gone))
+        squares[B] = (sums**2).sum() / rest - known - sum(squares[C] for C in squares if set(C) < set(B))
+        out[B] = float(squares[B] / rest)
+    return out

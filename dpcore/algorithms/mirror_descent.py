@@ -1,0 +1,237 @@
+"""DPAM: accelerated mirror descent on the smoothed primal of query release. Sees a Curator, never records."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .. import theory
+from ..params import check_parameters, param
+from ..privacy.budget import Budget, Gaussian, gaussian_share
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.statistics import Answers, CellAnswers
+from ..problems import QueryRelease
+from ..releases import Histogram
+from ..workloads import Explicit, Marginals, Workload
+from .base import About, Step, softmax
+
+LOWEST_ALPHA, HIGHEST_ALPHA = 1e-7, 10.0
+ENTROPY = 0.1  # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
+SMOOTHING = 2.0  # last temperature of the soft-max, in standard deviations of the noise
+ANNEALED = 0.7  # share of the rounds in which the temperature falls
+LONGEST, GROWTH = 0.5, 1.3  # bound and growth of the step θ = η_t/A_t
+SUBSPACE_WINS = 0.5  # the noise on cells is taken where it promises less than this share of the variance
+TINY = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPAM:
+    """Accelerated mirror descent on max_q ⟨q, y − D⟩ + α H(D), H the negative entropy and y noisy answers.
+
+    With A_t = Σ_{τ≤t} η_τ and D_1 uniform, for t = 1..T
+        D_md  = (A_{t-1} D_ag + η_t D_t)/A_t
+        q*    = argmax_{q ∈ ±Q} ⟨q, P_n + ξ_t − D_md⟩
+        q̄_t   = (A_{t-1} q̄_{t-1} + η_t q*)/A_t,   D_{t+1} = softmax(q̄_t/α)
+        D_ag  = (A_{t-1} D_ag + η_t D_{t+1})/A_t, released.
+
+    noise "fresh": new ξ_t ~ N(0, σ²) on all cells each round, as printed. "subspace": the same, with the smaller Δ₂ of
+    what the queries can see (`CellAnswers`). T Gaussian releases of μ/√T each are exactly one of μ.
+    "reused": y is measured once with the whole budget, and the rest is post-processing: argmax becomes the soft-max of
+    temperature τ over all signed queries, which smooths max_q as ξ does; τ falls to twice the noise, and each η_t is
+    the largest found that keeps the proof of acceleration going (`_descend`).
+    Raises InputError at δ = 0. Source: Micali, Lezane, Betken 2025, Algorithm 2, with these corrections: the gradient
+    is −q*, the step's divergence is that of αH (so that q̄ is the whole state), exact calibration instead of
+    4√(T log(1/δ))/(nε), and log^{1/4}(1/δ) in α*. Reuse and subspace are this project's.
+    """
+
+    noise: str = param(
+        "reused", "noise drawn once, or anew each round, on the queries' subspace or on all cells",
+        choices=("reused", "subspace", "fresh"),
+    )  # fmt: skip
+    rounds: int | None = param(
+        None, "steps of the descent", symbol="T", low=1, high=100_000, log=True,
+        auto="n, k, m and the budget: until it has settled (reused), or T* of the theory times a constant",
+    )  # fmt: skip
+    alpha: float | None = param(
+        None, "entropy weight: small follows the noisy answers closely, large stays near uniform", symbol="α",
+        low=LOWEST_ALPHA, high=HIGHEST_ALPHA, log=True,
+        auto="Δ₂/m: the prior weighs alike at every ε (reused), or the rounds: step and entropy error balanced",
+    )  # fmt: skip
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = True
+    about: ClassVar[About] = About(
+        title="Private accelerated mirror descent (DPAM)",
+        summary="Follows the worst-answered query downhill with momentum, on answers blurred by Gaussian noise, and "
+        "keeps the distribution as even as they allow. By default the noise is drawn once and reused in every round.",
+        use_when="you want the linear-queries paper's second algorithm, or to see what reusing noise gains",
+        avoid_when="δ must be 0, or accuracy alone counts: gaussian_maxent starts from a better prior",
+        cost="two or three passes over k cells a round; fresh noise also draws k normal numbers",
+        source="Micali, Lezane, Betken 2025, Algorithm 2",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """One Gaussian measurement, or T equal ones, with the whole budget; T and α where not given."""
+        (whole,) = gaussian_share(budget, [1.0])
+        n, k = problem.effective_n, problem.domain.size
+        cells = CellAnswers(problem.workload, subspace=self.noise == "subspace")
+        width = theory.gaussian_width_bound(cells.norms)
+        star = theory.mirror_descent_alpha(n=n, k=k, epsilon=budget.epsilon, delta=budget.delta, gaussian_width=width)
+        why = "α* of Theorem 5, corrected, with a bound on w(Q), to compare with"
+        public = (Choice("alpha_star", _clipped(star), why), Choice("noise", self.noise, "given"))
+        if self.noise == "reused":
+            return self._plan_reused(problem, budget, whole, public)
+        best = theory.mirror_descent_rounds(n=n, k=k, mu=whole.mu, l2=cells.l2, gaussian_width=width)
+        why = f"a fifth of T* = {best:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
+        rounds = self._or_given(Choice("rounds", round(min(max(best / 5, 10), 1000)), why))
+        alpha = Choice("alpha", _clipped(0.3 / math.sqrt(rounds.value * math.log(max(k, 2)))), "0.3/√(T log k)")
+        (spend,) = gaussian_share(budget, [1 / rounds.value])
+        sigma = Choice(
+            "sigma", cells.l2 / (n * spend.mu), f"noise on every cell, anew each round; Δ₂ = {cells.l2:.4g}/n"
+        )
+        return Plan(
+            budget, (Charge("measure", spend, rounds.value),), (rounds, self._or_given(alpha), *public, sigma)
+        )  # fmt: skip
+
+    def _plan_reused(
+        self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...]
+    ) -> Plan:  # fmt: skip
+        """One release; α from its noise, T from both."""
+        statistic, what, why = _release(problem.workload.measured)
+        sigma, spread = statistic.l2 / (problem.effective_n * spend.mu), _spread(statistic)
+        tau = max(SMOOTHING * spread / (problem.effective_n * spend.mu), TINY)
+        best = _clipped(ENTROPY / SMOOTHING * spread / statistic.workload.m)
+        reason = (
+            f"{ENTROPY / SMOOTHING:g} Δ₂/m: αH weighs {ENTROPY:g} nμ beside the likelihood of the noise, at every ε"
+        )
+        alpha = self._or_given(Choice("alpha", best, reason))
+        T = round(min(max(4 * (alpha.value * tau) ** -0.25, 50), 1000))
+        choices = (
+            self._or_given(Choice("rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000")),
+            alpha,
+            *public,
+            Choice("measured", what, why),
+            Choice("sigma", sigma, f"noise on every {'cell' if what == 'subspace' else 'answer'}, Δ₂/(nμ)"),
+            Choice("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
+        )
+        return Plan(budget, (Charge("measure", spend),), choices)
+
+    def _or_given(self, choice: Choice) -> Choice:
+        """The parameter of that name, where it was given."""
+        value = getattr(self, choice.name)
+        return choice if value is None else Choice(choice.name, value, "given")
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """One round a step; with reused noise the first one pays for everything."""
+        if self.noise == "reused":
+            statistic, _, _ = _release(problem.workload.measured)
+            y = curator.measure(statistic, plan.spend(Gaussian))
+            path = _descend(statistic.workload, y, plan["alpha"], plan["temperature"], plan["rounds"])
+            for t, (D_ag, heat) in enumerate(path, start=1):
+                yield Step(t, Histogram(problem.domain, D_ag), f"smoothed at {heat:.2g}")
+        else:
+            yield from self._follow(problem, plan, curator)
+
+    def _follow(self, problem: QueryRelease, plan: Plan, curator: Curator) -> Iterator[Step]:
+        """Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
+        workload, alpha, k = problem.workload, plan["alpha"], problem.domain.size
+        statistic = CellAnswers(workload, subspace=self.noise == "subspace")
+        offset = math.sqrt(4 / (alpha * max(plan["sigma"], TINY))) + 1
+        D = D_ag = np.full(k, 1 / k)
+        q_bar, A = np.zeros(k), 0.0
+        for t in range(1, plan["rounds"] + 1):
+            A += t + offset
+            theta = (t + offset) / A
+            D_md = (1 - theta) * D_ag + theta * D
+            errors = curator.measure(statistic, plan.spend(Gaussian)) - workload.answers(D_md)
+            j = int(np.abs(errors).argmax())
+            q_bar *= 1 - theta
+            workload.add_query(q_bar, j, theta * float(np.sign(errors[j])))
+            D = softmax(q_bar, 1 / alpha)
+            D_ag = (1 - theta) * D_ag + theta * D
+            label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
+            yield Step(t, Histogram(problem.domain, D_ag), f"{'more' if errors[j] > 0 else 'less'} {label}")
+
+
+def _clipped(alpha: float) -> float:
+    return min(max(alpha, LOWEST_ALPHA), HIGHEST_ALPHA)
+
+
+def _spread(statistic: Answers | CellAnswers) -> float:
+    """Root mean square over answers of their noise, as a multiple of 1/(nμ)."""
+    if isinstance(statistic, Answers):
+        return statistic.l2
+    return statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
+
+
+def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
+    """What to measure once, in a word, and why: the answers, or for an explicit matrix the cells seen by its queries.
+
+    Compared by the total variance of the answers after least squares, in units of 1/(nμ)²: Δ₂² rank(A) when answers
+    are measured, Δ₂² ‖A‖²_F when the subspace is. For t marginal tables the first is 2t rank, and the second is not
+    less by more than 2t: its Δ₂² is at least the mean over pairs of cells, 2(rank − 1)/(k − 1), and ‖A‖²_F = tk. Where
+    the two are near, answers did better in practice: a prior removes noise from weak directions.
+    """
+    direct, what = Answers(workload), "tables" if isinstance(workload, Marginals) else "answers"
+    if not isinstance(workload, Explicit):
+        return direct, what, "once, with the whole budget; noise on the cells cannot do much better on marginal tables"
+    cells = CellAnswers(workload, subspace=True)
+    ours, theirs = direct.l2**2 * cells.rank, cells.l2**2 * float((cells.norms**2).sum())
+    why = f"total variance after least squares: answers {ours:.3g}, cells seen by the queries {theirs:.3g}/(nμ)²"
+    return (cells, "subspace", why) if theirs < SUBSPACE_WINS * ours else (direct, what, why)
+
+
+def _descend(workload: Workload, y: np.ndarray, alpha: float, tau: float, rounds: int) -> Iterator[tuple]:
+    """Iterates (D_ag (k,), temperature) for min_D Φ(D) + αH(D), Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
+
+    The step θ_t = η_t/A_t grows until it violates A_t [Φ(D_ag') − Φ(D_md) − ⟨∇Φ(D_md), D_ag' − D_md⟩]
+    ≤ α A_{t-1} KL(D_{t+1} ‖ D_t), which is all that the potential argument asks of η_t: while it holds, the gap falls
+    like 1/A_t. The temperature starts where D_2 is nearly uniform, and falls geometrically; Φ rises meanwhile.
+    """
+    k, m = workload.domain.size, workload.m
+    D = D_ag = np.full(k, 1 / k)
+    a = a_ag = workload.answers(D)  # answers of D_t and D_ag
+    q_bar, log_Z, theta = np.zeros(k), math.log(k), 1.0
+    start = max(tau, float(np.abs(workload.adjoint(y - a)).max()) / (m * alpha))
+    for t in range(1, rounds + 1):
+        heat = max(tau, start * (tau / start) ** ((t - 1) / (ANNEALED * rounds)))
+        theta = 1.0 if t == 1 else min(GROWTH * theta, LONGEST)
+        while True:
+            a_md = (1 - theta) * a_ag + theta * a
+            before, w = _soft_max(y - a_md, heat)
+            q_next = (1 - theta) * q_bar + theta * workload.adjoint(w)
+            D_next, log_Z_next = _gibbs(q_next / alpha)
+            a_next = workload.answers(D_next)
+            a_ag_next = (1 - theta) * a_ag + theta * a_next
+            after, _ = _soft_max(y - a_ag_next, heat)
+            divergence = D_next @ (q_next - q_bar) / alpha - (log_Z_next - log_Z)
+            curved = after - before + w @ (a_ag_next - a_md)
+            if t == 1 or curved <= alpha * (1 - theta) * divergence + 1e-13 * (heat + alpha) or theta < 1e-9:
+                break
+            theta /= 2
+        q_bar, D, log_Z, a, a_ag = q_next, D_next, log_Z_next, a_next, a_ag_next
+        D_ag = (1 - theta) * D_ag + theta * D
+        yield D_ag, heat
+
+
+def _soft_max(errors: np.ndarray, tau: float) -> tuple[float, np.ndarray]:
+    """τ log mean_{j,s} exp(s e_j/τ) for errors e (m,), and its gradient in e (m,)."""
+    scaled = np.abs(errors) / tau
+    top = float(scaled.max())
+    up, down = np.exp(scaled - top), np.exp(-scaled - top)
+    total = float(up.sum() + down.sum())
+    return tau * (top + math.log(total / (2 * len(errors)))), np.sign(errors) * (up - down) / total
+
+
+def _gibbs(potential: np.ndarray) -> tuple[np.ndarray, float]:
+    """exp(potential)/Z (k,) and log Z."""
+    top = float(potential.max())
+    D = np.exp(potential - top)
+    Z = float(D.sum())
+    return D / Z, top + math.log(Z)

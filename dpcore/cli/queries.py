@@ -1,0 +1,84 @@
+"""What `--queries` understands: one text is one workload, several are their union."""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..domain import Domain
+from ..errors import InputError
+from ..questions import understand
+from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
+
+HELP = (
+    'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), ranges:a,b and prefixes:a,b (1-D, of columns '
+    "with an order), conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random ones over columns of "
+    "numbers), question:sex = Female and age > 50 (one question, typed by hand), matrix:FILE.npy (m × k, in -1..1); "
+    "given several times, they are asked together"
+)
+
+
+def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[str]]:
+    """The workload that all texts describe together, and notes on how questions were read."""
+    workloads, notes = [parse_queries(text, domain) for text in texts], []
+    for text in texts:
+        kind, _, what = text.partition(":")
+        if kind == "question":
+            notes += understand(what, domain).notes
+    return (workloads[0] if len(workloads) == 1 else Union(workloads)), notes
+
+
+def parse_queries(text: str, domain: Domain) -> Workload:
+    """The workload that one text describes; InputError says what is understood."""
+    kind, _, what = text.partition(":")
+    first, _, last = what.rpartition(":")
+    if kind == "marginals" and _is_count(what):
+        return Marginals.all(domain, int(what))
+    if kind == "marginals":
+        try:
+            sets = json.loads(what)
+            if all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in sets):
+                return Marginals(domain, sets)
+        except (ValueError, TypeError, RecursionError):
+            pass
+    if kind == "ranges" and what:
+        return TableQueries.ranges(domain, split_names(what))
+    if kind == "prefixes" and what:
+        return TableQueries.prefixes(domain, split_names(what))
+    if kind == "conjunctions" and _is_count(first) and _is_count(last):
+        return TableQueries.conjunctions(domain, int(first), int(last))
+    if kind == "halfspaces" and first and _is_count(last):
+        return TableQueries.half_spaces(domain, split_names(first), int(last))
+    if kind == "question":
+        return understand(what, domain).workload
+    if kind == "matrix":
+        try:
+            return Explicit(domain, np.load(io.BytesIO(Path(what).read_bytes()), allow_pickle=False))
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{what}: not readable as a .npy matrix of numbers") from None
+    raise InputError(f"--queries {text[:80]!r}: give {HELP}")
+
+
+def split_names(text: str) -> list[str]:
+    """Column names separated by commas; one that holds a comma stands in double quotes."""
+    try:
+        return next(csv.reader([text]))
+    except (csv.Error, StopIteration):
+        raise InputError(f"{text[:80]!r} is not a list of column names separated by commas") from None
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def join_names(names: Sequence[str]) -> str:
+    """The text that `split_names` takes apart again."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()

@@ -1,0 +1,147 @@
+"""Questions typed by hand, such as `sex = Female and age > 50`, as queries; `grammar` says how they are written.
+
+Imports errors, domain, workloads and grammar.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from .domain import Column, Domain, _whole_bins
+from .errors import InputError
+from .grammar import Leaf, Node, Reader
+from .workloads import TableQueries
+
+LONGEST = 2_000  # characters
+MAX_CELLS = 1_000_000  # of the columns named, together, also once bins are cut
+SHOWN = 5  # notes a comparison
+COMPARE = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A question as it was understood: one query on the cells of the `columns` it names.
+
+    A bin that a bound cuts counts with the share of it that fulfils the question, as if its records were spread evenly
+    over it, whole numbers where they are whole; `notes` say so in words.
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    workload: TableQueries
+    notes: tuple[str, ...]
+
+
+def parse(text: str, domain: Domain) -> TableQueries:
+    """The one query that `text` asks; InputError names the place in the text and what was expected there."""
+    return understand(text, domain).workload
+
+
+def understand(text: str, domain: Domain) -> Question:
+    """As `parse`, with what a person should know about how the question was read."""
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise InputError(f"a question is a text of at most {LONGEST:,} characters")
+    tree, leaves = Reader(text, domain).whole()
+    axes = sorted({leaf.axis for leaf in leaves})
+    columns = [domain.columns[a] for a in axes]
+    _limit(columns, [c.size for c in columns])
+    atoms = {a: _Atoms(domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]) for a in axes}
+    _limit(columns, [len(own.x) for own in atoms.values()], ", once bins are cut")
+    values = np.broadcast_to(_truth(tree, atoms), [len(own.x) for own in atoms.values()]).astype(float)
+    for place, own in enumerate(atoms.values()):
+        values = own.share(values, place)
+    values = np.clip(values, 0, 1)
+    notes = dict.fromkeys(note for leaf in leaves for note in atoms[leaf.axis].notes(leaf))
+    if np.ptp(values) == 0 and values.flat[0] in (0, 1):
+        notes["every record fulfils it" if values.flat[0] else "no record can fulfil it"] = None
+    names = tuple(c.name for c in columns)
+    query = TableQueries(domain, [(names, values.reshape(1, -1))], [(("question", text.strip()),)])
+    return Question(text.strip(), names, query, tuple(notes))
+
+
+class _Atoms:
+    """The cells of a column, cut further, so that each number of the question lies between atoms or is one.
+
+    `x` (A,) stands for an atom in comparisons: one of its numbers, or the place of its category, NaN where missing.
+    `cell` (A,) is its cell, `weight` (A,) its share of it, and `counts` (A,) how many whole numbers it holds, or None.
+    """
+
+    def __init__(self, column: Column, cuts: list[float]) -> None:
+        counts = None
+        if column.values:
+            x = cell = np.arange(column.present)
+            weight = np.ones(column.present)
+        elif column.kind == "integer":
+            first, after = _whole_bins(np.asarray(column.edges)) if column.edges else _single(column)
+            inside = np.clip(cuts, first[0], after[-1])
+            ends = np.concatenate([first, after[-1:], np.ceil(inside), np.floor(inside) + 1]).astype(np.int64)
+            ends = np.unique(ends[ends <= after[-1]])
+            x, counts = ends[:-1], np.diff(ends)
+            cell = np.searchsorted(first, x, side="right") - 1
+            weight = counts / (after - first)[cell]
+        else:
+            edges = np.asarray(column.edges)
+            ends = np.unique(np.concatenate([edges, np.clip(cuts, edges[0], edges[-1])]))
+            x = ends[:-1] + np.diff(ends) / 2
+            cell = np.searchsorted(edges, ends[:-1], side="right") - 1
+            weight = np.diff(ends) / np.diff(edges)[cell]
+        absent = column.size - column.present
+        self.labels, self.counts = column.labels, counts
+        self.x = np.append(x.astype(float), [np.nan] * absent)
+        self.cell = np.append(cell, [column.present] * absent)
+        self.weight = np.append(weight, [1.0] * absent)
+        self.starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
+
+    def fulfil(self, leaf: Leaf) -> np.ndarray:
+        """Which atoms (A,) fulfil a comparison."""
+        if leaf.kind == "missing":
+            return np.isnan(self.x) != leaf.turned
+        if leaf.kind == "in":
+            found = np.isin(self.x, leaf.numbers) | np.isin(self.cell, leaf.cells)
+        elif leaf.kind == "between":
+            found = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
+        else:
+            found = COMPARE[leaf.kind](self.x, leaf.numbers[0])
+        return (found != leaf.turned) & ~np.isnan(self.x)
+
+    def share(self, values: np.ndarray, axis: int) -> np.ndarray:
+        """Values on atoms along an axis, averaged over each cell's atoms."""
+        weight = self.weight.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
+        return np.add.reduceat(values * weight, self.starts, axis=axis)
+
+    def notes(self, leaf: Leaf) -> list[str]:
+        """Which bins a comparison cuts."""
+        found = self.fulfil(leaf)
+        cut = np.flatnonzero(np.logical_and.reduceat(found, self.starts) != np.logical_or.reduceat(found, self.starts))
+        out = [f"{leaf.text} cuts the bin {self.labels[c]}: {self._part(found, self.cell == c)}" for c in cut[:SHOWN]]
+        return out + [f"{leaf.text} cuts {len(cut) - SHOWN} more bins"] * (len(cut) > SHOWN)
+
+    def _part(self, found: np.ndarray, mine: np.ndarray) -> str:
+        if self.counts is None:
+            return f"{100 * self.weight[mine & found].sum():.3g} % of it is counted"
+        here = mine[: len(self.counts)]
+        return f"{self.counts[here & found[: len(here)]].sum()} of {self.counts[here].sum()} of it are counted"
+
+
+def _truth(node: Node | Leaf, atoms: dict[int, _Atoms]) -> np.ndarray:
+    """Which combinations of atoms fulfil a node, to be broadcast."""
+    if isinstance(node, Leaf):
+        return atoms[node.axis].fulfil(node).reshape([-1 if a == node.axis else 1 for a in atoms])
+    parts = [_truth(part, atoms) for part in node.parts]
+    if node.kind == "not":
+        return ~parts[0]
+    return reduce(np.logical_and if node.kind == "and" else np.logical_or, parts)
+
+
+def _limit(columns: list[Column], sizes: list[int], when: str = "") -> None:
+    if (cells := math.prod(sizes)) > MAX_CELLS:
+        names = ", ".join(repr(c.name) for c in columns)
+        raise InputError(f"the columns {names} have {cells:,} cells together, more than {MAX_CELLS:,}{when}")
+
+
+def _single(column: Column) -> tuple[np.ndarray, np.ndarray]:
+    """The whole numbers of a column with a cell for each, and the ones after."""
+    numbers = np.arange(int(column.low), int(column.high) + 1)  # type: ignore[arg-type]
+    return numbers, numbers + 1

@@ -1,0 +1,12 @@
+"""Workloads: finite sets of linear queries over the cells of a domain. Its files import errors and domain.
+
+A query maps cells to [-1, 1]. Every workload is closed under negation by the sign s of (j, s), never by storing −q.
+"""
+
+from .base import Workload
+from .explicit import Explicit
+from .marginals import Marginals
+from .table_queries import TableQueries
+from .union import Union
+
+__all__ = ["Explicit", "Marginals", "TableQueries", "Union", "Workload"]

@@ -1,0 +1,81 @@
+"""What a workload is, and how far apart the columns of its matrix are. Imports domain."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.spatial.distance import pdist
+
+from ..domain import Domain, Rows
+
+EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to so many columns, and products, all pairs are compared
+BLOCK = 10_000_000  # entries of a dense block
+
+
+class Workload(Protocol):
+    """m linear queries over the cells of `domain`."""
+
+    domain: Domain
+    m: int
+
+    @property
+    def tables(self) -> tuple[slice, ...]:
+        """Slices of the answers that each partition the records; empty if none are known."""
+        ...
+
+    @property
+    def width(self) -> float:
+        """max_q (hi − lo): how far one record can move one unnormalised answer."""
+        ...
+
+    @property
+    def measured(self) -> "Workload":
+        """What to add Gaussian noise to, so that these answers follow with little of it: chosen by public numbers."""
+        ...
+
+    def answers(self, D: np.ndarray) -> np.ndarray:
+        """⟨q_j, D⟩ for all j, (m,), for weights D (k,)."""
+        ...
+
+    def answers_of_rows(self, rows: Rows) -> np.ndarray:
+        """⟨q_j, P_n⟩ for all j, (m,), without the k cells where possible."""
+        ...
+
+    def adjoint(self, w: np.ndarray) -> np.ndarray:
+        """Σ_j w_j q_j as a function on cells (k,), for weights w (m,)."""
+        ...
+
+    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+        """q += amount · q_j in place on q (k,), touching only the support of q_j."""
+        ...
+
+    def label(self, j: int) -> tuple[tuple[str, str], ...]:
+        """Query j as (column, value) pairs in words; hostile text is the reader's to escape."""
+        ...
+
+
+def extremes(A: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and the highest entry of every row of A (m, cells), dense or sparse, each (m,)."""
+    return tuple(dense(getattr(A, which)(axis=1)).ravel() for which in ("min", "max"))  # type: ignore[return-value]
+
+
+def largest_distance(A: Any, norm: int) -> float:
+    """An upper bound on max_{z,z'} ‖A_z − A_z'‖ over the columns of A (m, cells), dense or sparse; norm 1 or 2.
+
+    Exact where all pairs of different columns can be compared (3,000 of them, if m is not huge); else twice the largest
+    distance from the centre of the columns' box, at most twice too large by the triangle inequality.
+    """
+    m, cells = A.shape
+    if m * cells <= BLOCK:
+        columns = np.unique(dense(A).T, axis=0)
+        if len(columns) <= min(EXACT_COLUMNS, (2 * EXACT_WORK / m) ** 0.5):
+            return float(pdist(columns, "cityblock" if norm == 1 else "euclidean").max(initial=0.0))
+    low, high = extremes(A)
+    centre, step = (low + high)[:, None] / 2, max(1, BLOCK // m)
+    blocks = (dense(A[:, i : i + step]) - centre for i in range(0, cells, step))
+    return 2 * max(float(np.linalg.norm(block, ord=norm, axis=0).max()) for block in blocks)
+
+
+def dense(A: Any) -> np.ndarray:
+    """A as an array, were it sparse."""
+    return A.toarray() if issparse(A) else A

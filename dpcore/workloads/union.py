@@ -1,0 +1,128 @@
+"""Several workloads asked at once. Imports errors, domain and the other files of the package."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain, pairwise
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from ..domain import Rows
+from ..errors import InputError
+from .base import Workload
+from .explicit import Explicit
+from .marginals import Marginals
+from .table_queries import Label, TableQueries
+
+
+class Union:
+    """The queries of several workloads on one domain, one after the other; unions inside are taken apart.
+
+    All members that read marginal tables share them: `base` sums them out once, and `matrix` (m, base.m) reads them;
+    its rows are empty for an explicit member, and `base` is None where there is no other.
+    """
+
+    def __init__(self, workloads: Iterable[Workload]) -> None:
+        flat = (w.workloads if isinstance(w, Union) else [w] for w in workloads)
+        self.workloads: tuple[Workload, ...] = tuple(chain.from_iterable(flat))
+        if not self.workloads:
+            raise InputError("the union holds no workload; at least one is needed")
+        if strange := [w for w in self.workloads if not isinstance(w, Marginals | TableQueries | Explicit)]:
+            raise InputError(f"{type(strange[0]).__name__} is not a workload that a union can hold")
+        self.domain = self.workloads[0].domain
+        if any(w.domain != self.domain for w in self.workloads):
+            raise InputError("the workloads of a union must speak of one domain")
+        self.places = tuple(slice(a, b) for a, b in pairwise([0, *accumulate(w.m for w in self.workloads)]))
+        self.m = self.places[-1].stop
+        self.width = max(w.width for w in self.workloads)
+        self.tables = tuple(
+            slice(place.start + table.start, place.start + table.stop)
+            for w, place in zip(self.workloads, self.places, strict=True)
+            for table in w.tables
+        )
+        tables = [base for w in self.workloads if (base := _base(w))]
+        self.base = _merged(tables) if tables else None
+        self.matrix: Any = csr_array(vstack([_reads(w, self.base) for w in self.workloads])) if self.base else None
+
+    @property
+    def measured(self) -> "Marginals | Union":
+        """What the members are measured by, each table once.
+
+        Where that is tables only, they are all of them or those inside no other one: whichever leaves the answers the
+        smaller total variance.
+        """
+        chosen = [w.measured for w in self.workloads]
+        tables = [w for w in chosen if isinstance(w, Marginals)]
+        others = [w for w in chosen if not isinstance(w, Marginals)]
+        if others:
+            return Union([_merged(tables), *others]) if tables else self
+        every = _merged(tables)
+        alone = [every.containing(axes).sum() == 1 for axes in every.axes]
+        outer = Marginals(self.domain, [c for c, outside in zip(every.columns, alone, strict=True) if outside])
+        reads: Counter[tuple[int, ...]] = Counter()
+        for w in self.workloads:
+            reads.update(w.reads if isinstance(w, Marginals | TableQueries) else {})  # type: ignore[arg-type]
+        return min(every, outer, key=lambda tables: tables.variance(reads))
+
+    def answers(self, D: np.ndarray) -> np.ndarray:
+        """⟨q_j, D⟩ (m,), one pass for all tables."""
+        out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers(D)
+        for w, place in self._explicit():
+            out[place] = w.answers(D)
+        return out
+
+    def answers_of_rows(self, rows: Rows) -> np.ndarray:
+        """⟨q_j, P_n⟩ (m,)."""
+        out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers_of_rows(rows)
+        for w, place in self._explicit():
+            out[place] = w.answers_of_rows(rows)
+        return out
+
+    def adjoint(self, w: np.ndarray) -> np.ndarray:
+        """Σ_j w_j q_j (k,)."""
+        q = np.zeros(self.domain.size) if self.base is None else self.base.adjoint(self.matrix.T @ w)
+        return q + sum(member.adjoint(w[place]) for member, place in self._explicit())
+
+    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+        """q += amount · q_j."""
+        member, own = self._member(j)
+        member.add_query(q, own, amount)
+
+    def label(self, j: int) -> Label:
+        """The member's own label."""
+        member, own = self._member(j)
+        return member.label(own)
+
+    def _member(self, j: int) -> tuple[Workload, int]:
+        """The member that holds query j, and j's number there."""
+        which = next(i for i, place in enumerate(self.places) if j < place.stop)
+        return self.workloads[which], j - self.places[which].start
+
+    def _explicit(self) -> Iterator[tuple[Explicit, slice]]:
+        for w, place in zip(self.workloads, self.places, strict=True):
+            if isinstance(w, Explicit):
+                yield w, place
+
+
+def _base(w: Workload) -> Marginals | None:
+    """The tables that a member reads."""
+    return w if isinstance(w, Marginals) else w.base if isinstance(w, TableQueries) else None
+
+
+def _merged(several: Iterable[Marginals]) -> Marginals:
+    """Every table once."""
+    several = list(several)
+    distinct = {axes: columns for w in several for axes, columns in zip(w.axes, w.columns, strict=True)}
+    return Marginals(several[0].domain, distinct.values())
+
+
+def _reads(w: Workload, base: Marginals) -> csr_array:
+    """What a member reads of the shared tables (m, base.m)."""
+    if not (own := _base(w)):
+        return csr_array((w.m, base.m))
+    place = dict(zip(base.axes, base.tables, strict=True))
+    shared = np.concatenate([np.arange(place[axes].start, place[axes].stop) for axes in own.axes])
+    if isinstance(w, TableQueries):
+        return csr_array((w.matrix.data, shared[w.matrix.indices], w.matrix.indptr), (w.m, base.m))
+    return csr_array((np.ones(w.m), shared, np.arange(w.m + 1)), (w.m, base.m))
