@@ -1,12 +1,34 @@
-"""Start: what this is, and the way in."""
+"""Start: one small real table, one release, one slider; and the way in."""
 
 import streamlit as st
 
+from dpcore.privacy.budget import Budget
+from dpcore.theory import balanced_guess
+from pages._ui import controls, start
 from pages._ui.frame import frame
 
-frame("Privacy–Utility Explorer", "**What does privacy cost on my table?** See it before you decide.")
-st.markdown(
-    "Bring a table or take a sample, say which questions matter, and move ε: you see how far differentially private "
-    "answers are from the real ones, for every question, before anything is released."
+frame(
+    "What does privacy cost on my table?", "See it before you decide: move ε and watch the real answers turn private."
 )
-st.page_link("pages/explore.py", label="Explore a sample, or your table", icon=":material/arrow_forward:")
+left, right = st.columns([3, 2], gap="large")
+with right:
+    epsilon = controls.epsilon_slider()
+    budget = Budget(epsilon, start.DELTA)
+    sentence = st.container()
+    if st.button("Use my table", type="primary", icon=":material/upload:"):
+        st.switch_page("pages/data.py")
+    if st.button("Explore this sample", icon=":material/query_stats:"):
+        start.explore_it()
+with left:
+    error = start.draw(budget)
+with sentence:
+    guess = f"{balanced_guess(epsilon, start.DELTA):.0%}"
+    st.markdown(
+        f"At **ε = {controls.number(epsilon)}**, even somebody who knows every other applicant and sees the orange bars "
+        f"guesses right whether a given one was admitted at most **{guess} of the time** (a coin gets 50%). "
+        + (f"The bars are off by **{error} points** at most." if error else "")
+    )
+    st.caption(
+        "Small ε: strong promise, wrong bars. Large ε: weak promise, right bars. Where to stop is your decision; these "
+        "pages show what each choice costs, for every question you care about."
+    )

@@ -3,65 +3,56 @@
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import stars
 from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import compare
-from dpcore.workloads import Marginals
-from pages._ui import controls, results, runs
-from pages._ui.frame import frame
-from pages._ui.table_editor import choose_table
+from dpcore.tags import Tag
+from pages._ui import comparison, controls, keep, lessons, questions, results, runs
+from pages._ui.frame import frame, tag
+from pages._ui.state import table as current_table
 from pages._ui.text import clean, plain
 from pages._ui.watch import watch
 
-COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
-
 frame("Explore", "What does privacy cost on this table? Choose questions, an algorithm and ε; the charts follow.")
-table = choose_table()
+table = current_table()
+lesson = lessons.lesson()
+revealed = lessons.predict(lesson) if lesson else True
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
+    st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
 if table.domain is None:
-    st.info("Fill in the schema above, then the charts appear here.", icon=":material/arrow_upward:")
+    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then the charts appear here.")
     st.stop()
 
-questions, method, budget_place = st.columns(3)
-with questions:
-    names, few = list(table.domain.names), list(table.domain.leading(COMFORTABLE_CELLS))
-    columns = st.multiselect("Columns", names, few, format_func=clean, key=f"columns-{table.version}")
-    most = min(3, len(columns))
-    ways = st.segmented_control(
-        "Questions: every combination of", range(1, most + 1), default=min(2, most) or None, required=True,
-        format_func=lambda w: f"{w} column{'s' * (w > 1)}", key=f"ways-{most}",
-    )  # fmt: skip
-with method:
-    name = st.selectbox("Algorithm", list(ALGORITHMS), format_func=lambda n: ALGORITHMS[n].about.title, key="algorithm")
-    st.caption(ALGORITHMS[name].about.summary)
-with budget_place:
-    epsilon = controls.epsilon_slider()
-with st.expander("More: δ, parameters, seed, repeats", icon=":material/tune:"):
-    left, middle, right = st.columns(3)
-    with left:
-        delta = controls.delta_slider()
-    seed = middle.number_input(
-        "Seed", 0, 2**31 - 1, 0, key="seed", help="Exploring is reproducible: same seed, same run."
-    )
-    repeats = right.number_input("Repeats", 1, 20, 1, key="repeats", help="Runs with seeds seed, seed + 1, …")
-    settings = controls.settings(name, ALGORITHMS[name])
-    again = st.button("Run again", icon=":material/replay:")
-
 try:
-    if not columns:
-        raise InputError("choose at least one column")
-    domain = table.domain.project(columns)
-    problem = QueryRelease(Marginals.all(domain, ways), table.rows(domain.names).n)
-    budget = Budget(epsilon, delta)
-    job = runs.job_for(
-        table, build(ALGORITHMS[name], settings), problem, budget, tuple(range(seed, seed + repeats)), again
-    )
+    with st.container(border=True, key="settings"):
+        left, middle, right = st.columns(3)
+        with left:
+            workload, texts = questions.choose(table)
+        with middle:
+            name = controls.algorithm()
+        with right:
+            epsilon = controls.epsilon_slider()
+        problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.most_rows)
+        with st.expander("More: δ, parameters, seed, repeats", icon=":material/tune:"):
+            delta, seeds = controls.more()
+            budget = Budget(epsilon, delta)
+            settings = controls.settings(name, ALGORITHMS[name], stars(ALGORITHMS[name](), problem, budget))
+            again = st.button("Run again", icon=":material/replay:")
+        tag(Tag.TYPED)
+    job = runs.job_for(table, build(ALGORITHMS[name], settings), problem, budget, seeds, again)
 except InputError as error:
     st.error(plain(error, 400))
     st.stop()
 for caution in budget.cautions(problem.n):
     st.warning(plain(caution, 300))
+if not revealed:
+    st.caption("Make your prediction above; the charts appear with the reveal.")
+    st.stop()
 
 watch(job)
 if job.state == "failed":
@@ -69,10 +60,14 @@ if job.state == "failed":
 if job.state == "cancelled":
     st.warning("Cancelled: what is shown below is as far as it got. Press “Run again” under More for a full run.")
 if job.results:
-    result = job.results[0]
-    real = compare(result.release, table.rows(domain.names), problem.workload)
-    results.verdict(job, real)
-    results.convergence(job)
-    results.queries(real)
-    results.marginals(table, result, domain)
-    results.chosen(job)
+    result, rows = job.results[0], table.rows(workload.domain.names)
+    pinned, curve = keep.pinned(table) or (None, None)
+    results.verdict(job, compare(result.release, rows, workload), table.promise)
+    questions.ask(table, job)
+    results.convergence(job, curve)
+    comparison.queries(compare(result.release, rows, workload))
+    comparison.groups(table, result, workload.domain)
+    comparison.marginals(table, result, workload.domain, pinned)
+    results.accounts(job)
+    keep.pin(table, job, results.curves(job.results))
+    keep.downloads(table, job, texts)

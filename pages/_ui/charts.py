@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from .text import figure_text
 
-REAL, SYNTHETIC, THIRD, FOURTH = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+REAL, SYNTHETIC, THIRD, FOURTH, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7A7A7A"
 LINES = {  # error: colour, dash, words
     "max_error": (SYNTHETIC, "solid", "worst query"),
     "mean_error": (REAL, "dash", "mean over queries"),
@@ -22,8 +22,8 @@ def _finish(figure: go.Figure, height: int = 380) -> go.Figure:
     return figure.update_layout(height=height, margin={"l": 10, "r": 10, "t": 40, "b": 10}, legend=legend)
 
 
-def convergence(records: pd.DataFrame, x: str, x_title: str) -> go.Figure:
-    """Errors against `x`: the median over seeds as a line, the range over seeds as a band."""
+def convergence(records: pd.DataFrame, x: str, x_title: str, pinned: pd.DataFrame | None = None) -> go.Figure:
+    """Errors against `x`: the median over seeds as a line, the range over seeds as a band; a pinned run in grey."""
     figure = go.Figure()
     for name, (colour, dash, words) in LINES.items():
         if name not in records:
@@ -39,24 +39,36 @@ def convergence(records: pd.DataFrame, x: str, x_title: str) -> go.Figure:
         figure.add_scatter(
             x=middle.index, y=middle, mode=mode, name=words, line={"color": colour, "dash": dash}, marker_size=10
         )
+    if pinned is not None:
+        middle = pinned.groupby(x)["max_error"].median()
+        mode = "lines" if len(middle) > 1 else "markers"
+        line = {"color": GREY, "dash": "longdash"}
+        figure.add_scatter(x=middle.index, y=middle, mode=mode, name="worst query, pinned A", line=line, marker_size=10)
     figure.update_yaxes(title="error (difference of probabilities)", type="log", exponentformat="power", dtick=1)
     return _finish(figure.update_xaxes(title=x_title, rangemode="tozero"))
 
 
-def query_errors(errors: np.ndarray) -> go.Figure:
-    """The error of every query, worst first."""
+def groups(frame: pd.DataFrame, title: str) -> go.Figure:
+    """Error by group, the smallest group on top, its share of the records beside its name."""
+    names = [f"{figure_text(g, 20)} ({s:.2%})" for g, s in zip(frame["group"], frame["share"], strict=True)]
+    places = list(range(len(names)))
     figure = go.Figure()
-    ranks = np.arange(1, len(errors) + 1)
-    figure.add_scatter(x=ranks, y=errors, mode="lines", fill="tozeroy", line={"color": SYNTHETIC, "width": 1.5})
-    figure.update_xaxes(title="queries, worst first", type="log", exponentformat="none", dtick=1)
-    return _finish(figure.update_yaxes(title="error (difference of probabilities)", rangemode="tozero"), 320)
+    hover = "%{customdata}: %{x:.2%}<extra></extra>"
+    figure.add_bar(
+        x=frame["error"], y=places, orientation="h", marker_color=SYNTHETIC, customdata=names, hovertemplate=hover
+    )
+    figure.update_yaxes(title=figure_text(title), autorange="reversed", **_ticks(names, 30))
+    figure.update_xaxes(title="misplaced share of what is said about the group", tickformat=".2~%", rangemode="tozero")
+    return _finish(figure, 120 + 26 * min(len(names), 30))
 
 
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:
     """Real beside synthetic shares of one column's values."""
     figure = go.Figure()
     ticks = [figure_text(v, 22) for v in frame["value"]]
-    for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/")):
+    for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/"), ("pinned A", GREY, "x")):
+        if name not in frame:
+            continue
         figure.add_bar(
             x=list(range(len(ticks))), y=frame[name], name=name,
             marker={"color": colour, "pattern": {"shape": pattern}},
@@ -68,10 +80,15 @@ def bars(frame: pd.DataFrame, title: str) -> go.Figure:
 
 
 def heat_map(
-    values: np.ndarray, title: str, axes: tuple[str, str], labels: tuple[Sequence[str], Sequence[str]], limit: float
+    values: np.ndarray,
+    title: str,
+    axes: tuple[str, str],
+    labels: tuple[Sequence[str], Sequence[str]],
+    limit: float,
+    *,
+    signed: bool,
 ) -> go.Figure:
-    """A 2-way table on a scale from 0, or, where values may be negative, from −`limit`, to `limit`."""
-    signed = bool((values < 0).any())
+    """A 2-way table on a scale from 0, or from −`limit` where `signed`, to `limit`."""
     rows, columns = ([figure_text(v, 14) for v in axis] for axis in labels)
     figure = go.Figure()
     figure.add_heatmap(

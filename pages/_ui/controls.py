@@ -5,11 +5,13 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.algorithms import ALGORITHMS
 from dpcore.params import Param, parameters
 
-AUTO = "auto"
+AUTO, STAR = "auto", "*"
 EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTAS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
+KEPT = {"bind": "query-params"}  # in the address, and there when a person comes back to the page
 
 
 def grid(low: float, high: float, kind: type) -> list:
@@ -26,52 +28,57 @@ def number(value: Any) -> str:
 
 def epsilon_slider() -> float:
     """ε on a logarithmic scale."""
-    help_text = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
-    return st.select_slider(
-        "ε, privacy budget",
-        EPSILONS,
-        value=1.0,
-        format_func=number,
-        key="epsilon",
-        help=help_text,
-        persist_state="session",
-    )
+    words = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
+    return st.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="epsilon", help=words, **KEPT)
 
 
-def delta_slider() -> float:
-    """δ on a logarithmic scale, with 0 for pure differential privacy."""
-    help_text = "Probability that the promise of ε does not hold; keep it far below 1/n. 0 asks for pure DP."
-    return st.select_slider(
-        "δ, failure probability",
-        DELTAS,
-        value=1e-9,
-        format_func=number,
-        key="delta",
-        help=help_text,
-        persist_state="session",
-    )
+def algorithm() -> str:
+    """The registry name of the chosen algorithm, with its summary below the widget."""
+    titles = {cls.about.title: name for name, cls in ALGORITHMS.items()}
+    name = titles[st.selectbox("Algorithm", list(titles), key="algorithm", **KEPT)]
+    about = ALGORITHMS[name].about
+    st.caption(f"{about.summary} Use it when {about.use_when}; not when {about.avoid_when}.")
+    return name
 
 
-def settings(algorithm: str, cls: type) -> dict[str, str]:
-    """One widget for each parameter of an algorithm; returns texts as `params.build` takes them."""
-    chosen = {}
+def more() -> tuple[float, tuple[int, ...]]:
+    """δ on a logarithmic scale with 0 for pure differential privacy; and the seeds."""
+    left, middle, right = st.columns(3)
+    words = "Probability that the promise of ε does not hold; keep it far below 1/n. 0 asks for pure DP."
+    delta = left.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="delta", help=words, **KEPT)
+    words = "Exploring is reproducible: same seed, same run."
+    seed = middle.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help=words, **KEPT)
+    words = "Runs with seeds seed, seed + 1, …: the charts show their range."
+    repeats = right.number_input("Repeats", 1, 20, 1, key="repeats", help=words, **KEPT)
+    return delta, tuple(range(seed, seed + repeats))
+
+
+def settings(name: str, cls: type, stars: dict[str, float]) -> dict[str, str]:
+    """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
+
+    `stars` are the values that the papers' theory gives: they become ticks of their own, marked with a star.
+    """
     listed = parameters(cls)
-    for p, column in zip(listed, st.columns(len(listed)), strict=True):
-        chosen[p.name] = str(_widget(p, f"{algorithm}.{p.name}", column))
+    chosen = {}
+    for p, place in zip(listed, st.columns(len(listed)), strict=True):
+        value = _widget(p, f"{name}.{p.name}", place, stars.get(p.name))
+        if p.name in stars:
+            place.caption(f"{p.symbol}{STAR} = {stars[p.name]:.3g}, the paper's value")
+        chosen[p.name] = repr(stars[p.name]) if value == p.symbol + STAR else str(value)
     return chosen
 
 
-def _widget(p: Param, key: str, place: Any) -> Any:
+def _widget(p: Param, key: str, place: Any, star: float | None) -> Any:
     label = f"{p.name} {p.symbol}".strip()
     words = p.doc[0].upper() + p.doc[1:] + f" ({p.range})." + (f" Auto: from {p.auto}." if p.auto else "")
     if p.choices:
-        index = p.choices.index(p.default)
-        return place.selectbox(label, p.choices, index, key=key, help=words, persist_state="session")
+        return place.selectbox(label, p.choices, p.choices.index(p.default), key=key, help=words, **KEPT)
     options = grid(p.low or 0.0, p.high or 0.0, p.kind)
     if p.default is None:
         options, value = [AUTO, *options], AUTO
     else:
         options, value = sorted({*options, p.default}), p.default
-    return place.select_slider(
-        label, options, value=value, format_func=number, key=key, help=words, persist_state="session"
-    )
+    if star is not None:
+        numbers = [o for o in options if not isinstance(o, str)]
+        options.insert(len(options) - len(numbers) + sum(o < star for o in numbers), p.symbol + STAR)
+    return place.select_slider(label, options, value, number, key=key, help=words, **KEPT)

@@ -5,8 +5,15 @@ import streamlit as st
 from dpcore.tags import Tag
 
 from .runs import pool
+from .state import table
 
-MENU = {"app.py": ("Start", ":material/home:"), "pages/explore.py": ("Explore", ":material/query_stats:")}
+MENU = {
+    "app.py": ("Start", ":material/home:"),
+    "pages/data.py": ("Data", ":material/table_chart:"),
+    "pages/explore.py": ("Explore", ":material/query_stats:"),
+    "pages/lessons.py": ("Lessons", ":material/school:"),
+    "pages/glossary.py": ("Glossary", ":material/menu_book:"),
+}
 ICONS = {
     Tag.PUBLIC: (":material/public:", "blue"),
     Tag.TYPED: (":material/edit:", "gray"),
@@ -15,9 +22,11 @@ ICONS = {
 }
 STYLE = """<style>
 .block-container {padding-top: 4rem; padding-bottom: 3rem; max-width: 84rem;}
+[data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
 </style>"""
+PRESENT = "<style>html {font-size: 21px;} .block-container {max-width: 100%;} header {display: none;}</style>"
 
 
 def frame(title: str, lead: str) -> None:
@@ -25,10 +34,16 @@ def frame(title: str, lead: str) -> None:
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
     st.html(STYLE)
     pool()  # so that workers are warm by the time a person has chosen something
-    with st.container(horizontal=True, gap="small", key="menu"):
+    with st.container(horizontal=True, gap="small", key="menu", vertical_alignment="center"):
         for page, (label, icon) in MENU.items():
             st.page_link(page, label=label, icon=icon)
-    st.title(title)
+        if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
+            st.html(PRESENT)
+    if not table().uploaded:
+        st.query_params["sample"] = table().name
+    elif "sample" in st.query_params:
+        del st.query_params["sample"]
+    st.title(title, anchor=False)
     st.markdown(lead)
 
 

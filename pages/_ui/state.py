@@ -1,5 +1,6 @@
 """What survives a page change: the table, its schema and what was made of them, one object a session."""
 
+import math
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,17 +12,23 @@ import streamlit as st
 from dpcore import samples
 from dpcore.domain import Domain, Rows
 from dpcore.errors import InputError
-from dpcore.schema import domain_from_json, domain_to_json, propose
+from dpcore.schema import ADVICE, domain_from_json, domain_to_json, propose
+from dpcore.tables import Reading, limit_rows
 
 SAMPLES = {
     "census": ("Invented census (20,000 people)", samples.census),
     "berkeley": ("Berkeley admissions 1973 (4,526 applicants)", samples.berkeley),
+    "titanic": ("Titanic 1912 (2,201 people)", samples.titanic),
 }
 
 
 @dataclass(eq=False)
 class Table:
-    """A table in this session: its schema as JSON, and the domain once the schema is complete (else what is wrong)."""
+    """A table in this session: its schema as JSON, and the domain once the schema is complete (else what is wrong).
+
+    `most_rows` is how many rows one person can have, enforced by `person`, the column that names people; 1 with no such
+    column means that a row is protected, not a person.
+    """
 
     name: str
     frame: pd.DataFrame
@@ -29,6 +36,8 @@ class Table:
     source: str
     uploaded: bool
     population: np.ndarray | None = None
+    most_rows: int = 1
+    person: str | None = None
     domain: Domain | None = None
     problem: str = ""
     version: str = ""
@@ -46,12 +55,25 @@ class Table:
         except InputError as error:
             self.domain, self.problem = None, str(error)
 
+    def protect(self, person: str | None, most_rows: int) -> None:
+        """Protect people with at most `most_rows` rows each, named by the column `person`; None: single rows."""
+        if (person, most_rows) != (self.person, self.most_rows):
+            self.person, self.most_rows = person, most_rows
+            self.set_schema(self.schema)
+
     def rows(self, names: tuple[str, ...]) -> Rows:
         """The records encoded in the named columns, once."""
         if names not in self.encoded:
-            assert self.domain is not None
-            self.encoded[names] = self.domain.project(names).encode(self.frame)
+            frame = self.frame if self.person is None else limit_rows(self.frame, self.person, self.most_rows)
+            self.encoded[names] = domain_from_json(self.schema).project(names).encode(frame)
         return self.encoded[names]
+
+    @property
+    def promise(self) -> str:
+        """Whom the guarantee protects, in words."""
+        if self.person is None:
+            return "one row, not one person: somebody with several rows is protected less"
+        return f"one person with at most {self.most_rows} row{'s' * (self.most_rows > 1)}"
 
 
 @st.cache_resource(show_spinner=False)
@@ -59,16 +81,22 @@ def _sample(name: str) -> samples.Sample:
     return SAMPLES[name][1]()
 
 
-def use_sample(name: str) -> Table:
-    """Put a public sample into this session."""
+def sample_table(name: str) -> Table:
+    """A public sample as a table of the calling session."""
     sample = _sample(name)
     schema = domain_to_json(sample.domain)
-    return keep(Table(name, sample.frame, schema, sample.source, uploaded=False, population=sample.population))
+    return Table(name, sample.frame, schema, sample.source, uploaded=False, population=sample.population)
 
 
-def use_upload(name: str, frame: pd.DataFrame) -> Table:
-    """Put an uploaded table into this session; its bounds are for a person to fill in."""
-    return keep(Table(name, frame, propose(frame), "", uploaded=True))
+def use_sample(name: str) -> Table:
+    """Put a public sample into this session."""
+    return keep(sample_table(name))
+
+
+def use_upload(name: str, reading: Reading) -> Table:
+    """Put an uploaded table into this session; its bounds are for a person to fill in. Dates and free text stay out."""
+    columns = {n: spec for n, spec in propose(reading.frame)["columns"].items() if spec["kind"] not in ADVICE}
+    return keep(Table(name, reading.frame, {"columns": columns}, f"Read as {reading.how}.", uploaded=True))
 
 
 def keep(table: Table) -> Table:
@@ -77,6 +105,26 @@ def keep(table: Table) -> Table:
     return table
 
 
+def forget() -> None:
+    """Drop this session's table and everything that was made of it."""
+    for key in [k for k in st.session_state if str(k).startswith(("_", "schema", "upload"))]:
+        del st.session_state[key]
+    st.query_params.pop("sample", None)
+
+
 def table() -> Table:
-    """The table of the calling session; a newcomer's is the first sample."""
-    return st.session_state.get("_table") or use_sample(next(iter(SAMPLES)))
+    """The table of the calling session; a newcomer's is the sample that the address names, or the first."""
+    if "_table" not in st.session_state:
+        named = st.query_params.get("sample", "")
+        use_sample(named if named in SAMPLES else next(iter(SAMPLES)))
+    return st.session_state["_table"]
+
+
+def shared() -> dict[str, Any]:
+    """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
+    return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
+
+
+def size_words(cells: int) -> str:
+    """A number of cells a person can read."""
+    return f"{cells:,}" if cells < 10**9 else f"about 10^{math.floor(math.log10(cells))}"

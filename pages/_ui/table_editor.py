@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.schema import propose
-from dpcore.tables import read_json, read_table
+from dpcore.tables import read, read_json
 from dpcore.tags import Tag
 
 from .frame import heading, tag
@@ -41,7 +41,11 @@ def choose_table() -> Table:
         hint = "…or take a sample"
         left.selectbox("Sample", list(SAMPLES), None, words.get, key="sample", placeholder=hint, on_change=_take_sample)
         right.file_uploader(
-            "Or upload a table", ["csv", "tsv", "parquet"], key="upload", help=WHERE, on_change=_take_upload
+            "Or upload a table",
+            ["csv", "tsv", "txt", "xlsx", "parquet"],
+            key="upload",
+            help=WHERE,
+            on_change=_take_upload,
         )
         if wrong := st.session_state.pop("_upload_problem", None):
             st.error(plain(wrong, 400))
@@ -73,7 +77,7 @@ def _take_upload() -> None:
     file = st.session_state["upload"]
     if file is not None:
         try:
-            use_upload(file.name, read_table(file, file.name))
+            use_upload(file.name, read(file, file.name))
             st.session_state["sample"] = None
         except InputError as error:
             st.session_state["_upload_problem"] = str(error)

@@ -1,0 +1,136 @@
+"""Take a run along: pin it beside another, download rows and settings, copy the code that repeats it."""
+
+import json
+import shlex
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.cli.queries import join_names
+from dpcore.params import parameters
+from dpcore.pool import Job, Result
+from dpcore.run import generators
+from dpcore.tags import Tag
+
+from .frame import heading
+from .state import Table
+
+ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")
+
+
+def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
+    """The pinned run A and its curve, if one is pinned on this very table."""
+    kept = st.session_state.get("_pinned")
+    return kept[1:] if kept and kept[0] == table.version else None
+
+
+def pin(table: Table, job: Job, curve: pd.DataFrame) -> None:
+    """The button that pins, and, with a run pinned, A beside B in one table."""
+    heading("Beside another run", Tag.PEEK)
+    with st.container(horizontal=True):
+        if st.button("Pin this run as A", icon=":material/push_pin:"):
+            st.session_state["_pinned"] = (table.version, job.results[0], curve)
+            st.rerun()
+        if pinned(table) is not None and st.button("Unpin", icon=":material/close:"):
+            del st.session_state["_pinned"]
+            st.rerun()
+    if (kept := pinned(table)) is None:
+        st.caption("Pin this run, change a setting, and both stand side by side here and in the charts above.")
+        return
+    columns = {name: _facts(result.summary) for name, result in (("A (pinned)", kept[0]), ("B (now)", job.results[0]))}
+    st.dataframe(pd.DataFrame(columns))
+
+
+def _facts(summary: dict[str, Any]) -> dict[str, str]:
+    settings = {name: _short(value) for name, value in summary["parameters"].items()}
+    errors = {name: _short(summary["final"][name]) for name in ERRORS}
+    budget = {"ε": _short(summary["epsilon"]), "δ": _short(summary["delta"])}
+    return {"algorithm": summary["algorithm"], **budget, **settings, **errors, "seconds": _short(summary["seconds"])}
+
+
+def _short(value: Any) -> str:
+    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def downloads(table: Table, job: Job, queries: list[str]) -> None:
+    """Synthetic rows, the settings that repeat the run, and the code in two languages."""
+    result = job.results[0]
+    heading("Take it along", Tag.PAID)
+    settings = _settings(table, job, queries)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Synthetic rows (CSV)", lambda: _rows(result), "synthetic.csv", "text/csv", icon=":material/download:",
+            on_click="ignore", help="As many rows as there are records, from the first seed.",
+        )  # fmt: skip
+        st.download_button(
+            "Settings (JSON)", json.dumps(settings, indent=2, ensure_ascii=False), "settings.json", "application/json",
+            icon=":material/settings:", on_click="ignore", help="Everything that repeats this run but the table.",
+        )  # fmt: skip
+    st.caption(
+        "Exploring is seeded, so that it can be repeated; whoever knows the seed can take the noise off again. "
+        "These rows are for looking at, not for publishing."
+    )
+    with st.expander("Show code", icon=":material/code:"):
+        st.code(settings["command"], language="bash", wrap_lines=True)
+        st.code(_python(table, settings), language="python")
+
+
+def _rows(result: Result) -> str:
+    draws = generators(result.summary["seed"])[2]
+    return result.release.sample(result.summary["n"], draws).to_csv(index=False)
+
+
+def _settings(table: Table, job: Job, queries: list[str]) -> dict[str, Any]:
+    """Everything that repeats the run but the table, and the command line that does."""
+    task = job.task
+    chosen = {p.name: getattr(task.algorithm, p.name) for p in parameters(type(task.algorithm))}
+    facts = {
+        "columns": list(task.problem.domain.names), "queries": queries,
+        "algorithm": job.results[0].summary["algorithm"],
+        "epsilon": task.budget.epsilon, "delta": task.budget.delta, "parameters": chosen,
+        "seed": task.seeds[0], "repeat": len(task.seeds), "person": table.person, "most_rows": table.most_rows,
+    }  # fmt: skip
+    command = ["python", "-m", "dpcore", "run", _file(table), "--schema", "schema.json"]
+    command += ["--columns", join_names(facts["columns"])]
+    command += [word for text in queries for word in ("--queries", text)]
+    command += [
+        "--algorithm",
+        facts["algorithm"],
+        "--epsilon",
+        f"{facts['epsilon']:g}",
+        "--delta",
+        f"{facts['delta']:g}",
+    ]
+    command += [word for name, v in chosen.items() if v is not None for word in ("--set", f"{name}={v}")]
+    command += ["--seed", str(facts["seed"]), "--repeat", str(facts["repeat"])]
+    if table.person is not None:
+        command += ["--person", table.person, "--most-rows", str(table.most_rows)]
+    return facts | {"schema": table.schema, "command": shlex.join(command)}
+
+
+def _file(table: Table) -> str:
+    return table.name if table.uploaded else f"assets/{table.name}.csv"
+
+
+def _python(table: Table, facts: dict[str, Any]) -> str:
+    """The library calls that repeat the run."""
+    arguments = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items() if value is not None)
+    limit = f"limit_rows(table, {table.person!r}, {table.most_rows})" if table.person is not None else "table"
+    return f"""from dpcore.algorithms import ALGORITHMS
+from dpcore.cli.queries import read_queries
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.run import Run
+from dpcore.schema import domain_from_json
+from dpcore.tables import limit_rows, read_json, read_table
+
+domain = domain_from_json(read_json("schema.json")).project({facts["columns"]!r})
+table = read_table({_file(table)!r})
+rows = domain.encode({limit})
+workload, notes = read_queries({facts["queries"]!r}, domain)
+problem = QueryRelease(workload, rows.n, group={table.most_rows})
+algorithm = ALGORITHMS[{facts["algorithm"]!r}]({arguments})
+run = Run(algorithm, problem, rows, Budget({facts["epsilon"]!r}, {facts["delta"]!r}), seed={facts["seed"]}).finish()
+print(run.records[-1].empirical, run.spent, run.sample(5), sep="\\n")
+"""

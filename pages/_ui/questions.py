@@ -1,0 +1,83 @@
+"""Which questions matter: columns, kinds of questions, and their union as one workload; and one typed by hand."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpcore.cli.queries import join_names, read_queries
+from dpcore.domain import Domain
+from dpcore.errors import InputError
+from dpcore.pool import Job
+from dpcore.questions import understand
+from dpcore.run import compare
+from dpcore.tags import Tag
+from dpcore.workloads import Workload
+
+from .frame import heading
+from .state import Table, shared
+from .text import clean, plain
+
+COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
+GRAMMAR = (
+    "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and parentheses. "
+    "Put names with spaces in double quotes."
+)
+KINDS: dict[str, Callable[[Domain], str]] = {  # as the command line writes them
+    "every single column": lambda d: "marginals:1",
+    "every pair": lambda d: "marginals:2",
+    "every triple": lambda d: "marginals:3",
+    "ranges of numbers": lambda d: f"ranges:{join_names(_ordered(d))}",
+    "thresholds": lambda d: f"prefixes:{join_names(_ordered(d))}",
+    "half-planes of two numbers": lambda d: f"halfspaces:{join_names(_ordered(d)[:2])}:100",
+    "random conjunctions": lambda d: f"conjunctions:{min(3, len(d.names))}:100",
+}
+
+
+def choose(table: Table) -> tuple[Workload, list[str]]:
+    """The widgets for columns and questions; the workload they say, and its texts for the command line."""
+    names, few = list(table.domain.names), list(table.domain.leading(COMFORTABLE_CELLS))
+    key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
+    words = "Only these are read. The number of cells is the product of their values."
+    columns = st.multiselect("Columns", names, few, format_func=clean, key=key, help=words, **shared())
+    first = ["every pair" if len(names) > 1 else "every single column"]
+    words = "Several kinds are asked together."
+    kinds = st.multiselect("Questions about", list(KINDS), first, key="questions", help=words, **shared())
+    if not columns or not kinds:
+        raise InputError("choose at least one column and one kind of question")
+    domain = table.domain.project(columns)
+    texts = [KINDS[kind](domain) for kind in kinds]
+    return read_queries(texts, domain)[0], texts
+
+
+def ask(table: Table, job: Job) -> None:
+    """One question typed by hand: its real answer, the synthetic one, and how far that varies over the seeds."""
+    heading("Ask a question of your own", Tag.PEEK)
+    hint = "for example: sex = Female and age > 50"
+    text = st.text_input("Question", key="question", placeholder=hint, help=GRAMMAR, **shared())
+    if not text.strip():
+        return
+    domain = job.task.problem.domain
+    try:
+        asked = understand(text, domain)
+    except InputError as error:
+        st.error(plain(error, 400))
+        return
+    rows = table.rows(domain.names)
+    found = [compare(result.release, rows, asked.workload) for result in job.results]
+    synthetic = [float(f.synthetic[0]) for f in found]
+    answer = f"**Real {float(found[0].real[0]):.2%}, synthetic {synthetic[0]:.2%}**"
+    if len(found) > 1:
+        answer += f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(found)} seeds)"
+    st.markdown(answer + f", of {rows.n:,} records.")
+    if len(found) == 1:
+        st.caption("Set Repeats under More to 5 or more to see how far the synthetic answer varies.")
+    for note in asked.notes:
+        st.caption(plain(note, 300))
+
+
+def _ordered(domain: Domain) -> list[str]:
+    """Columns of numbers; InputError when there are none."""
+    names = [c.name for c in domain.columns if not c.values and c.ordered]
+    if not names:
+        raise InputError("none of the chosen columns holds ordered numbers; ranges and thresholds need them")
+    return names

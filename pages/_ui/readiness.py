@@ -1,0 +1,58 @@
+"""Forecasts from public numbers: how many cells, how much memory and time, which algorithms can serve them."""
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import forecast
+from dpcore.errors import InputError
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals
+
+from .state import Table, size_words
+from .text import clean, plain
+
+USUAL = Budget(1.0, 1e-9)
+
+
+def readiness(table: Table) -> None:
+    """The table's size, and for every algorithm what a run over all columns' pairs will take, or why it cannot."""
+    domain = table.domain
+    n = table.rows(domain.names).n
+    st.text(f"{n:,} records, {len(domain.names)} columns, {size_words(domain.size)} cells")
+    fewer = domain.leading(1_000_000)
+    if len(fewer) < len(domain.names):
+        st.caption(
+            plain(f"Together these columns are too many cells; the first {len(fewer)} would fit: ", 200)
+            + plain(", ".join(map(clean, fewer)), 300)
+        )
+    rows = []
+    for name, cls in ALGORITHMS.items():
+        line = {"algorithm": cls.about.title, "name": name}
+        try:
+            problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, table.most_rows)
+            seconds, memory = forecast(cls(), problem, USUAL)
+            rows.append(
+                line | {"can serve it": "yes", "time": _seconds(seconds), "memory": f"{memory / 2**20:,.0f} MiB"}
+            )
+        except InputError as error:
+            rows.append(line | {"can serve it": f"no: {error}", "time": "–", "memory": "–"})
+    st.dataframe(pd.DataFrame(rows), hide_index=True)
+    st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core; from the number of cells, not from the records.")
+
+
+def policies(table: Table) -> None:
+    """How many cells each policy for missing and out-of-range values concerns, column by column."""
+    rows = []
+    for column in table.domain.columns:
+        missing, outside = column.findings(pd.Series(table.frame[column.name]).reset_index(drop=True))
+        policy = {"missing": column.missing, "out of range": column.out_of_range}
+        rows.append({"column": column.name, "missing cells": missing, "cells out of range": outside, **policy})
+    st.dataframe(pd.DataFrame(rows), hide_index=True)
+
+
+def _seconds(seconds: float) -> str:
+    return (
+        "under 1 s" if seconds < 1 else f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"
+    )

@@ -1,0 +1,54 @@
+"""Data: bring a table, say what is public about it and whom to protect, see what it will cost before anything runs."""
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.tags import Tag
+from pages._ui.frame import frame, heading
+from pages._ui.readiness import policies, readiness
+from pages._ui.state import forget, table
+from pages._ui.table_editor import WHERE, choose_table
+from pages._ui.text import clean, plain
+
+frame("Data", "Bring a table, or take a sample; say what everybody may know about it, and whom the promise protects.")
+current = choose_table()
+
+if current.domain is not None:
+    left, right = st.columns(2)
+    with left:
+        heading("What is public, what is private", Tag.PUBLIC)
+        st.markdown(
+            "- **Public**: the schema above, the number of records, questions, algorithm, ε, δ and all parameters.\n"
+            "- **Private**: every cell of every record. Columns that are not in the schema are never read.\n"
+            "- **Paid for**: what an algorithm releases; its cost is in the ledger.\n"
+            "- **Private peek**: errors and real values on these pages. They are for exploring, never for publishing."
+        )
+    with right:
+        heading("How many rows can one person have?", Tag.TYPED)
+        columns = [None, *map(str, current.frame.columns)]
+        person = st.selectbox(
+            "Column that names the person", columns, columns.index(current.person), key=f"person-{id(current)}",
+            format_func=lambda name: "none: every row is protected by itself" if name is None else clean(name),
+        )  # fmt: skip
+        most = st.number_input("Rows of one person, at most", 1, 1000, current.most_rows, disabled=person is None)
+        current.protect(person, most if person is not None else 1)
+        st.caption(plain(f"Protected: {current.promise}.", 200))
+        if person is not None:
+            st.caption("Further rows of a person are left out at random, and all noise is scaled to this many rows.")
+
+if current.domain is not None:
+    heading("What it will cost, before anything runs", Tag.PUBLIC)
+    readiness(current)
+
+with st.expander("Look at the records", icon=":material/visibility:"):
+    heading("First rows", Tag.PEEK)
+    st.dataframe(pd.DataFrame(current.frame.head(50)), hide_index=True)
+    if current.domain is not None:
+        heading("Missing and out of range", Tag.PEEK)
+        policies(current)
+
+with st.container(horizontal=True):
+    if st.button("Explore it", type="primary", icon=":material/query_stats:", disabled=current.domain is None):
+        st.switch_page("pages/explore.py")
+    st.button("Forget my table", icon=":material/delete:", on_click=forget, disabled=not table().uploaded)
+st.caption(WHERE)

@@ -1,0 +1,36 @@
+"""Glossary: the letters, the parameters of every algorithm, and the tags; generated from their declarations."""
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.params import LETTERS, parameters
+from dpcore.tags import Tag
+from pages._ui.controls import number
+from pages._ui.frame import frame, heading, tag
+
+frame("Glossary", "One meaning each, everywhere: on these pages, in the command line and in the code.")
+
+heading("Letters", Tag.PUBLIC)
+st.dataframe(pd.DataFrame(LETTERS.items(), columns=pd.Index(["letter", "meaning"])), hide_index=True)
+
+heading("Tags: where a number comes from", Tag.PUBLIC)
+for kind in Tag:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        tag(kind)
+        st.markdown(kind.meaning)
+
+heading("Algorithms and their parameters", Tag.PUBLIC)
+for name, cls in ALGORITHMS.items():
+    about = cls.about
+    with st.expander(f"{about.title} (`{name}`)"):
+        st.markdown(f"{about.summary}\n\n**Use it when** {about.use_when}. **Not when** {about.avoid_when}.")
+        st.markdown(f"**Cost**: {about.cost}. **Source**: {about.source}.")
+        rows = [
+            {
+                "parameter": p.name, "symbol": p.symbol, "default": "auto" if p.default is None else number(p.default),
+                "range": p.range, "meaning": p.doc, "auto from": p.auto,
+            }
+            for p in parameters(cls)
+        ]  # fmt: skip
+        st.dataframe(pd.DataFrame(rows), hide_index=True)

@@ -1,0 +1,18 @@
+"""Lessons: five links for a classroom, each predict → reveal → explain."""
+
+import streamlit as st
+
+from pages._ui.frame import frame
+from pages._ui.lessons import LESSONS
+
+frame(
+    "Lessons",
+    "Five links for a classroom: predict, reveal, explain. Each opens Explore on a sample, in a state of its own.",
+)
+for key, lesson in LESSONS.items():
+    with st.container(border=True):
+        st.subheader(lesson.title, anchor=False)
+        st.markdown(lesson.question)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.link_button("Open the lesson", lesson.link(key), icon=":material/school:")
+            st.link_button("In presenter mode", lesson.link(key) + "&present=true", icon=":material/slideshow:")
