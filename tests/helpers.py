@@ -1,14 +1,39 @@
-"""Small public tasks and brute-force twins that several test files share. Nothing here calls the code it checks."""
+"""Small tasks and brute-force twins that several test files share, and one hypothesis profile: no clock, no chance."""
 
 import itertools
 import math
+import signal
+from contextlib import contextmanager
+from functools import lru_cache
 
 import numpy as np
+from hypothesis import settings
 
 from dpcore.domain import Domain, Rows
 from dpcore.problems import QueryRelease
 from dpcore.schema import domain_from_json
-from dpcore.workloads import Explicit, Marginals
+from dpcore.workloads import Explicit, Marginals, TableQueries, Union
+
+settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
+settings.load_profile("fixed")
+
+HUGE = 10**400  # a whole number that is no float
+
+
+@contextmanager
+def within(seconds: int):
+    """Fail instead of hanging: TimeoutError after so many seconds (main thread, Unix)."""
+
+    def stop(_signal, _frame):
+        raise TimeoutError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def codes(*sizes: int) -> Domain:
@@ -16,9 +41,12 @@ def codes(*sizes: int) -> Domain:
     return domain_from_json({"abcdefghijklmnop"[i]: size for i, size in enumerate(sizes)})
 
 
+@lru_cache
 def cells(domain: Domain) -> np.ndarray:
     """The codes (k, d) of every cell, the last column fastest."""
-    return np.array(list(itertools.product(*(range(size) for size in domain.shape))))
+    out = np.array(list(itertools.product(*(range(size) for size in domain.shape))))
+    out.flags.writeable = False
+    return out
 
 
 def rows_of(domain: Domain, indices) -> Rows:
@@ -95,6 +123,13 @@ TASKS = {
     "one cell": (codes(1), 5, lambda d: Marginals.all(d, 1)),
     "cells of size 1": (codes(1, 3, 1), 30, lambda d: Marginals.all(d, 2)),
     "explicit": (codes(3, 2, 4), 100, lambda d: signs(d, 9)),
+    "ranges": (codes(3, 2, 4), 100, lambda d: TableQueries.ranges(d, ["a", "c"])),
+    "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, ["a", "c"], 5)),
+    "union": (
+        codes(3, 2, 4),
+        100,
+        lambda d: Union([signs(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, ["c"])]),
+    ),
     "one query": (codes(3, 2), 50, lambda d: Explicit(d, np.eye(6)[:1])),
     "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
     "two records": (codes(3, 2), 2, lambda d: Marginals.all(d, 2)),

@@ -10,15 +10,19 @@ from streamlit.testing.v1 import AppTest
 from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
 from dpcore.schema import domain_from_json, domain_to_json
+from pages._ui import lessons, questions
 from pages._ui.state import Table
 from pages._ui.table_editor import _from_grid, _to_grid
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["app.py", "pages/explore.py"]
+PAGES = ["app.py", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "pages").glob("*.py"))]
+EXPLORE = "pages/explore.py"
 
 
-def open_page(path):
+def open_page(path, **query):
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
     return settled((app if path == "app.py" else app.switch_page(str(ROOT / path))).run())
 
 
@@ -33,6 +37,14 @@ def figures(app):
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
+def said(app):
+    return " ".join(m.value for m in app.markdown)
+
+
+def worst(app):
+    return max(frame.value["error"].max() for frame in app.dataframe if "error" in frame.value)
+
+
 @pytest.fixture(autouse=True)
 def fresh():
     yield
@@ -43,54 +55,136 @@ def fresh():
 def test_page_runs(path):
     app = open_page(path)
     assert not app.exception
+    assert not app.error
     assert app.title[0].value
 
 
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_short_and_computes_nothing(path):
+    code = (ROOT / path).read_text(encoding="utf-8")
+    assert len(code.splitlines()) <= 120
+    assert "numpy" not in code
+
+
+def test_start_has_a_chart_before_any_click_and_follows_epsilon():
+    app = open_page("app.py")
+    assert len(figures(app)) == 1
+    assert "73%" in said(app)
+    app.select_slider(key="epsilon").set_value(0.1).run()
+    assert "52%" in said(app)
+
+
 def test_explore_shows_verdict_and_every_chart_with_data():
-    app = open_page("pages/explore.py")
-    assert "Typical error" in " ".join(m.value for m in app.markdown)
+    app = open_page(EXPLORE)
+    assert "Typical error" in said(app)
     drawn = figures(app)
     assert len(drawn) == 6
     assert all(figure["data"] for figure in drawn)
+    assert len(app.get("vega_lite_chart")) == 1
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_explore_runs_every_algorithm(name):
-    app = open_page("pages/explore.py")
-    settled(app.selectbox(key="sample").set_value("berkeley").run())
-    settled(app.selectbox(key="algorithm").set_value(name).run())
+    app = open_page(EXPLORE, sample="berkeley")
+    settled(app.selectbox(key="algorithm").set_value(ALGORITHMS[name].about.title).run())
     assert not app.exception
     assert not app.error
     assert len(figures(app)) == 6
 
 
+@pytest.mark.parametrize("kind", questions.KINDS)
+def test_explore_asks_every_kind_of_question(kind):
+    app = open_page(EXPLORE)
+    settled(app.multiselect(key="questions").set_value([kind, "every single column"]).run())
+    assert not app.exception
+    assert not app.error
+    assert "Typical error" in said(app)
+
+
 def test_a_smaller_epsilon_costs_more():
-    app = open_page("pages/explore.py")
-
-    def worst():
-        return max(frame.value["error"].max() for frame in app.dataframe if "error" in frame.value)
-
-    at_one = worst()
+    app = open_page(EXPLORE)
+    at_one = worst(app)
     settled(app.select_slider(key="epsilon").set_value(0.01).run())
-    assert worst() > 3 * at_one
+    assert worst(app) > 3 * at_one
+
+
+def test_a_question_typed_by_hand_is_answered_or_refused_in_words():
+    app = open_page(EXPLORE)
+    app.text_input(key="question").set_value("sex = Female and age < 35").run()
+    assert "**Real " in said(app)
+    app.text_input(key="question").set_value("sex = Femal").run()
+    assert "Femal" in app.error[0].value
 
 
 def test_wrong_choices_are_said_in_words_and_nothing_is_lost():
-    app = open_page("pages/explore.py")
+    app = open_page(EXPLORE)
     app.select_slider(key="delta").set_value(0.0).run()
     assert "delta=0" in app.error[0].value.replace("\\", "")
     assert not app.exception
-    app.select_slider(key="delta").set_value(1e-9).run()
+    settled(app.select_slider(key="delta").set_value(1e-9).run())
     assert not app.error
+    assert "Typical error" in said(app)
+
+
+def test_a_pinned_run_stands_beside_the_next_one():
+    app = open_page(EXPLORE)
+    button(app, "Pin this run as A").click().run()
+    settled(app.select_slider(key="epsilon").set_value(0.1).run())
+    table = next(f.value for f in app.dataframe if "A (pinned)" in f.value)
+    assert table.loc["ε"].tolist() == ["1", "0.1"]
+    assert any(trace.get("name") == "worst query, pinned A" for trace in figures(app)[0]["data"])
+
+
+@pytest.mark.parametrize("key", lessons.LESSONS)
+def test_a_lesson_asks_first_and_then_shows_and_explains(key):
+    lesson = lessons.LESSONS[key]
+    app = open_page(EXPLORE, lesson=key, sample=lesson.settings["sample"])
+    assert not figures(app)
+    app.radio[0].set_value(lesson.answers[lesson.right]).run()
+    settled(button(app, "Reveal").click().run())
+    assert not app.exception
+    assert "Right: " in said(app)
+    assert figures(app)
 
 
 def test_an_upload_is_refused_or_taken_with_a_message():
-    app = open_page("pages/explore.py")
+    app = open_page("pages/data.py")
     app.file_uploader(key="upload").set_value(("t.csv", b"", "text/csv")).run()
     assert "empty" in app.error[0].value
-    app.file_uploader(key="upload").set_value(("t.csv", b"a,b\n1,x\n2,y\n3,x\n", "text/csv")).run()
+    app.file_uploader(key="upload").set_value(
+        ("t.csv", b"a;b;when\n1,5;x;2026-01-02\n2;y;2026-01-03\n", "text/csv")
+    ).run()
     assert not app.exception
-    assert "Fill in the schema" in app.info[0].value
+    assert "semicolons, decimal comma in a" in " ".join(t.value for t in app.text)
+    assert "a person must fill them in" in app.warning[0].value
+    button(app, "Read bounds and values off the records").click().run()
+    assert "not covered by the guarantee" in " ".join(c.value for c in app.caption)
+    button(app, "Forget my table").click().run()
+    assert not app.exception
+    assert "Invented census" in app.text[0].value
+
+
+def test_people_with_several_rows_are_protected_by_more_noise():
+    app = open_page("pages/data.py")
+    rows = "\n".join(f"{i // 3},{i % 2}" for i in range(3000))
+    app.file_uploader(key="upload").set_value(("t.csv", f"who,x\n{rows}\n".encode(), "text/csv")).run()
+    table = app.session_state["_table"]
+    table.set_schema({"columns": {"x": {"kind": "integer", "size": 2}}})
+    app.run()
+    next(s for s in app.selectbox if s.label == "Column that names the person").set_value("who").run()
+    app.number_input[0].set_value(2).run()
+    assert "one person with at most 2 rows" in " ".join(c.value for c in app.caption).replace("\\", "")
+    app.switch_page(str(ROOT / EXPLORE))
+    app = settled(app.run())
+    assert not app.error
+    assert "2,000 records" in " ".join(c.value for c in app.caption)
+    assert (
+        next(f.value for f in app.dataframe if "setting" in f.value)["value"].iloc[-1] == "0.007771"
+    )  # √2 · 2 / (2000 μ)
+
+
+def button(app, label):
+    return next(b for b in app.button if b.label == label)
 
 
 @pytest.mark.parametrize("sample", [samples.census, samples.berkeley])

@@ -1,10 +1,16 @@
 """The samples are what their sources say."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from dpcore import samples
 from dpcore.errors import InputError
+from dpcore.schema import domain_from_json
+from dpcore.tables import read_json, read_table
+
+ASSETS = Path(__file__).parents[1] / "assets"
 
 
 def test_berkeley_has_the_published_totals():
@@ -39,3 +45,19 @@ def test_marginal_of_the_population_matches_direct_sums():
     P = sample.population.reshape(sample.domain.shape)
     expected = P.sum(axis=(2, 3, 4, 5, 6)).T.ravel()
     assert np.allclose(sample.domain.marginal(sample.population, ["sex", "age"]), expected)
+
+
+def test_titanic_has_the_published_totals():
+    frame = samples.titanic().frame
+    assert len(frame) == 2201
+    assert frame.groupby("Class").size().to_dict() == {"1st": 325, "2nd": 285, "3rd": 706, "Crew": 885}
+    assert frame.groupby("Survived").size().to_dict() == {"No": 1490, "Yes": 711}
+    assert (frame["Age"] == "Child").sum() == 109
+    assert (frame["Sex"] == "Female").sum() == 470
+
+
+@pytest.mark.parametrize("name", ["berkeley", "titanic"])
+def test_the_files_in_assets_are_the_samples(name):
+    sample = getattr(samples, name)()
+    assert read_table(ASSETS / f"{name}.csv").equals(sample.frame.astype("str"))
+    assert domain_from_json(read_json(ASSETS / f"{name}.json")) == sample.domain

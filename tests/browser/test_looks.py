@@ -1,0 +1,74 @@
+"""What a visitor sees on a phone, in the dark, with a screen reader; and pictures of it when asked for.
+
+Set SCREENSHOTS=folder to keep a picture of every page at 1440 × 900 and 390 × 844.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+PAGES = ["/", "/data", "/explore", "/lessons", "/glossary"]
+# Streamlit's own widgets, out of a page's reach: the data grid's canvas and the upload button's hidden input.
+FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
+
+
+def settle(page, server, path):
+    page.goto(server + path)
+    expect(page.locator("h1")).to_be_visible()
+    if path in ("/", "/explore"):
+        expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    if path == "/explore":
+        expect(page.get_by_text("Take it along")).to_be_visible()
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+
+
+def keep(page, path, width):
+    if folder := os.environ.get("SCREENSHOTS"):
+        height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+        page.set_viewport_size({"width": width, "height": min(height + 40, 9000)})
+        page.wait_for_timeout(1000)
+        page.screenshot(path=Path(folder) / f"{path.strip('/') or 'start'}-{width}.png")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_is_cut_off(page, server, path, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    settle(page, server, path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for box in page.locator(".js-plotly-plot, canvas.marks, [data-testid=stDataFrame]").all():
+        area = box.bounding_box()
+        assert area["x"] >= 0
+        assert area["x"] + area["width"] <= width + 1
+    keep(page, path, width)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_no_serious_violation(page, server, path, scheme):
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    settle(page, server, path)
+    found = Axe().run(page, context={"exclude": [["header"]]}).response["violations"]
+    serious = [v for v in found if v["impact"] in ("serious", "critical") and v["id"] not in FRAMEWORK]
+    assert not serious, "\n".join(f"{v['id']}: {v['nodes'][0]['html'][:300]}" for v in serious)
+
+
+def test_the_keyboard_reaches_the_slider_and_moves_it(page, server):
+    settle(page, server, "/")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if (
+            page.evaluate("document.activeElement.getAttribute('role')") == "slider"
+            or page.evaluate("document.activeElement.type") == "range"
+        ):
+            break
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("ε = 0.7").first).to_be_visible()
+
+
+def test_presenter_mode_is_large(page, server):
+    settle(page, server, "/explore?present=true")
+    assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "21px"

@@ -1,0 +1,60 @@
+"""Files and arguments for the tests of the command line: good tables, their schemas, and broken ones."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+SCHEMA = {
+    "columns": {
+        "age": {"kind": "integer", "low": 20, "high": 24},
+        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "pay": {"kind": "numeric", "low": 0, "high": 1, "bins": 3},
+        "edu": {"kind": "categorical", "values": ["x", "y"], "missing": "category"},
+    }
+}
+
+
+def write_files(folder: Path) -> None:
+    """t.csv holds texts and numbers, c.csv codes; the others are broken in the way their name says."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 25, 200),
+            "sex": rng.choice(["f", "m"], 200),
+            "extra": "?",
+            "pay": rng.random(200).round(3),
+            "edu": rng.choice(["x", "y", ""], 200),
+        }
+    )
+    files = {"t.csv": frame.to_csv(index=False), "s.json": json.dumps(SCHEMA), "cut.json": '{"columns": '}
+    codes = pd.DataFrame(rng.integers(0, [3, 2], (100, 2)), columns=["a", "b"])
+    files |= {"c.csv": codes.to_csv(index=False), "c.json": '{"a": 3, "b": 2}', "small.json": '{"a": 2, "b": 2}'}
+    files |= {"empty.csv": "", "header.csv": "a,b\n", "one.csv": "a,b\n1,1\n", "nan.csv": "a,b\n1,1\n2,nan\nNA,0\n"}
+    files |= {"over.csv": "a,b\n1,1\n3,0\n", "under.csv": "a,b\n1,1\n-1,0\n", "half.csv": "a,b\n1,1\n0.5,0\n"}
+    files |= {"inf.csv": "a,b\n1,1\ninf,0\n", "ragged.csv": "a,b\n1,1\n1,2,3\n", "twice.csv": "a,a\n1,1\n"}
+    files |= {"no_b.csv": "a,c\n1,1\n0,0\n", "open.csv": 'a,b\n1,"1\n', "empty.npy": "", "text.npy": "PK\3\4"}
+    files |= {"array.json": "[1, 2]", "null.json": '{"columns": {"a": {"kind": "numeric"}}}'}
+    files |= {"deep.json": "[" * 200_000, "endless.json": '{"a": ' + "9" * 5000 + "}"}
+    files |= {"huge.json": json.dumps({"columns": {"a": {"kind": "numeric", "low": 0, "high": 10**400, "bins": 2}}})}
+    wide = {f"x{i}": 1000 for i in range(7)}
+    files |= {"wide.json": json.dumps(wide), "wide.csv": "\n".join([",".join(wide), *[",".join("0" * 7)] * 3])}
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "latin.csv").write_bytes("a,b\n\xe9,1\n0,0\n".encode("latin-1"))
+    np.save(folder / "m.npy", np.random.default_rng(0).choice([-1.0, 1.0], (4, 6)))
+    np.save(folder / "wrong.npy", np.ones((2, 5)))
+    np.save(folder / "large.npy", np.full((1, 6), 1.5))
+    np.save(folder / "complex.npy", np.full((1, 6), 1j))
+    np.savez(folder / "m.npz", np.ones((1, 6)))
+
+
+BASE = {"--schema": "c.json", "--queries": "marginals:2", "--algorithm": "dpfw", "--epsilon": "1", "--delta": "1e-6"}
+
+
+def arguments(table="c.csv", extra=(), **changes) -> list[str]:
+    """A good run of two coded columns, changed: schema="x" replaces, schema=None leaves out."""
+    settings = BASE | {f"--{name}": value for name, value in changes.items()}
+    pairs = [f"{name}={value}" for name, value in settings.items() if value is not None]
+    return ["run", table, *pairs, *extra]

@@ -1,0 +1,165 @@
+"""The command line: what scripts may rely on."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.cli import main
+from dpcore.params import parameters
+from tests.cli_files import arguments, write_files
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with the files of `write_files`, and in it."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_json(here, *extra, **changes):
+    assert main(arguments(extra=["--json", "out.json", *extra], **changes)) == 0
+    return json.loads((here / "out.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+@pytest.mark.parametrize(("name", "measure"), [("dpfw", "rho"), ("gaussian_maxent", "mu")])
+def test_a_run_writes_the_documented_json_and_prints_a_table(here, capsys, name, measure):
+    out = run_json(here, "--seed", "3", algorithm=name)
+    documented = {"algorithm", "parameters", "epsilon", "delta", "spent", "n", "cells", "queries", "final", "records"}
+    assert documented | {"seconds", "seed"} <= set(out)
+    assert (out["algorithm"], out["epsilon"], out["delta"], out["seed"]) == (name, 1, 1e-6, 3)
+    assert (out["n"], out["cells"], out["queries"]) == (100, 6, 6)
+    assert set(out["final"]) == {"max_error", "mean_error", "rmse", "mean_l1"}
+    assert set(out["spent"]) >= {"epsilon", "delta", measure}
+    assert 0.999 < out["spent"]["epsilon"] <= 1
+    assert {p.name for p in parameters(ALGORITHMS[name])} <= set(out["parameters"])
+    assert [record["t"] for record in out["records"]] == list(range(1, len(out["records"]) + 1))
+    assert all({"t", "max_error", "mean_error", "seconds"} <= set(record) for record in out["records"])
+    assert {k: out["records"][-1][k] for k in out["final"]} == out["final"]
+    assert 0 <= out["final"]["mean_error"] <= out["final"]["rmse"] <= out["final"]["max_error"] <= 1
+    printed = capsys.readouterr()
+    assert f"{out['final']['max_error']:.4g}" in printed.out
+    assert "private peek" in printed.out
+    assert "error" not in printed.err
+
+
+def test_repeats_are_a_list_with_seeds_counted_up(here, capsys):
+    out = run_json(here, "--seed", "5", "--repeat", "3", "--set", "rounds=4", "--set", "alpha=0.5")
+    assert [run["seed"] for run in out] == [5, 6, 7]
+    assert all(run["parameters"]["rounds"] == 4 and run["parameters"]["alpha"] == 0.5 for run in out)
+    assert len({run["final"]["rmse"] for run in out}) > 1
+    alone = run_json(here, "--seed", "6", "--set", "rounds=4", "--set", "alpha=0.5")
+    assert alone["final"] == out[1]["final"]
+    assert isinstance(run_json(here, "--repeat", "1"), list)
+    assert "  mean " in capsys.readouterr().out
+
+
+def test_synthetic_rows_look_like_the_table(here):
+    extra = ["--synthetic", "out.csv", "--rows", "37"]
+    assert main(arguments(extra=extra)) == 0
+    with open("out.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["a", "b"]
+    assert len(rows) == 38
+    assert {row[0] for row in rows[1:]} <= {"0", "1", "2"}, "codes are whole numbers"
+    assert main(arguments("t.csv", schema="s.json", extra=["--synthetic", "out.csv"])) == 0
+    frame = pd.read_csv("out.csv", keep_default_na=False)
+    assert frame.columns.tolist() == ["age", "sex", "pay", "edu"]
+    assert len(frame) == 200
+    assert frame.age.dtype.kind == "i"
+    assert frame.age.between(20, 24).all()
+    assert frame.pay.between(0, 1).all()
+    assert set(frame.edu) <= {"x", "y", ""}
+    assert main(arguments("out.csv", schema="s.json")) == 0, "and can be used as one"
+
+
+@pytest.mark.parametrize(
+    ("columns", "queries", "cells", "m"),
+    [
+        (None, "marginals:1", 90, 5 + 2 + 3 + 3),
+        (None, "marginals:4", 90, 90),
+        ("age,sex", "marginals:2", 10, 10),
+        ('"edu",age', "marginals:1", 15, 8),
+        (None, 'marginals:[["sex","age"],["pay"]]', 90, 13),
+        ("pay,sex", 'marginals:[["sex"]]', 6, 2),
+    ],
+)
+def test_columns_and_queries_choose_the_workload(here, columns, queries, cells, m):
+    extra = ["--json", "out.json", "--set", "rounds=2", *(["--columns", columns] if columns else [])]
+    assert main(arguments("t.csv", schema="s.json", queries=queries, extra=extra)) == 0
+    out = json.loads((here / "out.json").read_text())
+    assert (out["cells"], out["queries"]) == (cells, m)
+
+
+def test_a_matrix_of_queries_is_read_and_has_no_tables(here, capsys):
+    for name in ALGORITHMS:
+        out = run_json(here, queries="matrix:m.npy", algorithm=name)
+        assert (out["queries"], out["final"]["mean_l1"]) == (4, None)
+    assert "-" in capsys.readouterr().out.splitlines()[-1].split()
+
+
+def test_delta_0_is_pure_for_dpfw_and_delta_has_a_default(here):
+    assert run_json(here, delta="0")["spent"]["delta"] == 0
+    assert run_json(here, delta=None)["delta"] == 1e-9
+
+
+def test_a_caution_is_one_line_and_the_run_goes_on(here, capsys):
+    assert main(arguments(epsilon="20", delta="0.5", extra=["--repeat", "2"])) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split("=")[0] for line in told] == ["warning: delta", "warning: epsilon"]
+
+
+@pytest.mark.parametrize("epsilon", ["1e-12", "1e5", "1e6", "1e9"])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_absurd_but_legal_budgets_run_or_are_refused(here, capsys, name, epsilon):
+    assert main(arguments(epsilon=epsilon, algorithm=name)) in (0, 2)
+
+
+def test_algorithms_are_listed_in_three_forms(capsys):
+    assert main(["algorithms"]) == 0
+    plain = capsys.readouterr().out
+    assert main(["algorithms", "--markdown"]) == 0
+    markdown = capsys.readouterr().out.strip().splitlines()
+    assert main(["algorithms", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert list(told) == list(ALGORITHMS)
+    assert {line.count("|") - line.count(r"\|") for line in markdown} == {7}
+    assert len(markdown) == 2 + len(ALGORITHMS)
+    for name, cls in ALGORITHMS.items():
+        assert name in plain
+        assert [p["name"] for p in told[name]["parameters"]] == [p.name for p in parameters(cls)]
+        assert all(f"`{p.name}`" in "".join(markdown) and p.name in plain for p in parameters(cls))
+
+
+def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
+    assert main(["schema", "t.csv"]) == 0
+    blind = capsys.readouterr()
+    proposed = json.loads(blind.out)
+    assert [c["kind"] for c in proposed["columns"].values()].count("categorical") == 3
+    assert all(c.get("values") is c.get("low") is c.get("high") is None for c in proposed["columns"].values())
+    assert "fill in every null" in blind.err
+    assert main(["schema", "t.csv", "--peek"]) == 0
+    peeked = capsys.readouterr()
+    assert "not private" in peeked.err
+    (here / "p.json").write_text(peeked.out, encoding="utf-8")
+    assert run_json(here, "--columns", "age,sex,edu", table="t.csv", schema="p.json")["peeked"] is True
+
+
+def test_the_module_runs_as_a_program(here):
+    def program(*given):
+        command = [sys.executable, "-W", "error", "-m", "dpcore", *given]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+    good = program(*arguments(extra=["--set", "rounds=3"]))
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "spent: epsilon=" in good.stdout
+    bad = program(*arguments(epsilon="0"))
+    assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
+    assert program("--help").returncode == 0

@@ -1,0 +1,104 @@
+"""Bad input on the command line: one clear line, exit code 2, nothing written, never a traceback."""
+
+import os
+
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.cli import main
+from tests.cli_files import arguments, write_files
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with the files of `write_files`, and in it."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def each(option: str, *values: str) -> dict[str, list[str]]:
+    """A bad run for every value of an option; `table` stands for the argument itself."""
+    change = (lambda v: arguments(v)) if option == "table" else lambda v: arguments(**{option: v})
+    return {f"{option} {value[:24]!r}": change(value) for value in values}
+
+
+BAD = {
+    "no command": [],
+    "unknown command": ["runs"],
+    "no table": ["run"],
+    "no schema": arguments(schema=None),
+    "no queries": arguments(queries=None),
+    "no algorithm": arguments(algorithm=None),
+    "no epsilon": arguments(epsilon=None),
+    "unknown option": arguments(sede="1"),
+    "schema of no file": ["schema", "no.csv"],
+    "schema of an empty file": ["schema", "empty.csv"],
+    "both forms": ["algorithms", "--json", "--markdown"],
+    **each("table", "no.csv", "empty.csv", "header.csv", "one.csv", "nan.csv", "over.csv", "under.csv", "half.csv"),
+    **each("table", "inf.csv", "ragged.csv", "twice.csv", "no_b.csv", "latin.csv", "open.csv", "t.xlsx", ".", ""),
+    **each("schema", "no.json", "cut.json", "array.json", "null.json", "small.json", "deep.json", "endless.json"),
+    **each("schema", "huge.json", "m.npy", ".", ""),
+    **each("columns", "z", "a,z", "a,a", ",", "\n", "a\rb", '"'),
+    **each("epsilon", "0", "-1", "nan", "inf", "-inf", "x", "", "1e400"),
+    **each("delta", "1", "-1", "nan", "inf", "2", "x", "-1e-300"),
+    "delta 0 with Gaussian noise": arguments(delta="0", algorithm="gaussian_maxent"),
+    **each("algorithm", "", "DPFW", "dpfw ", "mwem"),
+    **each("set", "rounds", "rounds=", "rounds=0", "rounds=1.5", "rounds=nan", "alpha=nan", "alpha=inf", "alpha=0"),
+    **each("set", "speed=1", "=1", "schedule=fast", "rounds=1" + "0" * 400, "rounds=" + "9" * 5000),
+    **each("rows", "0", "-3", "1.5", "x"),
+    **each("repeat", "0", "-3", "1.5", "x"),
+    **each("seed", "-1", "1.5", "x", ""),
+    "rows beyond memory": arguments(synthetic="o.csv", rows="1" + "0" * 15),
+    **each("json", "no/such/out.json", ".", "", "a" * 300),
+    **each("synthetic", "no/such/out.csv", ".", "", "a" * 300),
+    **each(
+        "queries", "", "2", "marginals", "marginals:", "marginals:0", "marginals:3", "marginals:-1", "marginals:1.5"
+    ),
+    **each("queries", "marginals:²", "marginals:" + "9" * 5000, "marginals:" + "[" * 100_000, "marginals:null"),
+    **each("queries", "marginals:[]", "marginals:{}", "marginals:[[]]", "marginals:[[1]]", 'marginals:["a"]'),
+    **each("queries", 'marginals:[["z"]]', 'marginals:[["a","a"]]', 'marginals:[["a"],["a"]]'),
+    **each("queries", "matrix:", "matrix:.", "matrix:no.npy", "matrix:c.csv", "matrix:empty.npy", "matrix:text.npy"),
+    **each("queries", "matrix:wrong.npy", "matrix:large.npy", "matrix:complex.npy", "matrix:m.npz"),
+    **{f"domain too large for {a}": arguments("wide.csv", schema="wide.json", algorithm=a) for a in ALGORITHMS},
+}
+
+
+@pytest.mark.parametrize("given", BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_and_exit_code_2(here, capsys, given):
+    before = sorted(os.listdir())
+    assert main(given) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert told.err.count("\n") == 1
+    assert len(told.err) < 600
+    assert sorted(os.listdir()) == before, "nothing is written"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk without room")
+@pytest.mark.parametrize("target", ["json", "synthetic"])
+def test_a_full_disk_is_one_line_too(here, capsys, target):
+    assert main(arguments(**{target: "/dev/full"})) == 2
+    assert "/dev/full" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        (arguments("nan.csv"), ["column 'a'", "'NA'", "row 3", "is missing", "1 of 3 rows"]),
+        (arguments("over.csv"), ["column 'a'", "'3'", "row 2", "outside 0..2"]),
+        (arguments("header.csv"), ["no rows"]),
+        (arguments("no_b.csv"), ["no column 'b'", "a, c"]),
+        (arguments("wide.csv", schema="wide.json"), ["1,000,000,000,000,000,000,000 cells", "choose fewer columns"]),
+        (arguments(algorithm="mwem"), ["'mwem'", *ALGORITHMS]),
+        (arguments(set="rounds=0"), ["rounds=0 is outside 1..1e+06"]),
+        (arguments(columns="a,z"), ["no column 'z'", "a, b"]),
+        (arguments(delta="0", algorithm="gaussian_maxent"), ["delta=0", "dpfw"]),
+        (arguments(epsilon="-1"), ["epsilon=-1.0 must be a finite number above 0"]),
+    ],
+)
+def test_the_line_names_what_is_wrong_and_what_is_allowed(here, capsys, given, parts):
+    main(given)
+    message = capsys.readouterr().err
+    assert [part for part in parts if part not in message] == []

@@ -1,0 +1,254 @@
+"""What every algorithm keeps on every small problem: budget, seeds, valid releases, untouched inputs, lazy steps."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS, registered_name
+from dpcore.algorithms.base import make_plan
+from dpcore.domain import Rows
+from dpcore.errors import InputError, PrivacyWarning
+from dpcore.params import build, parameters
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.run import Record, Run, compare
+from dpcore.tags import Tag
+from dpcore.workloads import Marginals
+from tests.helpers import TASKS, codes, histogram, random_rows, task
+
+BUDGETS = [Budget(1, 1e-6), Budget(0.01, 1e-9), Budget(9, 1e-4), Budget(1, 0)]
+SETTINGS = [
+    ("dpfw", {"rounds": "15"}),
+    ("dpfw", {"schedule": "paper", "rounds": "10"}),
+    ("gaussian_maxent", {"rounds": "10"}),
+]
+CASES = [
+    pytest.param(name, settings, budget, id=f"{name}{i}-{budget.epsilon:g}-{budget.delta:g}")
+    for (i, (name, settings)), budget in itertools.product(enumerate(SETTINGS), BUDGETS)
+    if budget.delta > 0 or name != "gaussian_maxent"
+]
+every_algorithm = pytest.mark.parametrize(("name", "settings", "budget"), CASES)
+every_task = pytest.mark.parametrize("where", TASKS)
+quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+
+
+def start(name, settings, where, budget, **options) -> Run:
+    problem, rows = task(where)
+    return Run(build(ALGORITHMS[name], settings), problem, rows, budget, **options)
+
+
+def same(a: Record, b: Record) -> bool:
+    """Equal in everything but the clock."""
+    return (a.t, a.spent, a.empirical, a.population, a.note) == (b.t, b.spent, b.empirical, b.population, b.note)
+
+
+@quiet
+@every_task
+@every_algorithm
+def test_a_run_keeps_the_contract(name, settings, budget, where):
+    run = start(name, settings, where, budget).finish()
+    # The promise.
+    planned = [(c.what, c.spend) for c in run.plan.charges for _ in range(c.times)]
+    assert run._curator.ledger.events == planned
+    assert run.spent.epsilon <= budget.epsilon
+    assert run.spent.delta <= budget.delta
+    assert all(record.spent.epsilon <= run.spent.epsilon for record in run.records)
+    # The release.
+    D = run.release.D
+    assert D.shape == (run.problem.domain.size,)
+    assert (D >= 0).all()
+    assert D.sum() == pytest.approx(1, abs=1e-9)
+    # The records.
+    assert [record.t for record in run.records] == list(range(1, len(run.records) + 1))
+    assert 1 <= len(run.records) <= run.plan["rounds"]
+    assert (np.diff([record.seconds for record in run.records]) >= 0).all()
+    assert run.records[-1].seconds > 0
+    assert {r.tag for r in run.records} == {Tag.PEEK}
+    assert run.release.tag is Tag.PAID
+    gaps = np.abs(run.release.answers(run.problem.workload) - run.truth)
+    last = run.records[-1].empirical
+    assert (last.max_error, last.mean_error) == pytest.approx((gaps.max(), gaps.mean()), abs=1e-15)
+    assert last.rmse == pytest.approx(np.sqrt((gaps**2).mean()), abs=1e-15)
+    tables = [gaps[table].sum() for table in run.problem.workload.tables]
+    assert last.mean_l1 == (pytest.approx(np.mean(tables), abs=1e-15) if tables else None)
+    assert (run.truth == run.problem.workload.answers_of_rows(task(where)[1])).all()
+
+
+@quiet
+@every_algorithm
+def test_same_seed_same_records_and_another_seed_others(name, settings, budget):
+    runs = [start(name, settings, "2-way", budget, seed=seed).finish() for seed in (4, 4, 5)]
+    first, again, other = ([record.empirical for record in run.records] for run in runs)
+    assert all(same(a, b) for a, b in zip(runs[0].records, runs[1].records, strict=True))
+    assert np.array_equal(runs[0].release.D, runs[1].release.D)
+    assert first == again != other
+    pd.testing.assert_frame_equal(runs[0].sample(30), runs[1].sample(30))
+    assert not runs[0].sample(30).equals(runs[0].sample(30)), "drawn anew each time"
+
+
+@quiet
+@every_algorithm
+def test_inputs_are_left_as_they_were(name, settings, budget):
+    problem, rows = task("3-way of 4")
+    before = (rows.values.copy(), rows.weights.copy(), problem.domain)
+    for array in (rows.values, rows.weights):
+        array.flags.writeable = False
+    Run(build(ALGORITHMS[name], settings), problem, rows, budget).finish()
+    assert np.array_equal(before[0], rows.values)
+    assert np.array_equal(before[1], rows.weights)
+    assert before[2] == problem.domain
+
+
+@every_algorithm
+def test_stopping_early_costs_what_was_charged_so_far(name, settings, budget):
+    run = start(name, settings, "3-way of 4", budget)
+    assert (run.spent.epsilon, run.records, run.release) == (0, [], None)
+    for record in run:
+        if record.t == 2:
+            break
+    events = run._curator.ledger.events
+    assert len(run.records) == 2
+    assert len(events) == (1 if name == "gaussian_maxent" else 2), "steps are lazy"
+    assert run.spent == run.records[-1].spent
+    assert run.release is not None
+    released = run.release
+    assert len(run.sample(10)) == 10
+    assert run.release is released
+    if name == "dpfw":
+        assert run.spent.epsilon < budget.epsilon
+    assert len(run.finish().records) > 2, "a stopped run goes on where it stopped"
+    assert [record.t for record in run.records] == list(range(1, len(run.records) + 1))
+
+
+def test_nothing_is_drawn_before_something_was_released():
+    run = start("dpfw", {}, "2-way", Budget(1, 1e-6))
+    with pytest.raises(InputError, match="nothing has been released yet"):
+        run.sample()
+
+
+@every_algorithm
+def test_releases_of_earlier_steps_do_not_change_later(name, settings, budget):
+    problem, rows = task("2-way")
+    run = Run(build(ALGORITHMS[name], settings), problem, rows, budget)
+    kept = []
+    for _ in run:
+        kept.append((run.release.D, run.release.D.copy()))
+    assert all(np.array_equal(now, then) for now, then in kept)
+
+
+@quiet
+@pytest.mark.parametrize("every", [1, 4, 1000])
+@every_algorithm
+def test_fewer_records_are_the_same_ones(name, settings, budget, every):
+    whole = start(name, settings, "2-way", budget).finish()
+    thin = start(name, settings, "2-way", budget, every=every).finish()
+    last = whole.records[-1].t
+    expected = [r for r in whole.records if r.t % every == 0 or r.t == last]
+    assert len(thin.records) == len(expected)
+    assert all(same(a, b) for a, b in zip(thin.records, expected, strict=True))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_domain_too_large_is_refused_before_memory_with_its_size(name):
+    domain = codes(*[1000] * 6)
+    values = np.zeros((1, 6), dtype=int)
+    problem = QueryRelease(Marginals.all(domain, 6), 10)
+    with pytest.raises(InputError) as caught:
+        Run(ALGORITHMS[name](), problem, Rows(values, np.array([10])), Budget(1, 1e-9))
+    message = str(caught.value)
+    assert "1,000,000,000,000,000,000 cells (1000 × 1000 × 1000 × 1000 × 1000 × 1000)" in message
+    assert "choose fewer columns or coarser bins" in message
+
+
+@quiet
+@every_algorithm
+def test_population_errors_are_those_against_the_population(name, settings, budget):
+    problem, rows = task("2-way")
+    P = np.random.default_rng(3).dirichlet(np.ones(problem.domain.size))
+    run = Run(build(ALGORITHMS[name], settings), problem, rows, budget, population=P).finish()
+    blind = start(name, settings, "2-way", budget).finish()
+    gaps = np.abs(problem.workload.answers(run.release.D) - problem.workload.answers(P))
+    found = run.records[-1].population
+    assert (found.max_error, found.mean_error) == pytest.approx((gaps.max(), gaps.mean()))
+    assert [r.empirical for r in run.records] == [r.empirical for r in blind.records], "P is not used to fit"
+    assert run.records[-1].to_json()["population_max_error"] == found.max_error
+    assert blind.records[-1].population is None
+
+
+@pytest.mark.parametrize("P", [np.ones(24), np.ones(23) / 23, np.r_[2.0, -1.0, np.zeros(22)], np.full(24, np.nan)])
+def test_a_population_that_is_no_distribution_is_refused(P):
+    with pytest.raises(InputError, match="the population must be 24 probabilities"):
+        start("dpfw", {}, "2-way", Budget(1, 1e-6), population=P)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "0", None])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(InputError, match=f"seed={seed} must be a whole number ≥ 0"):
+        start("dpfw", {}, "2-way", Budget(1, 1e-6), seed=seed)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_synthetic_rows_follow_the_release_to_within_one_row(rows):
+    run = start("gaussian_maxent", {}, "3-way of 4", Budget(1, 1e-6)).finish()
+    domain = run.problem.domain
+    frame = run.sample(rows)
+    assert len(frame) == rows
+    assert frame.columns.tolist() == list(domain.names)
+    index = domain.index(frame.to_numpy())
+    counts = np.bincount(index, minlength=domain.size)
+    assert np.abs(counts - rows * run.release.D).max() < 1
+    assert len(run.sample()) == run.problem.n
+
+
+@pytest.mark.parametrize("rows", [0, -1])
+def test_no_rows_are_refused_or_an_empty_table(rows):
+    run = start("dpfw", {"rounds": "1"}, "2-way", Budget(1, 1e-6)).finish()
+    try:
+        assert len(run.sample(rows)) == max(rows, 0)
+    except InputError as error:
+        assert f"{rows}" in str(error)  # noqa: PT017 - either is fine
+
+
+def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        start("dpfw", {}, "2-way", Budget(10, 1e-6))
+    with pytest.warns(PrivacyWarning, match=r"delta=0.002 is at least 1/n = 0.002"):
+        start("dpfw", {}, "2-way", Budget(1, 1 / 500))
+    with pytest.warns(PrivacyWarning, match="epsilon=10.5 is above 10"):
+        start("dpfw", {}, "2-way", Budget(10.5, 1e-6))
+
+
+@every_task
+@every_algorithm
+def test_plans_depend_on_public_numbers_only(name, settings, budget, where):
+    problem, _ = task(where)
+    algorithm = build(ALGORITHMS[name], settings)
+    plan = make_plan(algorithm, problem, budget)
+    assert plan == make_plan(algorithm, QueryRelease(problem.workload, problem.n), budget)
+    assert all(choice.why for choice in plan.choices)
+    assert {p.name for p in parameters(type(algorithm))} <= {c.name for c in plan.choices}
+    assert plan["rounds"] >= 1
+
+
+def test_a_run_is_told_as_json_of_plain_finite_numbers():
+    run = start("dpfw", {"rounds": "3"}, "2-way", Budget(1, 1e-6), seed=7).finish()
+    told = run.to_json()
+    assert (told["algorithm"], told["n"], told["cells"], told["queries"], told["seed"]) == ("dpfw", 500, 24, 26, 7)
+    assert registered_name(run.algorithm) == "dpfw"
+    assert told["final"] == run.records[-1].empirical.to_json()
+    assert told["spent"]["epsilon"] == run.spent.epsilon
+
+
+def test_a_comparison_shows_both_sides_and_is_a_peek():
+    run = start("dpfw", {"rounds": "3"}, "2-way", Budget(1, 1e-6)).finish()
+    problem, rows = task("2-way")
+    other = Marginals(problem.domain, [["c"]])
+    shown = compare(run.release, rows, other)
+    expected = random_rows(problem.domain, problem.n)
+    assert shown.real == pytest.approx(other.answers(histogram(problem.domain, expected)))
+    assert shown.synthetic == pytest.approx(other.answers(run.release.D))
+    assert shown.tag is Tag.PEEK

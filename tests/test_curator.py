@@ -1,0 +1,178 @@
+"""The curator: charge first and touch after, a closed set of questions, and nothing of the records to be seen."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from dpcore.domain import Rows
+from dpcore.errors import InputError
+from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.curator import Curator
+from dpcore.privacy.ledger import Charge, Plan
+from dpcore.privacy.statistics import Answers, SignedErrors
+from dpcore.workloads import Explicit, Marginals
+from tests.helpers import codes, random_rows
+
+DOMAIN = codes(3, 2)
+WORKLOAD = Marginals.all(DOMAIN, 1)
+ANSWERS, ERRORS = Answers(WORKLOAD), SignedErrors(WORKLOAD, np.zeros(5))
+PLAN = Plan(Budget(10, 1e-6), (Charge("m", Gaussian(0.1)), Charge("s", BoundedRange(0.1)), Charge("m", Pure(0.1))))
+
+
+class Watched(Rows):
+    """Records that remember whether anybody looked."""
+
+    def __getattribute__(self, name):
+        if name in ("values", "weights") and object.__getattribute__(self, "__dict__").get("armed"):
+            object.__getattribute__(self, "__dict__")["touched"] = True
+        return object.__getattribute__(self, name)
+
+
+def watched() -> tuple[Curator, Watched]:
+    rows = random_rows(DOMAIN, 20)
+    seen = Watched(rows.values, rows.weights)
+    curator = Curator(seen, 20, PLAN, np.random.default_rng(0))
+    vars(seen).update(armed=True, touched=False)
+    return curator, seen
+
+
+class Cheap(SignedErrors):
+    """A score of somebody's own, with a sensitivity of their own."""
+
+    sensitivity = 1e-9
+
+
+class Better(Marginals):
+    """A workload of somebody's own."""
+
+    width = 1e-9
+
+
+@dataclass(frozen=True)
+class Discount(Gaussian):
+    """A spend of somebody's own that costs nothing."""
+
+    rho = 0.0
+
+
+LINES = Better(DOMAIN, [["a"]])
+REFUSED = [
+    ("measure", ERRORS, Gaussian(0.1), "SignedErrors is not a statistic with a derived sensitivity"),
+    ("select", ANSWERS, BoundedRange(0.1), "Answers is not a statistic"),
+    ("select", Cheap(WORKLOAD, np.zeros(5)), BoundedRange(0.1), "Cheap is not a statistic"),
+    ("measure", Answers(LINES), Gaussian(0.1), "Better is not a workload whose sensitivity is known"),
+    ("select", SignedErrors(LINES, np.zeros(3)), BoundedRange(0.1), "Better is not a workload"),
+    ("measure", ANSWERS, BoundedRange(0.1), "BoundedRange does not pay for this; it takes Gaussian or Pure"),
+    ("measure", ANSWERS, Approximate(0.1, 1e-9), "Approximate does not pay for this"),
+    ("measure", ANSWERS, Discount(0.1), "Discount does not pay for this"),
+    ("select", ERRORS, Gaussian(0.1), "Gaussian does not pay for this; it takes BoundedRange"),
+    ("select", ERRORS, BoundedRange(100), "select needs ρ=1250, "),
+    ("measure", ANSWERS, Gaussian(100), "measure needs ρ=5000, "),
+    ("measure", ANSWERS, Pure(100), "measure needs ρ=5000, "),
+]
+
+
+@pytest.mark.parametrize(("verb", "statistic", "spend", "message"), REFUSED)
+def test_what_is_not_paid_for_is_refused_before_a_record_is_touched(verb, statistic, spend, message):
+    curator, rows = watched()
+    with pytest.raises(InputError) as caught:
+        getattr(curator, verb)(statistic, spend)
+    assert message in str(caught.value)
+    assert not vars(rows)["touched"]
+    assert curator.ledger.events == []
+
+
+@pytest.mark.parametrize("value", [-0.1, 0.0, float("nan"), float("inf")])
+def test_a_spend_that_pays_nothing_is_refused_before_a_record_is_touched(value):
+    curator, rows = watched()
+    for verb, statistic, kind in (
+        ("select", ERRORS, BoundedRange),
+        ("measure", ANSWERS, Gaussian),
+        ("measure", ANSWERS, Pure),
+    ):
+        with pytest.raises(InputError):
+            getattr(curator, verb)(statistic, kind(value))
+    assert not vars(rows)["touched"]
+    assert curator.ledger.events == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "statistic", "spend"),
+    [
+        ("measure", ANSWERS, Gaussian(0.1)),
+        ("measure", ANSWERS, Pure(0.1)),
+        ("select", ERRORS, BoundedRange(0.1)),
+    ],
+)
+def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, verb, statistic, spend):
+    curator, rows = watched()
+    charge = type(curator.ledger).charge
+    touched = []
+    monkeypatch.setattr(
+        type(curator.ledger),
+        "charge",
+        lambda self, what, paid: (touched.append(vars(rows)["touched"]), charge(self, what, paid)),
+    )
+    out = getattr(curator, verb)(statistic, spend)
+    assert touched == [False]
+    assert vars(rows)["touched"]
+    assert curator.ledger.events == [(verb, spend)]
+    assert isinstance(out, int) if verb == "select" else out.shape == (5,)
+
+
+def test_a_charge_stays_when_the_touch_fails(monkeypatch):
+    curator, _ = watched()
+    monkeypatch.setattr(WORKLOAD, "answers_of_rows", lambda rows: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        curator.measure(ANSWERS, Gaussian(0.1))
+    assert curator.ledger.events == [("measure", Gaussian(0.1))]
+
+
+def test_the_table_must_have_the_public_number_of_records():
+    with pytest.raises(InputError, match="the problem speaks of n=21 records, the table has 20"):
+        Curator(random_rows(DOMAIN, 20), 21, PLAN, np.random.default_rng(0))
+
+
+def test_true_answers_are_kept_apart_by_workload():
+    other = Explicit(DOMAIN, np.ones((1, 6)))
+    plan = Plan(Budget(1e4, 0), (Charge("s", BoundedRange(1.0), 9000),))
+    curator = Curator(random_rows(DOMAIN, 20), 20, plan, np.random.default_rng(0))
+    for _ in range(3):
+        assert curator.select(SignedErrors(other, np.array([-10.0])), BoundedRange(2000.0)) == 0
+        assert curator.select(SignedErrors(WORKLOAD, np.array([0, 0, 0, 0, 9.0])), BoundedRange(900.0)) == 9
+
+
+def arrays_in(thing, depth: int = 3):
+    """Arrays reachable from an object through public attributes, without calling anything."""
+    if isinstance(thing, np.ndarray):
+        yield thing
+    elif depth:
+        names = [name for name in dir(thing) if not name.startswith("_")]
+        members = (getattr(thing, name) for name in names if not callable(getattr(thing, name)))
+        for member in thing if isinstance(thing, (list, tuple, set)) else members:
+            yield from arrays_in(member, depth - 1)
+
+
+def test_nothing_of_the_records_is_to_be_seen_from_outside():
+    curator, _ = watched()
+    curator.select(ERRORS, BoundedRange(0.1))
+    seen = {name: getattr(curator, name) for name in dir(curator) if not name.startswith("_")}
+    assert [seen.pop(verb) for verb in ("measure", "select")]
+    assert seen.pop("ledger").plan is PLAN
+    assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"
+    assert list(arrays_in(curator)) == []
+    assert {name for name in dir(Curator) if not name.startswith("_") and callable(getattr(Curator, name))} == {
+        "measure",
+        "select",
+    }
+    assert "values" not in repr(curator)
+    assert "Rows" not in repr(curator.ledger)
+
+
+def test_two_curators_do_not_share_their_noise():
+    first, second = (
+        Curator(random_rows(DOMAIN, 20), 20, PLAN, np.random.default_rng(seed)).measure(ANSWERS, Gaussian(0.1))
+        for seed in (1, 2)
+    )
+    assert not np.allclose(first, second)

@@ -1,0 +1,257 @@
+"""Columns and domains: cells and back, bins, missing and out-of-range values, and what bad cells are told."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.domain import MISSING_LABEL, Column, Domain
+from dpcore.errors import InputError
+from dpcore.schema import domain_from_json
+from tests.helpers import cells, codes
+
+
+def column(**spec) -> Column:
+    return domain_from_json({"columns": {"x": spec}}).columns[0]
+
+
+AGE = column(kind="integer", low=17, high=90)
+BANDS = column(kind="integer", edges=[17, 25, 65, 90])
+HALVES = column(kind="integer", edges=[0.5, 1.5, 4.5])
+SHARE = column(kind="numeric", low=0, high=1, bins=4)
+NARROW = column(kind="numeric", low=1e15 - 1, high=1e15, bins=4)  # a bin holds two floats
+CITY = column(kind="categorical", values=["Oslo", "Rome", "NA"])
+GRADE = column(kind="categorical", values=[1, 2, 3])
+YES = column(kind="categorical", values=[True, False])
+ODD = column(kind="categorical", values=["1", 2.5, True, "x"])
+CODE = column(kind="integer", size=4)
+KINDS = {"age": AGE, "bands": BANDS, "halves": HALVES, "share": SHARE, "narrow": NARROW, "city": CITY}
+KINDS |= {"grade": GRADE, "yes": YES, "odd": ODD, "code": CODE}
+
+
+def with_missing(c: Column) -> Column:
+    return Column(**{f: getattr(c, f) for f in c.__dataclass_fields__} | {"missing": "category"})
+
+
+@pytest.mark.parametrize("missing", ["refuse", "category"])
+@pytest.mark.parametrize("c", KINDS.values(), ids=KINDS)
+@given(data=st.data())
+def test_decoded_cells_encode_to_the_same_codes(c, missing, data):
+    c = with_missing(c) if missing == "category" else c
+    drawn = np.array(data.draw(st.lists(st.integers(0, c.size - 1), min_size=1, max_size=40)))
+    values = c.decode(drawn, np.random.default_rng(data.draw(st.integers(0, 999))))
+    assert c.encode(values).tolist() == drawn.tolist()
+    texts = pd.Series(["" if pd.isna(v) else str(v) for v in values], dtype=object)
+    assert c.encode(texts).tolist() == drawn.tolist()
+
+
+@pytest.mark.parametrize(
+    ("c", "values", "expected"),
+    [
+        (SHARE, [0, 0.25, 0.2499, 0.5, 0.75, 1], [0, 1, 0, 2, 3, 3]),
+        (BANDS, [17, 24, 25, 64, 65, 90], [0, 0, 1, 1, 2, 2]),
+        (AGE, ["17", " 90 ", "18.0", "2e1"], [0, 73, 1, 3]),
+        (GRADE, [1, 1.0, "1", "2"], [0, 0, 0, 1]),
+        (GRADE, [1.0, 3.0], [0, 2]),
+        (YES, [True, False, "True", "False"], [0, 1, 0, 1]),
+        (ODD, ["1", 1.0, 2.5, "2.5", "True", "x"], [0, 0, 1, 1, 2, 3]),
+        (CITY, ["NA", "Rome"], [2, 1]),
+        (CODE, ["003", "3", 3.0], [3, 3, 3]),
+    ],
+)
+def test_values_land_in_their_cells(c, values, expected):
+    assert c.encode(pd.Series(values, dtype=object)).tolist() == expected
+    assert c.encode(pd.Series(values)).tolist() == expected
+
+
+@pytest.mark.parametrize("c", [*KINDS.values(), column(kind="numeric", low=1e6, high=1e6 + 9, bins=9)])
+def test_every_cell_has_a_label_of_its_own(c):
+    assert len(c.labels) == len(set(c.labels)) == c.size
+    assert with_missing(c).labels == (*c.labels, MISSING_LABEL)
+
+
+def test_labels_say_what_a_cell_holds():
+    assert BANDS.labels == ("17–24", "25–64", "65–90")
+    assert HALVES.labels == ("1", "2–4")
+    assert SHARE.labels == ("[0, 0.25)", "[0.25, 0.5)", "[0.5, 0.75)", "[0.75, 1]")
+    assert (AGE.labels[0], AGE.labels[-1]) == ("17", "90")
+    assert GRADE.labels == ("1", "2", "3")
+
+
+def test_a_bool_and_a_number_in_one_column_stay_apart():
+    c = column(kind="categorical", values=[True, 1])
+    assert c.encode(pd.Series([True, 1, 1.0, "1", "True"], dtype=object)).tolist() == [0, 1, 1, 1, 0]
+
+
+def test_a_leading_zero_matters_to_categories_only():
+    postcode = column(kind="categorical", values=["007", "7"])
+    assert postcode.encode(pd.Series(["7", "007"])).tolist() == [1, 0]
+    with pytest.raises(InputError, match="'007' in row 1 is not one of the allowed values '7'"):
+        column(kind="categorical", values=["7"]).encode(pd.Series(["007", "7"]))
+
+
+def test_whole_numbers_are_written_back_as_whole_numbers():
+    rng = np.random.default_rng(0)
+    for c in (AGE, BANDS, HALVES, GRADE, CODE):
+        assert c.decode(np.zeros(3, int), rng).dtype.kind == "i"
+        there = with_missing(c).decode(np.array([0, c.size, 0]), rng)
+        assert there.dtype == "Int64"
+        assert there.isna().tolist() == [False, True, False]
+    drawn = HALVES.decode(np.repeat([0, 1], 500), rng)
+    assert set(drawn[:500]) == {1}
+    assert set(drawn[500:]) == {2, 3, 4}
+
+
+def test_numbers_are_uniform_within_their_bin():
+    drawn = SHARE.decode(np.full(4000, 2), np.random.default_rng(0))
+    assert 0.5 <= drawn.min() < 0.501
+    assert 0.749 < drawn.max() < 0.75
+    assert abs(drawn.mean() - 0.625) < 0.005
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "nan", "NULL", None, math.nan, pd.NA])
+@pytest.mark.parametrize("c", [AGE, SHARE, GRADE, CODE], ids=lambda c: c.kind)
+def test_missing_is_refused_or_a_cell_of_its_own(c, missing):
+    values = pd.Series([missing, c.low or 1, missing], dtype=object)
+    with pytest.raises(InputError) as caught:
+        c.encode(values)
+    assert str(caught.value).startswith("column 'x': ")
+    assert 'in row 1 is missing (2 of 3 rows like it); set missing "category"' in str(caught.value)
+    assert with_missing(c).encode(values)[[0, 2]].tolist() == [c.size, c.size]
+
+
+@pytest.mark.parametrize("c", [AGE, BANDS, SHARE, CODE], ids=lambda c: c.kind)
+def test_out_of_range_is_refused_or_clipped(c):
+    values = pd.Series([c.low, c.low - 1, c.high, c.high + 1])
+    with pytest.raises(InputError) as caught:
+        c.encode(values)
+    assert "in row 2 is outside" in str(caught.value)
+    assert f'{c.low:g}..{c.high:g} (2 of 4 rows like it); widen it or set out_of_range "clip"' in str(caught.value)
+    clipping = Column(**{f: getattr(c, f) for f in c.__dataclass_fields__} | {"out_of_range": "clip"})
+    assert clipping.encode(values).tolist() == [0, 0, c.size - 1, c.size - 1]
+
+
+@pytest.mark.parametrize(
+    ("c", "bad", "why"),
+    [
+        (CITY, "Paris", "is not one of the allowed values 'Oslo', 'Rome', 'NA'"),
+        (CITY, " Oslo?", "is not one of the allowed values"),
+        (CITY, math.inf, "is not one of the allowed values"),
+        (CITY, [1], "is not one of the allowed values"),
+        (AGE, "x", "is not a number in 17..90"),
+        (AGE, [1], "is not a number in 17..90"),
+        (AGE, "1_8", "is not a number"),
+        (AGE, math.inf, "is not a finite number in 17..90"),
+        (AGE, "-inf", "is not a finite number"),
+        (AGE, 17.5, "is not a whole number in 17..90"),
+        (CODE, 4, "is outside 0..3"),
+        (CODE, -1, "is outside 0..3"),
+        (CODE, 10**30, "is outside 0..3"),
+        (SHARE, 1.0000001, "is outside 0..1"),
+        (SHARE, "Infinity", "is not a finite number"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["refuse", "category"])
+def test_a_bad_cell_is_named_with_column_row_and_count(c, bad, why, policy):
+    good = c.values[0] if c.values else c.low
+    c = with_missing(c) if policy == "category" else c
+    with pytest.raises(InputError) as caught:
+        c.encode(pd.Series([good, bad, good, bad], dtype=object))
+    assert str(caught.value).startswith(f"column 'x': {bad!r} in row 2 {why}")
+    assert "(2 of 4 rows like it)" in str(caught.value)
+
+
+def test_a_very_long_value_is_cut_in_the_message():
+    with pytest.raises(InputError) as caught:
+        CITY.encode(pd.Series(["z" * 10_000, "Oslo"]))
+    assert len(str(caught.value)) < 250
+
+
+JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()
+JUNK |= st.lists(st.integers(), max_size=2) | st.datetimes() | st.decimals(allow_nan=False)
+
+
+@pytest.mark.parametrize("c", KINDS.values(), ids=KINDS)
+@given(values=st.lists(JUNK, min_size=1, max_size=4))
+def test_any_cell_is_encoded_or_refused(c, values):
+    try:
+        found = with_missing(c).encode(pd.Series(values, dtype=object))
+    except InputError:
+        return
+    assert ((found >= 0) & (found <= c.size)).all()
+
+
+PAIR = Domain((Column(name="a", kind="integer", low=0, high=2), Column(name="b", kind="integer", low=0, high=1)))
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame({"a": [], "b": []}), "the table has no rows; at least 2 are needed"),
+        (pd.DataFrame({"a": [1], "b": [1]}), "the table has 1 row; at least 2 are needed"),
+        (pd.DataFrame({"a": [1, 2]}), "the table has no column 'b'; its columns are a"),
+        (pd.DataFrame([[1, 1, 1]] * 2, columns=["a", "b", "a"]), "the table has 2 columns called 'a'"),
+        (pd.DataFrame({"a": [1, 3], "b": [0, 0]}), "column 'a': 3 in row 2 is outside 0..2 (1 of 2 rows like it)"),
+    ],
+)
+def test_a_bad_table_is_refused_with_a_reason(frame, message):
+    with pytest.raises(InputError) as caught:
+        PAIR.encode(frame)
+    assert message in str(caught.value)
+
+
+def test_a_table_becomes_grouped_codes_and_other_columns_are_ignored():
+    frame = pd.DataFrame({"z": ["?"] * 5, "b": [1, 0, 1, 1, 0], "a": [2, 0, 2, 1, 0]}, index=[9, 9, 8, 7, 6])
+    rows = PAIR.encode(frame)
+    assert rows.n == 5
+    counted = {tuple(v): w for v, w in zip(rows.values.tolist(), rows.weights.tolist(), strict=True)}
+    assert counted == {(0, 0): 2, (1, 1): 1, (2, 1): 2}
+
+
+def test_a_domain_too_large_to_number_is_still_encoded():
+    huge = codes(*[100_000] * 14)
+    assert huge.size == 10**70
+    frame = pd.DataFrame({name: [7, 99_999, 7] for name in huge.names})
+    rows = huge.encode(frame)
+    assert (rows.values.tolist(), rows.weights.tolist()) == ([[7] * 14, [99_999] * 14], [2, 1])
+
+
+def test_cells_are_numbered_with_the_last_column_fastest():
+    domain = codes(2, 3, 2)
+    assert domain.index(cells(domain)).tolist() == list(range(12))
+
+
+def test_a_domain_needs_columns_and_each_once():
+    with pytest.raises(InputError, match="no columns"):
+        Domain(())
+    with pytest.raises(InputError, match="column 'a' stands twice"):
+        Domain((PAIR.columns[0],) * 2)
+
+
+def test_projection_keeps_the_order_asked_for_and_names_what_is_not_there():
+    assert PAIR.project(["b", "a"]).names == ("b", "a")
+    with pytest.raises(InputError, match="there is no column 'c'; the columns are a, b"):
+        PAIR.project(["a", "c"])
+    with pytest.raises(InputError, match="column 'a' stands twice"):
+        PAIR.project(["a", "a"])
+    with pytest.raises(InputError, match="no columns"):
+        PAIR.project([])
+
+
+def test_a_distribution_is_summed_down_to_columns_in_any_order():
+    domain, rng = codes(2, 3, 4), np.random.default_rng(0)
+    D = rng.dirichlet(np.ones(24))
+    for names in (["c", "a"], ["b"], ["a", "b", "c"], ["c", "b", "a"]):
+        axes = [domain.names.index(name) for name in names]
+        expected = np.zeros([domain.shape[a] for a in axes])
+        for cell, mass in zip(cells(domain), D, strict=True):
+            expected[tuple(cell[axes])] += mass
+        assert np.allclose(domain.marginal(D, names), expected.ravel(), atol=1e-15)
+
+
+def test_leading_columns_fit_the_cells_and_are_never_none():
+    domain = codes(4, 5, 6)
+    assert [domain.leading(k) for k in (1, 19, 20, 10**6)] == [("a",), ("a",), ("a", "b"), ("a", "b", "c")]

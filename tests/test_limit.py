@@ -1,0 +1,266 @@
+"""Without privacy noise the algorithms are the methods they claim to be: naive twins, scipy's optimum, the formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+
+from dpcore import theory
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.maximum_entropy import Evidence, _fit, _product, _stages, _summed
+from dpcore.domain import Rows
+from dpcore.params import build
+from dpcore.privacy.budget import Budget
+from dpcore.run import Run
+from dpcore.workloads import Explicit, Marginals
+from tests.helpers import codes, histogram, matrix_of, random_rows, softmax, task, within
+
+quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+ENDLESS = Budget(1e6, 1e-6)
+
+
+def final_error(name: str, where: str, budget: Budget = ENDLESS, **settings) -> float:
+    problem, rows = task(where)
+    run = Run(build(ALGORITHMS[name], {k: str(v) for k, v in settings.items()}), problem, rows, budget).finish()
+    return run.records[-1].empirical.max_error
+
+
+@quiet
+@pytest.mark.parametrize("where", ["1-way", "2-way", "3-way of 4", "mixed", "explicit", "two records", "one column"])
+def test_gaussian_maxent_tends_to_the_truth(where):
+    errors = [final_error("gaussian_maxent", where, Budget(e, 1e-6), alpha=0.05, rounds=3000) for e in (1, 100, 1e6)]
+    assert errors[0] > errors[2]
+    assert errors[1] > errors[2]
+    assert errors[2] < 0.01
+
+
+@quiet
+@pytest.mark.parametrize("where", ["1-way", "2-way", "3-way of 4", "mixed", "explicit"])
+def test_dpfw_tends_to_the_truth_with_more_rounds(where):
+    errors = [final_error("dpfw", where, rounds=T, alpha=1 / T**0.5 / 4) for T in (30, 300, 3000)]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.03
+
+
+@quiet
+def test_more_budget_helps_every_algorithm_with_its_own_defaults():
+    for name in ALGORITHMS:
+        errors = [final_error(name, "3-way of 4", Budget(e, 1e-6)) for e in (0.01, 1, 100)]
+        assert errors[0] > errors[1] > errors[2]
+
+
+class Noiseless:
+    """A curator's stand-in that selects the exact best query; for checking iterations, not privacy."""
+
+    def __init__(self, truth: np.ndarray) -> None:
+        self.truth, self.asked = truth, []
+
+    def select(self, score, _spend) -> int:
+        self.asked.append(score.answers.copy())
+        return int(np.argmax(score.value(self.truth)))
+
+
+def naive_frank_wolfe(A: np.ndarray, truth: np.ndarray, alpha: float, gammas) -> list[np.ndarray]:
+    """D_0 … D_T with q rebuilt from its weights over signed queries at every step."""
+    m, k = A.shape
+    weights, D = np.zeros(2 * m), [np.full(k, 1 / k)]
+    signed = np.vstack([A, -A])
+    for gamma in gammas:
+        best = np.argmax(np.concatenate([truth - A @ D[-1], A @ D[-1] - truth]))
+        weights *= 1 - gamma
+        weights[best] += gamma
+        D.append(softmax(weights @ signed / alpha))
+    return D
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 7, 60])
+@pytest.mark.parametrize("where", ["2-way", "mixed", "explicit"])
+def test_practical_dpfw_is_the_naive_iteration_and_releases_the_mean_of_the_second_half(where, rounds):
+    problem, rows = task(where)
+    algorithm = ALGORITHMS["dpfw"](rounds=rounds, alpha=0.05)
+    plan = algorithm.plan(problem, Budget(1, 1e-6))
+    curator = Noiseless(problem.workload.answers_of_rows(rows))
+    steps = list(algorithm.steps(problem, plan, curator, np.random.default_rng(0)))
+    A = np.array([problem.workload.answers(cell) for cell in np.eye(problem.domain.size)]).T
+    D = naive_frank_wolfe(A, curator.truth, 0.05, [2 / (t + 2) for t in range(rounds)])
+    assert np.allclose(curator.asked, [A @ d for d in D[:-1]], atol=1e-10)
+    for step in steps:
+        half = [d for t, d in enumerate(D) if t > rounds / 2 and t <= step.t] or [D[step.t]]
+        assert np.allclose(step.release.D, np.mean(half, axis=0), atol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.05, 3.0])
+@pytest.mark.parametrize("where", ["2-way", "explicit"])
+def test_paper_dpfw_is_the_naive_iteration_and_releases_one_iterate(where, alpha):
+    problem, rows = task(where)
+    algorithm = ALGORITHMS["dpfw"](rounds=40, alpha=alpha, schedule="paper")
+    plan = algorithm.plan(problem, Budget(1, 1e-6))
+    A = np.array([problem.workload.answers(cell) for cell in np.eye(problem.domain.size)]).T
+    gamma = min(1, 2 * math.sqrt(alpha / (40 * 2)))
+    released = []
+    for seed in range(30):
+        curator = Noiseless(problem.workload.answers_of_rows(rows))
+        steps = list(algorithm.steps(problem, plan, curator, np.random.default_rng(seed)))
+        D = naive_frank_wolfe(A, curator.truth, alpha, [gamma] * 40)
+        assert np.allclose([s.release.D for s in steps[:-1]], D[1:-1], atol=1e-9)
+        gaps = np.abs(np.array(D[:-1]) - steps[-1].release.D).max(axis=1)
+        assert gaps.min() < 1e-9
+        released.append(int(gaps.argmin()))
+    assert len(set(released)) > 10 or alpha == 3.0
+    assert min(released) < 10
+    if alpha < 1:
+        assert max(released) > 29
+
+
+def primal_optimum(A, y, sigma, base, weight) -> np.ndarray:
+    """argmin over distributions of ½ Σ((A D − y)/σ)² + weight · KL(D ‖ base) by SLSQP."""
+
+    def objective(D):
+        D = np.maximum(D, 1e-300)
+        gaps = (A @ D - y) / sigma
+        value = gaps @ gaps / 2 + weight * (D @ np.log(D / base))
+        return value / weight, (A.T @ (gaps / sigma) + weight * (np.log(D / base) + 1)) / weight
+
+    k = A.shape[1]
+    found = minimize(
+        objective, base, jac=True, method="SLSQP", bounds=[(0, 1)] * k, options={"ftol": 1e-15, "maxiter": 2000},
+        constraints={"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)},
+    )  # fmt: skip
+    return found.x
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weight", [0.5, 20.0, 1000.0])
+@pytest.mark.parametrize("kind", ["2-way", "mixed", "explicit"])
+def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight, seed):
+    domain, rng = codes(2, 3, 2), np.random.default_rng(seed)
+    columns = {"2-way": ["ab", "ac", "bc"], "mixed": ["abc", "b"]}.get(kind, [])
+    A = matrix_of(domain, columns) if columns else rng.choice([-1.0, 1.0], (6, 12))
+    workload = Marginals(domain, columns) if columns else Explicit(domain, A)
+    sigma = rng.uniform(0.02, 0.1, len(A))
+    y = A @ rng.dirichlet(np.ones(12)) + sigma * rng.normal(size=len(A))
+    base = rng.dirichlet(np.full(12, 3.0))
+    expected = primal_optimum(A, y, sigma, base, weight)
+    *_, stopped = _fit(Evidence(workload, y, sigma), weight, np.log(base), 2000)
+    assert np.abs(A @ (softmax(stopped) - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
+    monkeypatch.setattr("dpcore.algorithms.maximum_entropy.SETTLED", 1e-7)
+    *_, settled = _fit(Evidence(workload, y, sigma), weight, np.log(base), 2000)
+    assert np.abs(softmax(settled) - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("sigma", [1e-9, 1e-4, 0.05, 10])
+@pytest.mark.parametrize("weight", [1e-3, 0.5, 20, 1e4, 1e8])
+def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatch, weight, sigma):
+    monkeypatch.setattr("dpcore.algorithms.maximum_entropy.SETTLED", -1)
+    workload, rng = Marginals.all(codes(2, 3, 2), 2), np.random.default_rng(0)
+    y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
+    evidence = Evidence(workload, y, np.full(workload.m, sigma))
+    with within(5):
+        iterates = list(_fit(evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600))
+    assert np.isfinite(iterates).all()
+
+
+@quiet
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("where", ["1-way", "one column", "2-way", "mixed"])
+def test_a_census_of_billions_is_fitted_too(where, seed):
+    problem, rows = task(where)
+    rows = Rows(rows.values, rows.weights * 10**8)
+    problem = type(problem)(problem.workload, rows.n)
+    with within(5):
+        run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(10, 1e-10), seed=seed).finish()
+    assert run.records[-1].empirical.max_error < 1e-6
+
+
+def test_the_two_stages_are_those_of_the_docstring():
+    """One run of the algorithm against SLSQP in both stages, from the noisy answers it saw."""
+    domain = codes(2, 3, 2)
+    problem, rows = task("2-way")
+    problem = type(problem)(Marginals.all(domain, 3), 50)
+    algorithm = ALGORITHMS["gaussian_maxent"](alpha=0.7, rounds=3000)
+    plan = algorithm.plan(problem, Budget(1, 1e-6))
+    mu, n, sigma = plan.charges[0].spend.mu, 50, plan["sigma"]
+    assert sigma == pytest.approx(math.sqrt(2) / (n * mu))
+    P = histogram(domain, random_rows(domain, 50))
+    y = P + sigma * np.random.default_rng(0).normal(size=12)
+
+    class Told:
+        def measure(self, statistic, spend):
+            assert statistic.workload is problem.workload
+            return y
+
+    *_, last = algorithm.steps(problem, plan, Told(), np.random.default_rng(0))
+    pairs = matrix_of(domain, ["ab", "ac", "bc"])
+    singles = [np.maximum(matrix_of(domain, [name]) @ y, 1e-4) for name in "abc"]
+    base = np.einsum("a,b,c->abc", *(s / s.sum() for s in singles)).ravel()
+    sizes = pairs.sum(axis=1)  # a cell of a pair sums that many noisy cells
+    first = primal_optimum(pairs, pairs @ y, sigma * np.sqrt(sizes), base, 0.6 * 0.7 * mu * n)
+    second = primal_optimum(np.eye(12), y, np.full(12, sigma), first, 0.7 * mu * n)
+    assert np.abs(last.release.D - second).max() < 1e-4
+
+
+def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
+    domain, rng = codes(2, 3, 4), np.random.default_rng(0)
+    workload = Marginals.all(domain, 2)
+    y, sigma = rng.normal(size=workload.m), np.full(workload.m, 0.3)
+    out = _summed(Evidence(workload, y, sigma), Marginals(domain, [["a"]]))
+    ab, ac = (y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True))
+    variances = [3 * 0.09, 4 * 0.09]
+    expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(1 / v for v in variances)
+    assert np.allclose(out.y, expected)
+    assert np.allclose(out.sigma, (1 / sum(1 / v for v in variances)) ** 0.5)
+
+
+def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
+    domain = codes(2, 3, 2)
+    workload = Marginals(domain, [["a"], ["b"]])
+    base = softmax(_product(Evidence(workload, np.array([0.25, 0.75, -0.1, 0.5, 0.5]), np.ones(5))))
+    assert np.allclose(
+        base, np.einsum("a,b,c->abc", [0.25, 0.75], [1e-4 / 1.0001, 0.5 / 1.0001, 0.5 / 1.0001], [0.5, 0.5]).ravel()
+    )
+    explicit = Explicit(domain, np.ones((1, 12)))
+    assert np.allclose(softmax(_product(Evidence(explicit, np.ones(1), np.ones(1)))), 1 / 12)
+    assert _stages(explicit) == [explicit]
+    assert [len(stage.tables) for stage in _stages(Marginals.all(codes(2, 2, 2, 2), 3))] == [6, 4]
+
+
+PUBLIC = [
+    {"n": n, "m": m, "width": w, "rho": rho} for n in (100, 10**5) for m, w in ((5, 1), (4000, 2)) for rho in (0.01, 1)
+]
+
+
+def gap(T: float, alpha: float, gamma: float, *, n, m, width, rho) -> float:
+    """The bound that theory's formulas minimise, with D_∞ = 2: optimisation error, step error, selection noise."""
+    beta = 2 * width / n / math.sqrt(8 * rho / T)
+    return 2 * 2 / (gamma * T) + gamma * 4 / (2 * alpha) + beta * math.log(2 * m)
+
+
+@pytest.mark.parametrize("public", PUBLIC)
+def test_schedules_minimise_their_bound(public):
+    for alpha in (1e-4, 0.01, 1):
+        for T in (10, 1000):
+            best = minimize_scalar(lambda g: gap(T, alpha, math.exp(g), **public), bounds=(-20, 5)).x  # noqa: B023
+            assert theory.frank_wolfe_step(rounds=T, alpha=alpha) == pytest.approx(min(1, math.exp(best)), rel=1e-3)
+
+        def over_rounds(t):
+            return gap(math.exp(t), alpha, 2 * math.sqrt(alpha / (math.exp(t) * 2)), **public)  # noqa: B023
+
+        best = math.exp(minimize_scalar(over_rounds, bounds=(-10, 40), options={"xatol": 1e-9}).x)
+        assert abs(theory.frank_wolfe_rounds(alpha=alpha, **public) - max(1, best)) <= 0.5 + 1e-4 * best
+
+    def over_alpha(log_alpha, k=20_000):
+        alpha = math.exp(log_alpha)
+        u = public["width"] / public["n"] * math.log(2 * public["m"]) / math.sqrt(public["rho"])
+        return 4 * math.sqrt(u) * alpha**-0.25 + alpha * math.log(k)
+
+    best = math.exp(minimize_scalar(over_alpha, bounds=(-30, 10), options={"xatol": 1e-9}).x)
+    assert theory.frank_wolfe_alpha(k=20_000, **public) == pytest.approx(best, rel=1e-4)
+
+
+def test_the_sampling_bound_holds_on_average():
+    domain, rng = codes(3, 4), np.random.default_rng(0)
+    A, P, n = matrix_of(domain, ["a", "b", "ab"]), rng.dirichlet(np.ones(12)), 400
+    worst = [np.abs(A @ (P - rng.multinomial(n, P) / n)).max() for _ in range(300)]
+    assert np.mean(worst) <= theory.sampling_bound(n=n, m=len(A), width=1)
+    assert np.mean(worst) >= theory.sampling_bound(n=n, m=len(A), width=1) / 10

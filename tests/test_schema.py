@@ -1,0 +1,248 @@
+"""The schema file: JSON there and back, every malformed schema, and proposals that never tell what the table holds."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.domain import Domain
+from dpcore.errors import InputError
+from dpcore.schema import domain_from_json, domain_to_json, propose
+from tests.helpers import HUGE
+
+GOOD = {
+    "columns": {
+        "age": {"kind": "integer", "low": 17, "high": 90, "missing": "category"},
+        "band": {"kind": "integer", "edges": [0, 10, 20.5, 30], "out_of_range": "clip"},
+        "share": {"kind": "numeric", "low": -0.1, "high": 0.7, "bins": 7},
+        "city": {"kind": "categorical", "values": ["Oslo", "0", 2.5, 1, True], "ordered": True},
+        "code": {"kind": "integer", "size": 4},
+        "decade": {"kind": "integer", "low": 0, "high": 99, "bins": 10},
+    }
+}
+
+
+def test_a_schema_written_and_read_again_is_the_same():
+    domain = domain_from_json(GOOD)
+    assert domain.shape == (75, 3, 7, 5, 4, 10)
+    written = json.loads(json.dumps(domain_to_json(domain)))
+    assert domain_from_json(written) == domain
+    assert "peeked" not in written
+    peeked = domain_from_json({**GOOD, "peeked": True})
+    assert peeked.peeked
+    assert domain_from_json(domain_to_json(peeked)) == peeked != domain
+
+
+def test_policies_default_to_refuse_and_order_follows_the_kind():
+    domain = domain_from_json(GOOD)
+    assert [c.missing for c in domain.columns[1:]] == ["refuse"] * 5
+    assert [c.out_of_range for c in domain.columns if c.name != "band"] == ["refuse"] * 5
+    assert [c.ordered for c in domain.columns] == [True, True, True, True, False, True]
+
+
+def test_a_plain_file_of_sizes_means_integer_codes():
+    domain = domain_from_json({"age": 100, "columns": 2, "race": 1})
+    assert domain.names == ("age", "columns", "race")
+    assert domain.shape == (100, 2, 1)
+    assert {(c.kind, c.low, c.ordered) for c in domain.columns} == {("integer", 0, False)}
+
+
+NUMERIC = {"kind": "numeric", "low": 0, "high": 1, "bins": 3}
+MALFORMED = {
+    "nothing": ({}, "the schema must be a JSON object"),
+    "a list": ([], "the schema must be a JSON object"),
+    "null": (None, "the schema must be a JSON object"),
+    "no columns": ({"columns": {}}, "no columns"),
+    "columns is a list": ({"columns": []}, 'no "columns" object'),
+    "a bool for a size": ({"a": True}, 'no "columns" object'),
+    "a text for a size": ({"a": "3"}, 'no "columns" object'),
+    "size 0": ({"a": 0, "b": 2}, "column 'a': size=0 must be a whole number ≥ 1"),
+    "negative size": ({"a": -3}, "column 'a': size=-3"),
+    "huge size": ({"a": HUGE}, "are more than 1000000"),
+    "unknown top key": ({"columns": {"a": NUMERIC}, "colour": 1}, "unknown key 'colour'"),
+}
+BAD_COLUMNS = {
+    "not an object": (3, "must be a JSON object, not 3"),
+    "unknown key": ({**NUMERIC, "hight": 1}, "unknown key 'hight'; allowed: "),
+    "no kind": ({"low": 0, "high": 1}, "kind=None is not one of categorical, numeric, integer"),
+    "wrong kind": ({"kind": ["numeric"]}, "is not one of categorical"),
+    "wrong missing": ({**NUMERIC, "missing": "drop"}, "missing='drop' is not one of refuse, category"),
+    "null missing": ({**NUMERIC, "missing": None}, "missing=None is not one of"),
+    "wrong out_of_range": ({**NUMERIC, "out_of_range": "wrap"}, "out_of_range='wrap' is not one of refuse, clip"),
+    "ordered": ({**NUMERIC, "ordered": 1}, "ordered must be true or false, not 1"),
+    "null low": ({**NUMERIC, "low": None}, "low is not given; bounds are public, so a person must fill them in"),
+    "no high": ({"kind": "integer", "low": 1}, "high is not given"),
+    "low text": ({**NUMERIC, "low": "0"}, "low='0' is not a finite number"),
+    "low bool": ({**NUMERIC, "low": False}, "low=False is not a finite number"),
+    "low nan": ({**NUMERIC, "low": math.nan}, "low=nan is not a finite number"),
+    "high infinite": ({**NUMERIC, "high": math.inf}, "high=inf is not a finite number"),
+    "high huge": ({**NUMERIC, "high": HUGE}, "is not a finite number"),
+    "high above 1e15": ({**NUMERIC, "high": 1.1e15}, "is not a finite number in -1e15..1e15"),
+    "reversed": ({**NUMERIC, "low": 2}, "low=2 must be below high=1"),
+    "equal": ({**NUMERIC, "low": 1}, "low=1 must be below high=1"),
+    "no bins": ({"kind": "numeric", "low": 0, "high": 1}, "bins=None is outside 1..1000000; give bins or edges"),
+    "bins 0": ({**NUMERIC, "bins": 0}, "bins=0 is outside 1..1000000"),
+    "bins 2.0": ({**NUMERIC, "bins": 2.0}, "bins=2.0 is outside"),
+    "bins true": ({**NUMERIC, "bins": True}, "bins=True is outside"),
+    "too many bins": ({**NUMERIC, "bins": 10**7}, "is outside 1..1000000"),
+    "bins finer than floats": (
+        {"kind": "numeric", "low": 1, "high": 1.0000000000000004, "bins": 9},
+        "bins=9 are too many for 1..1",
+    ),
+    "bin without a whole number": (
+        {"kind": "integer", "low": 0, "high": 3, "bins": 9},
+        "the bin from 0.333333 to 0.666667 holds no whole number",
+    ),
+    "fractional low": ({"kind": "integer", "low": 0.5, "high": 3}, "low=0.5 and high=3 must be whole numbers"),
+    "one edge": ({"kind": "numeric", "edges": [1]}, "edges must be at least two increasing numbers, not [1]"),
+    "edges fall": ({"kind": "numeric", "edges": [1, 3, 2]}, "edges must be at least two increasing numbers"),
+    "edges no list": ({"kind": "numeric", "edges": {"0": 1}}, "edges must be at least two increasing numbers"),
+    "edges text": ({"kind": "numeric", "edges": [0, "1"]}, "edges='1' is not a finite number"),
+    "edges and bins": ({"kind": "numeric", "edges": [0, 1], "bins": 1}, "bins does not go with edges"),
+    "size and low": ({"kind": "integer", "size": 3, "low": 0}, "low does not go with size"),
+    "size of numeric": ({"kind": "numeric", "size": 3}, "size=3 must be a whole number ≥ 1 of an integer column"),
+    "size float": ({"kind": "integer", "size": 3.0}, "size=3.0 must be a whole number"),
+    "too many cells": ({"kind": "integer", "low": 0, "high": 10**9}, "1000000001 cells are more than 1000000"),
+    "no values": ({"kind": "categorical"}, "values must list the allowed categories, not None"),
+    "empty values": ({"kind": "categorical", "values": []}, "values must list the allowed categories, not []"),
+    "values text": ({"kind": "categorical", "values": "ab"}, "values must list the allowed categories, not 'ab'"),
+    "null value": ({"kind": "categorical", "values": ["a", None]}, "None in values is not a text"),
+    "nested value": ({"kind": "categorical", "values": [["a"]]}, "['a'] in values is not a text"),
+    "nan value": ({"kind": "categorical", "values": [math.nan]}, "nan in values is not a text, a finite number"),
+    "value twice": ({"kind": "categorical", "values": ["a", "b", "a"]}, "the value 'a' stands twice in values"),
+    "1 and 1.0": ({"kind": "categorical", "values": [1, 1.0]}, "the value '1' stands twice in values"),
+    "1 and text 1": ({"kind": "categorical", "values": ["1", 1]}, "the value '1' stands twice in values"),
+    "true twice": ({"kind": "categorical", "values": [True, "True"]}, "the value 'True' stands twice"),
+    "clip of categories": ({"kind": "categorical", "values": ["a"], "out_of_range": "clip"}, "has no meaning"),
+    "low of categories": ({"kind": "categorical", "values": ["a"], "low": 0}, "low does not go with values"),
+}
+MALFORMED |= {name: ({"columns": {"x": spec}}, f"column 'x': {why}") for name, (spec, why) in BAD_COLUMNS.items()}
+
+
+@pytest.mark.parametrize(("schema", "message"), MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_schema_is_refused_with_column_key_and_value(schema, message):
+    with pytest.raises(InputError) as caught:
+        domain_from_json(schema)
+    for part in message.split(": ", 1):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", 3, None])
+def test_a_column_needs_a_name(name):
+    with pytest.raises(InputError, match="a column's name must be a text"):
+        domain_from_json({"columns": {name: NUMERIC}})
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.sampled_from([HUGE, -HUGE]) | st.floats() | st.text(max_size=3)
+JSON = st.recursive(
+    LEAVES, lambda s: st.lists(s, max_size=3) | st.dictionaries(st.text(max_size=3), s, max_size=3), max_leaves=6
+)
+SPEC = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["categorical", "numeric", "integer"])},
+    optional={
+        "values": st.lists(LEAVES, max_size=3),
+        **dict.fromkeys(("low", "high", "bins", "size"), LEAVES | st.integers(-3, 30)),
+        "edges": st.lists(LEAVES | st.integers(-3, 30), max_size=3) | JSON,
+        **dict.fromkeys(("ordered", "missing", "out_of_range"), LEAVES | st.sampled_from(["category", "clip"])),
+    },
+)
+SCHEMAS = JSON | st.fixed_dictionaries({"columns": JSON | st.dictionaries(st.text(max_size=2), SPEC, max_size=2)})
+
+
+@settings(max_examples=500)
+@given(schema=SCHEMAS)
+def test_any_json_is_a_domain_or_an_input_error(schema):
+    try:
+        domain = domain_from_json(schema)
+    except InputError:
+        return
+    assert isinstance(domain, Domain)
+    assert domain_from_json(domain_to_json(domain)) == domain
+    assert all(len(c.labels) == c.size and c.allowed for c in domain.columns if c.size < 1000)
+
+
+SECRETS = pd.DataFrame(
+    {
+        "city": ["Zzyzx", "Llanfair", "NA", "Zzyzx"],
+        "age": [987654321, 123456789, 123456789, 555555555],
+        "rate": [0.4142135623, 0.7320508075, 0.2360679774, None],
+        "flag": [True, False, True, True],
+        "mixed": ["1", "Qwertz", " 77777 ", ""],
+    }
+)
+TEXTS = SECRETS.astype(object).map(lambda v: "" if pd.isna(v) else str(v))
+
+
+@pytest.mark.parametrize("frame", [SECRETS, TEXTS], ids=["typed", "texts"])
+def test_a_proposal_tells_nothing_of_the_cells(frame):
+    proposed = propose(frame)
+    written = json.dumps(proposed)
+    for secret in ("Zzyzx", "Llanfair", "Qwertz", "987654321", "123456789", "555555555", "0.4142", "0.236", "77777"):
+        assert secret not in written
+    assert "peeked" not in proposed
+    kinds = [proposed["columns"][name]["kind"] for name in frame]
+    assert kinds == ["categorical", "integer", "numeric", "categorical", "categorical"]
+    for spec in proposed["columns"].values():
+        assert all(spec.get(key) is None for key in ("values", "low", "high", "edges", "size"))
+    assert proposed == propose(frame.iloc[::-1])
+    with pytest.raises(InputError, match="column 'city': values must list"):
+        domain_from_json(proposed)
+
+
+OWN = {
+    "secrets": SECRETS,
+    "texts": TEXTS,
+    "padded texts": pd.DataFrame({"work": [" Private", " State-gov", " Private"]}),
+    "padded missing": pd.DataFrame({"work": ["a", "NA ", " "], "x": ["1", " NA", "3"]}),
+    "constant number": pd.DataFrame({"x": [1.5, 1.5]}),
+    "constant whole number": pd.DataFrame({"x": [7, 7]}),
+    "wide whole numbers": pd.DataFrame({"x": [-5, 1000, 23]}),
+    "whole numbers from 0 to 100": pd.DataFrame({"x": [0, 100]}),
+    "codes": pd.DataFrame({"zip code": ["00501", "501"], "id": [3, 4]}),
+    "bools": pd.DataFrame({"yes": [True, False]}),
+    "infinite": pd.DataFrame({"x": [1.0, math.inf]}),
+    "large numbers": pd.DataFrame({"account": [10**16, 10**16 + 5, 3]}),
+    "nullable": pd.DataFrame({"x": pd.array([1, None, 3], dtype="Int64"), "y": pd.Categorical(["a", None, "b"])}),
+}
+
+
+@pytest.mark.parametrize("frame", OWN.values(), ids=OWN)
+def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
+    proposed = json.loads(json.dumps(propose(frame, peek=True)))
+    domain = domain_from_json(proposed)
+    assert proposed["peeked"] is domain.peeked is True
+    assert domain.encode(frame).n == len(frame)
+
+
+@pytest.mark.parametrize("peek", [False, True])
+@pytest.mark.parametrize(
+    ("cells", "advice"),
+    [
+        (pd.to_datetime(["2020-01-01", "2021-06-30"]), "dates have no cells"),
+        (["2020-01-01", "2021-06-30 10:00"], "dates have no cells"),
+        (["1.2.2020", "", "30.12.2021"], "dates have no cells"),
+        (
+            ["a story of forty characters and a few more", "another one, as long as it is unlike all others"],
+            "free text",
+        ),
+    ],
+)
+def test_dates_and_free_text_are_told_apart_and_refused_with_advice(cells, advice, peek):
+    proposed = propose(pd.DataFrame({"x": cells}), peek=peek)
+    assert set(proposed["columns"]["x"]) == {"kind"}
+    with pytest.raises(InputError, match=f"column 'x': {advice}.*leave the column out"):
+        domain_from_json(proposed)
+
+
+def test_peeking_at_too_many_values_is_refused():
+    with pytest.raises(InputError, match="column 'name': 201 different values are more than 200"):
+        propose(pd.DataFrame({"name": [f"person {i}" for i in range(201)]}), peek=True)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])
+@pytest.mark.parametrize("peek", [False, True])
+def test_a_table_with_nothing_in_it_still_gets_a_proposal(frame, peek):
+    assert set(propose(frame, peek=peek)["columns"]) == set(frame.columns)

@@ -1,0 +1,216 @@
+"""Workloads against an explicit m × k matrix built cell by cell; their widths, labels and refusals."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+
+from dpcore.errors import InputError
+from dpcore.privacy.statistics import Answers, SignedErrors
+from dpcore.schema import domain_from_json
+from dpcore.workloads import Explicit, Marginals
+from tests.helpers import codes, histogram, matrix_of, random_rows, signs
+
+FOUR = codes(3, 2, 4, 2)
+WORKLOADS = {
+    "1-way": (FOUR, [["a"], ["b"], ["c"], ["d"]]),
+    "2-way": (FOUR, list(itertools.combinations("abcd", 2))),
+    "3-way": (FOUR, list(itertools.combinations("abcd", 3))),
+    "whole": (FOUR, [["d", "c", "b", "a"]]),
+    "mixed": (FOUR, [["c", "a"], ["b"], ["d", "b", "a"], ["a", "b", "c", "d"], ["d", "c"]]),
+    "one of many": (FOUR, [["c"]]),
+    "last columns": (FOUR, [["d", "c"], ["d"]]),
+    "sizes of 1": (codes(1, 3, 1, 2), [["a"], ["c", "b"], ["d", "a", "c"]]),
+    "one column": (codes(7), [["a"]]),
+    "long rows": (codes(2, 3, 100), [["a"], ["c"], ["b", "a"], ["a", "c"]]),  # the other way of summing
+}
+
+
+@pytest.fixture(params=[*WORKLOADS, "explicit"])
+def case(request):
+    """A workload with its matrix."""
+    if request.param == "explicit":
+        workload = Explicit(FOUR, np.random.default_rng(1).uniform(-1, 1, (11, FOUR.size)))
+        return workload, workload.matrix.copy()
+    domain, columns = WORKLOADS[request.param]
+    return Marginals(domain, columns), matrix_of(domain, columns)
+
+
+def test_answers_are_the_matrix_times_the_weights(case):
+    workload, A = case
+    rng = np.random.default_rng(0)
+    for D in (rng.dirichlet(np.ones(A.shape[1])), rng.normal(size=A.shape[1]), np.zeros(A.shape[1])):
+        assert workload.m == len(A)
+        assert np.allclose(workload.answers(D), A @ D, rtol=1e-13, atol=1e-13)
+
+
+def test_the_adjoint_is_the_transposed_matrix(case):
+    workload, A = case
+    rng = np.random.default_rng(0)
+    for w in (rng.normal(size=len(A)), np.eye(len(A))[-1], np.zeros(len(A))):
+        kept = w.copy()
+        assert np.allclose(workload.adjoint(w), w @ A, rtol=1e-13, atol=1e-13)
+        assert (w == kept).all()
+    D = rng.normal(size=A.shape[1])
+    w = rng.normal(size=len(A))
+    assert workload.answers(D) @ w == pytest.approx(D @ workload.adjoint(w), rel=1e-12)
+
+
+def test_answers_of_rows_are_the_answers_of_their_histogram(case):
+    workload, A = case
+    rows = random_rows(workload.domain, 97)
+    assert np.allclose(workload.answers_of_rows(rows), A @ histogram(workload.domain, rows), rtol=1e-13, atol=1e-15)
+
+
+def test_add_query_adds_one_row_of_the_matrix_in_place(case):
+    workload, A = case
+    for j in range(0, workload.m, 3):
+        q = np.arange(A.shape[1], dtype=float)
+        workload.add_query(q, j, -2.5)
+        assert np.allclose(q, np.arange(A.shape[1]) - 2.5 * A[j])
+
+
+def test_tables_partition_the_records(case):
+    workload, A = case
+    for table in workload.tables:
+        assert (A[table].sum(axis=0) == 1).all()
+    assert sum(t.stop - t.start for t in workload.tables) in (0, workload.m)
+
+
+def test_the_width_is_the_widest_query(case):
+    workload, A = case
+    assert workload.width >= np.ptp(A, axis=1).max()
+    assert SignedErrors(workload, np.zeros(workload.m)).sensitivity == workload.width
+    if isinstance(workload, Explicit):
+        assert workload.width == np.ptp(A, axis=1).max()
+
+
+@given(st.data())
+def test_random_workloads_on_random_domains_agree_with_their_matrix(data):
+    domain = codes(*data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
+    every = [c for w in range(1, len(domain.names) + 1) for c in itertools.combinations(domain.names, w)]
+    columns = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=5, unique=True))
+    workload, A = Marginals(domain, [c[::-1] for c in columns]), matrix_of(domain, columns)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    D, w = rng.normal(size=domain.size), rng.normal(size=len(A))
+    assert np.allclose(workload.answers(D), A @ D)
+    assert np.allclose(workload.adjoint(w), w @ A)
+
+
+def test_answers_do_not_touch_their_input(case):
+    workload, A = case
+    D = np.full(A.shape[1], 1 / A.shape[1])
+    D.flags.writeable = False
+    out = workload.answers(D)
+    out[:] = 7
+    assert np.ptp(D) == 0
+    w = np.ones(workload.m)
+    w.flags.writeable = False
+    workload.adjoint(w)[:] = 7
+    assert (w == 1).all()
+
+
+def test_labels_name_columns_and_values_in_the_order_of_the_domain():
+    domain = domain_from_json(
+        {
+            "columns": {
+                "age": {"kind": "integer", "edges": [17, 25, 90]},
+                "sex": {"kind": "categorical", "values": ["<b>", "m"], "missing": "category"},
+            }
+        }
+    )
+    workload = Marginals(domain, [["sex", "age"], ["sex"]])
+    assert workload.label(0) == (("age", "17–24"), ("sex", "<b>"))
+    assert workload.label(5) == (("age", "25–90"), ("sex", "(missing)"))
+    assert workload.label(6) == (("sex", "<b>"),)
+    labels = [workload.label(j) for j in range(workload.m)]
+    assert len(set(labels)) == workload.m == 9
+    assert signs(FOUR, 3).label(2) == (("query", "2"),)
+
+
+def test_all_marginals_are_counted():
+    assert [Marginals.all(FOUR, w).m for w in (1, 2, 3, 4)] == [11, 6 + 12 + 6 + 8 + 4 + 8, 24 + 12 + 24 + 16, 48]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Marginals.all(FOUR, 0), "marginals over 0 columns: outside 1..4, the number of columns"),
+        (lambda: Marginals.all(FOUR, 5), "marginals over 5 columns: outside 1..4"),
+        (lambda: Marginals(FOUR, []), "the workload has no marginals"),
+        (lambda: Marginals(FOUR, [[]]), "must name at least one column, and each only once"),
+        (lambda: Marginals(FOUR, [["a", "a"]]), "must name at least one column, and each only once"),
+        (lambda: Marginals(FOUR, [["a", "b"], ["b", "a"]]), "stands twice in the workload"),
+        (lambda: Marginals(FOUR, [["a", "z"]]), "there is no column 'z'; the columns are a, b, c, d"),
+        (lambda: Explicit(FOUR, np.ones(48)), "the query matrix has shape (48,); it must be (m, 48) with m ≥ 1"),
+        (lambda: Explicit(FOUR, np.ones((2, 47))), "the query matrix has shape (2, 47)"),
+        (lambda: Explicit(FOUR, np.ones((0, 48))), "the query matrix has shape (0, 48)"),
+        (lambda: Explicit(FOUR, np.full((2, 48), [[1], [-1.5]])), "the query matrix holds -1.5 in row 1"),
+        (lambda: Explicit(FOUR, np.full((1, 48), np.nan)), "the query matrix holds nan in row 0, outside -1..1"),
+        (lambda: Explicit(FOUR, np.full((1, 48), np.inf)), "the query matrix holds inf in row 0"),
+        (lambda: Explicit(FOUR, np.full((1, 48), 1j)), "the query matrix"),
+        (lambda: Explicit(FOUR, np.full((1, 48), "x")), "the query matrix"),
+    ],
+)
+def test_a_workload_that_makes_no_sense_is_refused(build, message):
+    with pytest.raises(InputError) as caught:
+        build()
+    assert message in str(caught.value)
+
+
+def test_a_workload_of_countless_tables_is_refused_before_they_are_listed():
+    """In a process of its own, with 1 GiB and 20 s: listing (40 choose 20) tables needs far more of both."""
+    script = """if True:
+        import resource
+        from dpcore.errors import InputError
+        from dpcore.schema import domain_from_json
+        from dpcore.workloads import Marginals
+        resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))
+        try:
+            Marginals.all(domain_from_json({f"x{i}": 2 for i in range(40)}), 20)
+        except InputError as error:
+            print(error)
+    """
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20, check=False)
+    assert (out.returncode, "137846528820" in out.stdout.replace(",", "")) == (0, True), out.stderr[-200:]
+
+
+def brute_diameter(A: np.ndarray) -> float:
+    return max(np.linalg.norm(x - y) for x in A.T for y in A.T)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_diameter_is_the_largest_distance_between_two_columns(seed):
+    rng = np.random.default_rng(seed)
+    for A in (rng.uniform(-1, 1, (5, 48)), rng.choice([-1.0, 1.0], (7, 48)), np.ones((2, 48)), np.eye(48)):
+        assert Explicit(FOUR, A).diameter == pytest.approx(brute_diameter(A), rel=1e-12)
+
+
+def test_the_diameter_of_many_columns_is_an_upper_bound():
+    domain = codes(3500)
+    for m in (1, 3, 40):
+        A = np.random.default_rng(m).uniform(-1, 1, (m, 3500))
+        exact = pdist(A.T).max()
+        assert exact <= Explicit(domain, A).diameter <= 2 * exact
+
+
+def test_sensitivities_follow_from_the_workload():
+    for ways, tables in ((1, 4), (2, 6), (3, 4), (4, 1)):
+        answers = Answers(Marginals.all(FOUR, ways))
+        assert answers.l1 == 2 * tables
+        assert answers.l2 == pytest.approx((2 * tables) ** 0.5)
+
+
+def test_changing_the_matrix_afterwards_does_not_change_the_queries():
+    A = np.full((2, 48), 0.5)
+    workload = Explicit(FOUR, A)
+    A *= 0
+    A[:, 0] = 1
+    assert workload.answers(np.full(48, 1 / 48)) == pytest.approx([0.5, 0.5])
+    with pytest.raises(ValueError, match="read-only"):
+        workload.matrix[0, 0] = 9

@@ -1,0 +1,429 @@
+"""Ranges, prefixes, conjunctions, half-spaces and unions against matrices built cell by cell; what they cost; what is
+measured for them; how the command line names them.
+"""
+
+import itertools
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from dpcore import samples
+from dpcore.algorithms import ALGORITHMS
+from dpcore.cli import main
+from dpcore.cli.queries import parse_queries, read_queries
+from dpcore.errors import InputError
+from dpcore.metrics import errors
+from dpcore.privacy.budget import Budget
+from dpcore.privacy.statistics import Answers, SignedErrors, check_workload
+from dpcore.problems import QueryRelease
+from dpcore.run import Run
+from dpcore.schema import domain_from_json
+from dpcore.workloads import Explicit, Marginals, TableQueries, Union, table_queries
+from dpcore.workloads.base import largest_distance
+from tests.cli_files import arguments, write_files
+from tests.helpers import cells, codes, histogram, matrix_of, random_rows, signs
+
+SMALL = domain_from_json(
+    {
+        "columns": {
+            "age": {"kind": "integer", "edges": [17, 25, 35, 50], "missing": "category"},
+            "sex": {"kind": "categorical", "values": ["f", "m"]},
+            "pay": {"kind": "numeric", "edges": [0, 1, 4]},
+            "edu": {"kind": "categorical", "values": ["low", "mid", "top"], "ordered": True},
+        }
+    }
+)
+RNG = np.random.default_rng(0)
+LOOSE = RNG.uniform(-1, 1, (3, 8))  # on age × sex
+BUILD = {
+    "ranges": lambda: TableQueries.ranges(SMALL, ["edu", "age"]),
+    "prefixes": lambda: TableQueries.prefixes(SMALL, ["age", "pay", "edu"]),
+    "conjunctions": lambda: TableQueries.conjunctions(SMALL, 2, 9, seed=3),
+    "half-spaces": lambda: TableQueries.half_spaces(SMALL, ["pay", "age"], 12, seed=1),
+    "dense and sparse": lambda: TableQueries(
+        SMALL,
+        [(["age", "sex"], LOOSE), (["edu"], csr_array(np.eye(3))), (["sex", "age"], -LOOSE), (["sex"], [[1, 0.5]])],
+    ),
+    "union": lambda: Union(
+        [
+            TableQueries.ranges(SMALL, ["age"]),
+            Marginals(SMALL, [["sex", "age"], ["pay"]]),
+            Union([Explicit(SMALL, np.sign(np.linspace(-1, 2, 96)).reshape(2, 48)), Marginals(SMALL, [["age"]])]),
+        ]
+    ),
+    "union of matrices": lambda: Union([signs(SMALL, 2), signs(SMALL, 3, seed=1)]),
+    "union of queries": lambda: Union([TableQueries.prefixes(SMALL, ["edu"]), TableQueries.ranges(SMALL, ["edu"])]),
+}
+
+
+def rows_where(tests) -> np.ndarray:
+    """One row a test of a cell's codes, in the order of the domain's columns."""
+    return np.array([[float(test(cell)) for cell in cells(SMALL)] for test in tests])
+
+
+def by_hand(name: str) -> np.ndarray:
+    """The (m, k) matrix without the code under test."""
+    axis = {"age": (0, 3), "pay": (2, 2), "edu": (3, 3)}  # position, cells without the missing one
+
+    def intervals(columns, *, prefix):
+        return rows_where(
+            [
+                lambda cell, i=axis[c][0], a=a, b=b: a <= cell[i] <= b
+                for c in columns
+                for a in range(1 if prefix else axis[c][1])
+                for b in range(a, axis[c][1])
+            ]
+        )
+
+    match name:
+        case "ranges":
+            return intervals(["edu", "age"], prefix=False)
+        case "prefixes":
+            return intervals(["age", "pay", "edu"], prefix=True)
+        case "conjunctions":  # read off the labels
+            texts = [c.labels for c in SMALL.columns]
+            labels = [BUILD[name]().label(j) for j in range(9)]
+            sets = [{SMALL.names.index(c): value.split(" or ") for c, value in label} for label in labels]
+            return rows_where([lambda z, s=s: all(texts[i][z[i]] in values for i, values in s.items()) for s in sets])
+        case "half-spaces":
+            rng = np.random.default_rng(1)
+            a = rng.normal(size=(12, 2))
+            a /= np.linalg.norm(a, axis=1)[:, None]
+            b = (a * rng.random((12, 2))).sum(axis=1)
+            pay, age = [0.5 / 4, 2.5 / 4], [(20.5 - 17) / 33, (29.5 - 17) / 33, (42.5 - 17) / 33, math.nan]
+            return rows_where(
+                [lambda z, s=s, t=t: s[0] * pay[z[2]] + s[1] * age[z[0]] >= t for s, t in zip(a, b, strict=True)]
+            )
+        case "dense and sparse":
+            first = [[row[z[0] * 2 + z[1]] for z in cells(SMALL)] for row in LOOSE]
+            last = [[-row[z[1] * 4 + z[0]] for z in cells(SMALL)] for row in LOOSE]
+            ends = [[[1, 0.5][z[1]] for z in cells(SMALL)]]
+            return np.concatenate([first, matrix_of(SMALL, [["edu"]]), last, ends])
+        case "union":
+            explicit = np.sign(np.linspace(-1, 2, 96)).reshape(2, 48)
+            tables = matrix_of(SMALL, [["sex", "age"], ["pay"]]), explicit, matrix_of(SMALL, [["age"]])
+            return np.concatenate([intervals(["age"], prefix=False), *tables])
+        case "union of matrices":
+            return np.concatenate([signs(SMALL, 2).matrix, signs(SMALL, 3, seed=1).matrix])
+        case _:
+            return np.concatenate([intervals(["edu"], prefix=True), intervals(["edu"], prefix=False)])
+
+
+@pytest.fixture(params=BUILD)
+def case(request):
+    """A workload with its matrix."""
+    return BUILD[request.param](), by_hand(request.param)
+
+
+def moves(A: np.ndarray) -> tuple[float, float]:
+    """The largest ℓ1 and ℓ2 distances of two columns: what replacing one record does to n · answers."""
+    gaps = [x - y for x, y in itertools.combinations(A.T, 2)]
+    return max(np.abs(g).sum() for g in gaps), max(np.linalg.norm(g) for g in gaps)
+
+
+def covered(workload, A: np.ndarray) -> bool:
+    l1, l2 = moves(A)
+    return Answers(workload).l1 >= l1 * (1 - 1e-12) and Answers(workload).l2 >= l2 * (1 - 1e-12)
+
+
+def test_answers_adjoint_and_single_queries_follow_the_matrix(case):
+    workload, A = case
+    rng = np.random.default_rng(0)
+    D, w = rng.normal(size=48), rng.normal(size=len(A))
+    kept = D.copy(), w.copy()
+    assert workload.m == len(A)
+    assert np.allclose(workload.answers(D), A @ D, atol=1e-12)
+    assert np.allclose(workload.adjoint(w), w @ A, atol=1e-12)
+    assert np.array_equal(kept[0], D)
+    assert np.array_equal(kept[1], w)
+    rows = random_rows(SMALL, 97)
+    assert np.allclose(workload.answers_of_rows(rows), A @ histogram(SMALL, rows), atol=1e-14)
+    for j in range(workload.m):
+        q = np.arange(48.0)
+        workload.add_query(q, j, -2.5)
+        assert np.allclose(q, np.arange(48) - 2.5 * A[j])
+    copy = pickle.loads(pickle.dumps(workload))
+    assert np.array_equal(copy.answers(D), workload.answers(D))
+
+
+def test_widths_and_tables_follow_the_matrix(case):
+    workload, A = case
+    assert (
+        workload.width == SignedErrors(workload, np.zeros(len(A))).sensitivity == pytest.approx(np.ptp(A, axis=1).max())
+    )
+    for table in workload.tables:
+        assert (A[table].sum(axis=0) == 1).all()
+    assert len(workload.tables) == (3 if len(A) == 6 + 10 + 2 + 4 else 0)
+
+
+def test_sensitivities_cover_every_pair_of_records(case):
+    workload, A = case
+    check_workload(workload)
+    assert covered(workload, A)
+    if isinstance(workload, TableQueries) and len(workload.base.tables) == 1:
+        assert (Answers(workload).l1, Answers(workload).l2) == pytest.approx(moves(A))
+
+
+@pytest.mark.parametrize("name", ["ranges", "half-spaces", "conjunctions", "union", "union of queries"])
+@pytest.mark.parametrize("norm", ["diameter", "diameter_l1"])
+def test_a_halved_bound_is_caught(name, norm, monkeypatch):
+    workload, A = BUILD[name](), by_hand(name)
+    if name != "union":
+        honest = getattr(TableQueries, norm).func
+        monkeypatch.setattr(TableQueries, norm, property(lambda self: honest(self) / 2))
+    else:
+        honest_l2, honest_l1 = Answers.l2.fget, Answers.l1.fget
+        monkeypatch.setattr(Answers, "l2", property(lambda self: honest_l2(self) / 2))
+        monkeypatch.setattr(Answers, "l1", property(lambda self: honest_l1(self) / 2))
+    assert not covered(workload, A)
+
+
+@given(st.data())
+def test_sensitivities_of_random_table_queries_cover_every_pair(data):
+    domain = codes(*data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
+    every = [c for w in range(1, len(domain.names) + 1) for c in itertools.combinations(domain.names, w)]
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    chosen = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=4))
+    parts = [(c[::-1], rng.integers(-1, 2, (2, math.prod(domain.project(c).shape)))) for c in chosen]
+    workload = TableQueries(domain, parts)
+    A = np.array([workload.answers(e) for e in np.eye(domain.size)]).T
+    if domain.size > 1:
+        assert covered(workload, A)
+        assert covered(Union([workload, TableQueries(domain, parts[:1])]), np.concatenate([A, A[:2]]))
+    assert np.allclose(workload.adjoint(np.ones(workload.m)), A.sum(axis=0))
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_many_columns_get_a_safe_bound(norm, monkeypatch):
+    A = np.random.default_rng(0).uniform(-1, 1, (3, 400))
+    gaps = A[:, :, None] - A[:, None, :]
+    exact = np.linalg.norm(gaps, ord=norm, axis=0).max()
+    assert largest_distance(A, norm) == pytest.approx(exact)
+    for limit in ("EXACT_COLUMNS", "BLOCK"):
+        monkeypatch.setattr(f"dpcore.workloads.base.{limit}", 7)
+        for matrix in (A, csr_array(A)):
+            assert exact <= largest_distance(matrix, norm) <= 2 * exact
+
+
+def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
+    class Better(Marginals):
+        pass
+
+    with pytest.raises(InputError, match="Better is not a workload whose sensitivity is known"):
+        check_workload(Union([Better.all(SMALL, 1), Marginals.all(SMALL, 2)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        (
+            "ranges",
+            {0: (("edu", "low"),), 1: (("edu", "low to mid"),), 7: (("age", "17–34"),), 11: (("age", "35–50"),)},
+        ),
+        ("prefixes", {3: (("pay", "[0, 1)"),), 4: (("pay", "[0, 4]"),), 2: (("age", "17–50"),)}),
+        ("dense and sparse", {0: (("query", "0 on age × sex"),), 4: (("query", "4 on edu"),)}),
+        ("union", {0: (("age", "17–24"),), 6: (("age", "17–24"), ("sex", "f")), 17: (("query", "1"),)}),
+    ],
+)
+def test_labels_are_words(name, labels):
+    workload = BUILD[name]()
+    assert {j: workload.label(j) for j in labels} == labels
+
+
+def test_long_labels_are_cut_and_half_spaces_name_their_direction():
+    wide = TableQueries.conjunctions_of(codes(9, 2), [{"b": [1], "a": [0, 2, 3, 4, 5, 6]}])
+    assert wide.label(0) == (("a", "0 or 2 or 3 or 4 or 5 or … (6 in all)"), ("b", "1"))
+    ((direction, bound),) = BUILD["half-spaces"]().label(0)
+    assert "·pay" in direction
+    assert "·age (each scaled to 0..1)" in direction
+    assert bound.startswith("at least ")
+
+
+def test_random_conjunctions_are_public_and_never_trivial():
+    domain = codes(2, 3, 1, 5)
+    first, again, other = (TableQueries.conjunctions(domain, 2, 60, seed=s) for s in (0, 0, 1))
+    assert (first.matrix != again.matrix).nnz == 0
+    assert [first.label(j) for j in range(60)] != [other.label(j) for j in range(60)]
+    assert len({frozenset(c for c, _ in first.label(j)) for j in range(60)}) == 6
+    for j in range(60):
+        for column, value in first.label(j):
+            size = domain.project([column]).size
+            assert 1 <= len(value.split(" or ")) <= max(size - 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: TableQueries.ranges(SMALL, ["sex"]), "column 'sex' has no order; ranges need numbers"),
+        (lambda: TableQueries.ranges(SMALL, ["z"]), "there is no column 'z'"),
+        (lambda: TableQueries.ranges(SMALL, []), "the columns (none) must be at least one"),
+        (lambda: TableQueries.ranges(SMALL, ["age", "age"]), "the columns age, age must be at least one, and each"),
+        (lambda: TableQueries.ranges(codes(200), ["a"]), "20,100 ranges: outside 1..20,000"),
+        (lambda: TableQueries.ranges(codes(1_000_000), ["a"]), "500,000,500,000 ranges"),
+        (lambda: TableQueries.prefixes(codes(5000), ["a"]), "5,000 prefixes read 12,502,500 cells in all"),
+        (lambda: TableQueries.conjunctions(SMALL, 5, 3), "conjunctions over 5 columns: outside 1..4"),
+        (lambda: TableQueries.conjunctions(SMALL, 2, 0), "0 conjunctions: outside"),
+        (lambda: TableQueries.conjunctions(SMALL, 2, 10**9), "1,000,000,000 conjunctions: outside"),
+        (lambda: TableQueries.conjunctions(codes(5000, 5000), 2, 10), "more than 10,000,000"),
+        (
+            lambda: TableQueries.conjunctions_of(SMALL, [{"sex": [2]}]),
+            "a set of 'sex' must hold some of its cells 0..1",
+        ),
+        (lambda: TableQueries.conjunctions_of(SMALL, [{"sex": []}]), "a set of 'sex' must hold some"),
+        (lambda: TableQueries.conjunctions_of(SMALL, [{}]), "must name at least one column"),
+        (lambda: TableQueries.half_spaces(SMALL, ["sex"], 3), "column 'sex' holds categories, not numbers"),
+        (lambda: TableQueries.half_spaces(codes(5000, 5000), ["a", "b"], 3), "75,000,000 cells in all"),
+        (lambda: TableQueries.half_spaces(SMALL, [], 3), "must be at least one"),
+        (lambda: TableQueries(SMALL, []), "the workload has no marginals"),
+        (lambda: TableQueries(SMALL, [(["sex"], np.ones(2))]), "the queries on sex have shape (2,); it must be (m, 2)"),
+        (lambda: TableQueries(SMALL, [(["sex"], np.ones((1, 3)))]), "the queries on sex have shape (1, 3)"),
+        (lambda: TableQueries(SMALL, [(["sex"], np.ones((0, 2)))]), "the queries on sex have shape (0, 2)"),
+        (lambda: TableQueries(SMALL, [(["sex"], [[1.5, 0]])]), "a query on sex holds 1.5, outside -1..1"),
+        (lambda: TableQueries(SMALL, [(["sex"], [[np.nan, 0]])]), "a query on sex holds nan"),
+        (lambda: TableQueries(SMALL, [(["sex"], [["a", "b"]])]), "the queries on sex are not numbers"),
+        (lambda: TableQueries(SMALL, [(["sex"], np.eye(2))], [(("a", "b"),)]), "1 labels are given for 2 queries"),
+        (lambda: Union([]), "the union holds no workload"),
+        (lambda: Union([Marginals.all(SMALL, 1), Marginals.all(codes(2), 1)]), "must speak of one domain"),
+        (lambda: Union(["x"]), "str is not a workload that a union can hold"),
+    ],
+)
+def test_a_workload_that_makes_no_sense_is_refused(build, message):
+    with pytest.raises(InputError) as caught:
+        build()
+    assert message in str(caught.value)
+
+
+def test_errors_of_a_union_count_the_l1_distance_over_its_tables_only():
+    workload = BUILD["union"]()
+    gaps = np.arange(float(workload.m))
+    l1 = np.mean([gaps[t].sum() for t in workload.tables])
+    assert len(workload.tables) == 3
+    assert errors(gaps, np.zeros(workload.m), workload).mean_l1 == pytest.approx(l1)
+
+
+@pytest.mark.parametrize("name", ["ranges", "conjunctions", "half-spaces", "marginals"])
+def test_the_variance_of_answers_from_tables_is_that_of_least_squares(name):
+    """All tables of two columns, whose shared 1-way sums are estimated from all of them."""
+    asked = Marginals(SMALL, [["age", "sex"], ["edu"]]) if name == "marginals" else BUILD[name]()
+    measured = Marginals.all(SMALL, 2)
+    M = matrix_of(SMALL, measured.columns)
+    A = np.array([asked.answers(e) for e in np.eye(48)]).T
+    known = np.eye(48) - 1 / 48  # the total is known
+    covariance = 2 * len(measured.tables) * np.linalg.pinv(known @ M.T @ M @ known, rcond=1e-10)
+    assert measured.variance(asked.reads) == pytest.approx(np.trace(A @ known @ covariance @ known @ A.T))
+    assert Marginals(SMALL, [["sex", "pay"]]).variance(asked.reads) == math.inf
+
+
+def test_what_is_measured_is_chosen_by_public_variances():
+    census = samples.census(100).domain
+    ranges, spaces = (
+        TableQueries.ranges(census, ["age", "hours"]),
+        TableQueries.half_spaces(codes(40, 40), ["a", "b"], 50),
+    )
+    assert ranges.measured is ranges.base
+    assert spaces.measured is spaces
+    assert signs(SMALL, 2).measured.m == 2
+    both = Union([Marginals.all(census, 2), ranges]).measured
+    assert isinstance(both, Marginals)
+    assert set(both.axes) == set(Marginals.all(census, 2).axes), "ranges follow from six tables that hold their column"
+    apart = Union([Marginals(codes(40, 40), [["a", "b"]]), TableQueries.ranges(codes(40, 40), ["a"])]).measured
+    assert set(apart.axes) == {(0, 1), (0,)}, "summing 40 cells for each of 820 ranges is worse than one more table"
+    mixed = Union([spaces, Marginals(codes(40, 40), [["a"]]), TableQueries.ranges(codes(40, 40), ["a"])]).measured
+    assert [type(w) for w in mixed.workloads] == [Marginals, TableQueries]
+    assert mixed.workloads[0].axes == ((0,),)
+
+
+def test_measuring_the_tables_beats_measuring_the_queries():
+    sample = samples.census(5000)
+    rows = sample.domain.encode(sample.frame)
+    asked = TableQueries.ranges(sample.domain, ["age", "education", "hours"])
+    direct = Explicit(sample.domain, np.array([asked.adjoint(e) for e in np.eye(asked.m)]))
+    found = []
+    for workload in (asked, direct):
+        runs = [
+            Run(ALGORITHMS["gaussian_maxent"](), QueryRelease(workload, 5000), rows, Budget(1, 1e-9), seed=s, every=999)
+            for s in range(3)
+        ]
+        found.append(np.mean([run.finish().records[-1].empirical.rmse for run in runs]))
+        assert all(run._curator.ledger.spent.epsilon <= 1 for run in runs)
+    assert found[0] < 0.7 * found[1]
+    assert runs[0].plan["sigma"] > 1.5 * Answers(asked.base).l2 / (5000 * runs[0].plan.charges[0].spend.mu)
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_both_algorithms_answer_every_workload(name):
+    workload = BUILD[name]()
+    rows = random_rows(SMALL, 3000)
+    for algorithm in (ALGORITHMS["dpfw"](rounds=60), ALGORITHMS["gaussian_maxent"](rounds=60)):
+        run = Run(algorithm, QueryRelease(workload, 3000), rows, Budget(3, 1e-9), every=60).finish()
+        uniform = np.abs(workload.answers(np.full(48, 1 / 48)) - run.truth)
+        assert run.records[-1].empirical.rmse < 0.8 * np.sqrt(np.mean(uniform**2))
+        assert run.spent.epsilon <= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "m"),
+    [
+        ("ranges:age", 6),
+        ("ranges:age,pay", 9),
+        ("prefixes:edu", 3),
+        ('prefixes:"edu",pay', 5),
+        ("conjunctions:3:7", 7),
+        ("halfspaces:age,pay:5", 5),
+        ("question:sex = f and age > 20", 1),
+        ("marginals:2", 8 + 8 + 12 + 4 + 6 + 6),
+    ],
+)
+def test_the_command_line_names_every_workload(text, m):
+    assert parse_queries(text, SMALL).m == m
+
+
+def test_queries_given_several_times_are_one_union_with_notes():
+    workload, notes = read_queries(["prefixes:age", "question:age > 20", "marginals:1"], SMALL)
+    assert (workload.m, len(workload.tables)) == (3 + 1 + 11, 4)
+    assert notes == ["age > 20 cuts the bin 17–24: 4 of 8 of it are counted"]
+    assert isinstance(read_queries(["marginals:1"], SMALL)[0], Marginals)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "ranges",
+            "ranges:",
+            "ranges:sex",
+            "ranges:a,",
+            "ranges:\0",
+            "prefixes:",
+            "conjunctions:2",
+            "conjunctions:2:x",
+        ),
+        *("conjunctions:9:9", "conjunctions:2:" + "9" * 30, "halfspaces:age", "halfspaces:3", "halfspaces:age:"),
+        *("halfspaces:sex:3", "halfspaces::3", "question", "question:", "question:sex", "unions:1"),
+    ],
+)
+def test_the_command_line_refuses_what_it_does_not_understand(text):
+    with pytest.raises(InputError):
+        read_queries([text], SMALL)
+
+
+def test_a_run_of_several_workloads_from_the_command_line(tmp_path, monkeypatch, capsys):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    asked = ["--queries", "prefixes:age", "--queries", "question:sex = f and not pay > 0.5", "--json", "out.json"]
+    chosen = {"schema": "s.json", "queries": None, "algorithm": "gaussian_maxent"}
+    assert main(arguments("t.csv", extra=asked, **chosen)) == 0
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert out["queries"] == 6
+    assert "measured" in out["parameters"]
+    assert "note: pay > 0.5 cuts the bin" in capsys.readouterr().err
+
+
+def test_the_limits_are_stated_once():
+    assert (table_queries.MAX_QUERIES, table_queries.MAX_COEFFICIENTS) == (20_000, 10_000_000)
