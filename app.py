@@ -15,17 +15,17 @@ with right:
     epsilon = controls.epsilon_slider()
     budget = Budget(epsilon, start.DELTA)
     sentence = st.container()
-    if st.button("Use my table", type="primary", icon=":material/upload:"):
-        st.switch_page("pages/data.py")
-    if st.button("Explore this sample", icon=":material/query_stats:"):
-        start.explore_it()
+    with st.container(border=True, key="way-in"):
+        st.page_link("pages/data.py", label="**Use my table**", icon=":material/upload:")
+    here = {"sample": start.SAMPLE}
+    st.page_link("pages/explore.py", label="Explore this sample", icon=":material/query_stats:", query_params=here)
 with left:
     error = start.draw(budget)
 with sentence:
     guess = f"{balanced_guess(epsilon, start.DELTA):.0%}"
     st.markdown(
-        f"At **ε = {controls.number(epsilon)}**, even somebody who knows every other applicant and sees the orange bars "
-        f"guesses right whether a given one was admitted at most **{guess} of the time** (a coin gets 50%). "
+        f"At **ε = {controls.number(epsilon)}**, even somebody who knows every other applicant and sees the orange "
+        f"bars guesses right whether a given one was admitted at most **{guess} of the time** (a coin gets 50%). "
         + (f"The bars are off by **{error} points** at most." if error else "")
     )
     st.caption(

@@ -115,6 +115,8 @@ def _column(name: Any, spec: Any) -> Column:
 def _values(name: str, spec: Mapping[str, Any]) -> tuple:
     _only(name, spec, ("values",))
     values = spec.get("values")
+    if values is None:
+        raise InputError(f"column {name!r}: values are not given; they are public, so a person must fill them in")
     if not isinstance(values, list) or not values:
         raise InputError(f"column {name!r}: values must list the allowed categories, not {values!r}")
     for v in values:

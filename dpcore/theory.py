@@ -74,7 +74,7 @@ def gaussian_width_bound(norms: np.ndarray) -> float:
         return 0.0
 
     def bound(x: float) -> float:  # in units of the largest norm, λ = x/largest
-        return float(logsumexp((x * norms / largest) ** 2 / 2) + math.log(2)) / x
+        return (float(logsumexp((x * norms / largest) ** 2 / 2)) + math.log(2)) / x  # type: ignore[arg-type]
 
     high = 2 * math.sqrt(2 * math.log(2 * len(norms)))
     return largest * float(minimize_scalar(bound, bounds=(0.1, high), method="bounded").fun)  # type: ignore[union-attr]

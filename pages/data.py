@@ -48,7 +48,7 @@ with st.expander("Look at the records", icon=":material/visibility:"):
         policies(current)
 
 with st.container(horizontal=True):
-    if st.button("Explore it", type="primary", icon=":material/query_stats:", disabled=current.domain is None):
-        st.switch_page("pages/explore.py")
+    ready = current.domain is not None
+    st.page_link("pages/explore.py", label="**Explore it**", icon=":material/query_stats:", disabled=not ready)
     st.button("Forget my table", icon=":material/delete:", on_click=forget, disabled=not table().uploaded)
 st.caption(WHERE)

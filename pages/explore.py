@@ -44,7 +44,7 @@ try:
             settings = controls.settings(name, ALGORITHMS[name], stars(ALGORITHMS[name](), problem, budget))
             again = st.button("Run again", icon=":material/replay:")
         tag(Tag.TYPED)
-    job = runs.job_for(table, build(ALGORITHMS[name], settings), problem, budget, seeds, again)
+    job = runs.job_for(table, build(ALGORITHMS[name], settings), problem, texts, budget, seeds, again=again)
 except InputError as error:
     st.error(plain(error, 400))
     st.stop()

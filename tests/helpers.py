@@ -9,7 +9,12 @@ from functools import lru_cache
 import numpy as np
 from hypothesis import settings
 
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
 from dpcore.domain import Domain, Rows
+from dpcore.errors import InputError
+from dpcore.params import build, parameters
+from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.schema import domain_from_json
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
@@ -106,6 +111,25 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
     """Σ max(p − e^ε q, 0): the smallest δ for this pair at ε."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+
+def variants() -> list[tuple[str, dict[str, str]]]:
+    """Every algorithm in a dozen rounds, and once more for each other choice of each of its parameters."""
+    out = []
+    for name, cls in ALGORITHMS.items():
+        base = {p.name: "12" for p in parameters(cls) if p.name == "rounds"}
+        out.append((name, base))
+        out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
+    return out
+
+
+def serves(name: str, settings: dict[str, str], where: str, budget: Budget) -> bool:
+    """Whether an algorithm plans for this instead of saying why not."""
+    try:
+        make_plan(build(ALGORITHMS[name], settings), task(where)[0], budget)
+    except InputError:
+        return False
+    return True
 
 
 def task(name: str) -> tuple[QueryRelease, Rows]:

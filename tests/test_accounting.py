@@ -27,7 +27,7 @@ from dpcore.privacy.budget import (
     gaussian_share,
 )
 from dpcore.privacy.ledger import Charge, Choice, Ledger, Plan
-from tests.helpers import HUGE, task
+from tests.helpers import HUGE, serves, task, variants
 
 BUDGETS = [Budget(e, d) for e in (1e-4, 0.1, 1, 8, 200) for d in (1e-100, 1e-9, 1e-3, 0.5)]
 PURE = [Budget(e, 0) for e in (1e-4, 0.1, 1, 8, 200)]
@@ -126,16 +126,13 @@ def test_no_gaussian_noise_at_delta_0():
 
 
 @pytest.mark.parametrize("budget", [*BUDGETS, *PURE], ids=ids)
-@pytest.mark.parametrize("name", ALGORITHMS)
-@pytest.mark.parametrize("schedule", ["practical", "paper"])
-def test_no_algorithm_plans_or_spends_more_than_requested(name, schedule, budget):
-    settings = {"schedule": schedule, "rounds": "50" if schedule == "paper" else "auto"} if name == "dpfw" else {}
-    problem, _ = task("2-way")
-    if name == "gaussian_maxent" and budget.delta == 0:
-        with pytest.raises(InputError, match="delta=0"):
-            make_plan(build(ALGORITHMS[name], settings), problem, budget)
+@pytest.mark.parametrize(("name", "settings"), variants(), ids=str)
+def test_no_algorithm_plans_or_spends_more_than_requested(name, settings, budget):
+    if not serves(name, settings, "2-way", budget):
+        assert budget.delta == 0
+        assert name != "dpfw", "pure DP is served by dpfw"
         return
-    plan = make_plan(build(ALGORITHMS[name], settings), problem, budget)
+    plan = make_plan(build(ALGORITHMS[name], settings), task("2-way")[0], budget)
     spent = charge_all(plan).spent
     assert budget.epsilon * NEARLY <= spent.epsilon <= budget.epsilon
     assert spent.delta <= budget.delta

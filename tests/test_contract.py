@@ -1,7 +1,9 @@
 """What every algorithm keeps on every small problem: budget, seeds, valid releases, untouched inputs, lazy steps."""
 
 import itertools
+import math
 import warnings
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -17,18 +19,13 @@ from dpcore.problems import QueryRelease
 from dpcore.run import Record, Run, compare
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
-from tests.helpers import TASKS, codes, histogram, random_rows, task
+from tests.helpers import TASKS, codes, histogram, random_rows, serves, task, variants
 
 BUDGETS = [Budget(1, 1e-6), Budget(0.01, 1e-9), Budget(9, 1e-4), Budget(1, 0)]
-SETTINGS = [
-    ("dpfw", {"rounds": "15"}),
-    ("dpfw", {"schedule": "paper", "rounds": "10"}),
-    ("gaussian_maxent", {"rounds": "10"}),
-]
 CASES = [
     pytest.param(name, settings, budget, id=f"{name}{i}-{budget.epsilon:g}-{budget.delta:g}")
-    for (i, (name, settings)), budget in itertools.product(enumerate(SETTINGS), BUDGETS)
-    if budget.delta > 0 or name != "gaussian_maxent"
+    for (i, (name, settings)), budget in itertools.product(enumerate(variants()), BUDGETS)
+    if serves(name, settings, "2-way", budget)
 ]
 every_algorithm = pytest.mark.parametrize(("name", "settings", "budget"), CASES)
 every_task = pytest.mark.parametrize("where", TASKS)
@@ -45,14 +42,22 @@ def same(a: Record, b: Record) -> bool:
     return (a.t, a.spent, a.empirical, a.population, a.note) == (b.t, b.spent, b.empirical, b.population, b.note)
 
 
+@every_task
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_serves_every_task_with_its_defaults(name, where):
+    assert serves(name, {}, where, Budget(1, 1e-6))
+
+
 @quiet
 @every_task
 @every_algorithm
 def test_a_run_keeps_the_contract(name, settings, budget, where):
+    if not serves(name, settings, where, budget):
+        return
     run = start(name, settings, where, budget).finish()
     # The promise.
-    planned = [(c.what, c.spend) for c in run.plan.charges for _ in range(c.times)]
-    assert run._curator.ledger.events == planned
+    planned = Counter({(charge.what, charge.spend): charge.times for charge in run.plan.charges})
+    assert Counter(run._curator.ledger.events) == planned
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta
     assert all(record.spent.epsilon <= run.spent.epsilon for record in run.records)
@@ -111,14 +116,15 @@ def test_stopping_early_costs_what_was_charged_so_far(name, settings, budget):
             break
     events = run._curator.ledger.events
     assert len(run.records) == 2
-    assert len(events) == (1 if name == "gaussian_maxent" else 2), "steps are lazy"
+    planned = sum(charge.times for charge in run.plan.charges)
+    assert 1 <= len(events) <= math.ceil(2 * planned / run.plan["rounds"]), "steps are lazy"
     assert run.spent == run.records[-1].spent
     assert run.release is not None
     released = run.release
     assert len(run.sample(10)) == 10
     assert run.release is released
-    if name == "dpfw":
-        assert run.spent.epsilon < budget.epsilon
+    if len(events) < planned:
+        assert run.spent.epsilon < budget.epsilon * 0.9
     assert len(run.finish().records) > 2, "a stopped run goes on where it stopped"
     assert [record.t for record in run.records] == list(range(1, len(run.records) + 1))
 
@@ -226,6 +232,8 @@ def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
 @every_algorithm
 def test_plans_depend_on_public_numbers_only(name, settings, budget, where):
     problem, _ = task(where)
+    if not serves(name, settings, where, budget):
+        return
     algorithm = build(ALGORITHMS[name], settings)
     plan = make_plan(algorithm, problem, budget)
     assert plan == make_plan(algorithm, QueryRelease(problem.workload, problem.n), budget)

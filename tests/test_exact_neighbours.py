@@ -13,7 +13,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.ledger import Charge, Plan
-from dpcore.privacy.statistics import Answers, SignedErrors
+from dpcore.privacy.statistics import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, data_sets, hockey_stick, neighbours, rows_of, signs, softmax
@@ -100,6 +100,27 @@ def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, n
         if exact:
             assert scale * 0.7 == pytest.approx(largest, rel=1e-12), "and no more"
         assert scale * 0.7 / 2 < largest, "half the sensitivity would be caught"
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_some_answers_and_cells_are_protected_by_what_leaves_of_them(asked, name):
+    """Noise on one query, one table, the cells, or the cells seen through the queries only."""
+    workload, n = WORKLOADS[name], 2
+    A = np.array([workload.answers(cell) for cell in np.eye(K)]).T
+    onto = np.linalg.pinv(A) @ A
+    parts = [slice(j, j + 1) for j in range(workload.m)] + list(workload.tables)
+    cases = [(SomeAnswers(workload, part), None) for part in parts]
+    cases += [(CellAnswers(workload, subspace=False), np.eye(K)), (CellAnswers(workload, subspace=True), onto)]
+    for (statistic, through), (spend, order) in itertools.product(cases, [(Gaussian(0.7), 2), (Pure(0.7), 1)]):
+        seen = {data: ask(asked, "measure", statistic, spend, data) for data in data_sets(K, n)}
+        moves = [seen[tuple(sorted(x))][0] - seen[tuple(sorted(y))][0] for x, y in neighbours(K, n)]
+        if through is not None and order == 2 and len(moves[0]) == K:
+            moves = [through @ move for move in moves]
+        largest = max(np.linalg.norm(move, ord=order) for move in moves)
+        (scale,) = {scale for _, scale in seen.values()}
+        assert scale * 0.7 >= largest * (1 - 1e-12)
+        if isinstance(workload, Marginals | Explicit) and (order == 2 or through is None):
+            assert scale * 0.7 == pytest.approx(largest, rel=1e-9), "and no more"
 
 
 @pytest.mark.parametrize("name", ["2-way", "signs"])

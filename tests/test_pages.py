@@ -192,3 +192,12 @@ def test_the_schema_grid_says_what_the_schema_says(sample):
     domain = sample().domain
     table = Table("t", sample().frame, domain_to_json(domain), "", uploaded=True)
     assert domain_from_json(_from_grid(_to_grid(table), table.schema)) == domain
+
+
+def test_another_question_is_another_run():
+    app = open_page(EXPLORE)
+    before = said(app)
+    settled(app.multiselect(key="questions").set_value(["ranges of numbers"]).run())
+    ranges = said(app)
+    settled(app.multiselect(key="questions").set_value(["thresholds"]).run())
+    assert len({before, ranges, said(app)}) == 3

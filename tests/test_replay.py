@@ -12,7 +12,7 @@ from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.privacy.curator import Curator
 from dpcore.releases import Histogram
-from tests.helpers import TASKS, task
+from tests.helpers import TASKS, serves, task, variants
 
 
 class Recorder:
@@ -71,21 +71,17 @@ def replay(algorithm, problem, rows, budget) -> None:
     pd.testing.assert_frame_equal(rows_a, rows_b)
 
 
-SETTINGS = [
-    ("dpfw", {"rounds": "12"}),
-    ("dpfw", {"schedule": "paper", "rounds": "9"}),
-    ("gaussian_maxent", {"rounds": "12"}),
-]
+BUDGET = Budget(1, 1e-6)
+CASES = [(n, s, where) for n, s in variants() for where in TASKS if serves(n, s, where, BUDGET)]
 
 
 def test_every_algorithm_is_replayed():
-    assert {name for name, _ in SETTINGS} == set(ALGORITHMS)
+    assert {name for name, _, _ in CASES} == set(ALGORITHMS)
 
 
-@pytest.mark.parametrize("where", TASKS)
-@pytest.mark.parametrize(("name", "settings"), SETTINGS)
+@pytest.mark.parametrize(("name", "settings", "where"), CASES)
 def test_releases_depend_on_the_records_through_the_curator_only(name, settings, where):
-    replay(build(ALGORITHMS[name], settings), *task(where), Budget(1, 1e-6))
+    replay(build(ALGORITHMS[name], settings), *task(where), BUDGET)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,7 +106,7 @@ BAD_COLUMNS = {
     "size of numeric": ({"kind": "numeric", "size": 3}, "size=3 must be a whole number ≥ 1 of an integer column"),
     "size float": ({"kind": "integer", "size": 3.0}, "size=3.0 must be a whole number"),
     "too many cells": ({"kind": "integer", "low": 0, "high": 10**9}, "1000000001 cells are more than 1000000"),
-    "no values": ({"kind": "categorical"}, "values must list the allowed categories, not None"),
+    "no values": ({"kind": "categorical"}, "values are not given; they are public"),
     "empty values": ({"kind": "categorical", "values": []}, "values must list the allowed categories, not []"),
     "values text": ({"kind": "categorical", "values": "ab"}, "values must list the allowed categories, not 'ab'"),
     "null value": ({"kind": "categorical", "values": ["a", None]}, "None in values is not a text"),
@@ -188,7 +188,7 @@ def test_a_proposal_tells_nothing_of_the_cells(frame):
     for spec in proposed["columns"].values():
         assert all(spec.get(key) is None for key in ("values", "low", "high", "edges", "size"))
     assert proposed == propose(frame.iloc[::-1])
-    with pytest.raises(InputError, match="column 'city': values must list"):
+    with pytest.raises(InputError, match="column 'city': values are not given; they are public"):
         domain_from_json(proposed)
 
 

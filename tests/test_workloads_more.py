@@ -24,7 +24,7 @@ from dpcore.privacy.statistics import Answers, SignedErrors, check_workload
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
 from dpcore.schema import domain_from_json
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union, table_queries
+from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.base import largest_distance
 from tests.cli_files import arguments, write_files
 from tests.helpers import cells, codes, histogram, matrix_of, random_rows, signs
@@ -425,5 +425,20 @@ def test_a_run_of_several_workloads_from_the_command_line(tmp_path, monkeypatch,
     assert "note: pay > 0.5 cuts the bin" in capsys.readouterr().err
 
 
-def test_the_limits_are_stated_once():
-    assert (table_queries.MAX_QUERIES, table_queries.MAX_COEFFICIENTS) == (20_000, 10_000_000)
+def test_the_coefficients_cannot_be_changed_afterwards():
+    given_matrix = np.eye(3)
+    workload = TableQueries(SMALL, [(["edu"], given_matrix)])
+    given_matrix[:] = 0
+    assert workload.matrix.nnz == 3
+    with pytest.raises(ValueError, match="read-only"):
+        workload.matrix.data[0] = 9
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_constant_question_costs_nothing_and_is_answered(name):
+    workload = parse_queries("question:sex = f or sex != f", SMALL)
+    assert (workload.width, Answers(workload).l2, Answers(workload).l1) == (0, 0, 0)
+    run = Run(
+        ALGORITHMS[name](rounds=5), QueryRelease(workload, 100), random_rows(SMALL, 100), Budget(1, 1e-9)
+    ).finish()
+    assert run.records[-1].empirical.max_error < 1e-9

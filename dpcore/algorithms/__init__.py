@@ -4,11 +4,13 @@ from .base import Algorithm
 from .frank_wolfe import DPFW
 from .maximum_entropy import GaussianMaxEnt
 from .mirror_descent import DPAM
+from .multiplicative_weights import MWEM
 
 ALGORITHMS: dict[str, type] = {
     "gaussian_maxent": GaussianMaxEnt,
     "dpfw": DPFW,
     "dpam": DPAM,
+    "mwem": MWEM,
 }
 
 

@@ -206,7 +206,9 @@ def _fit(evidence: Evidence, weight: float, base: np.ndarray, rounds: int) -> It
             if after[0] <= value + 1e-4 * step * slope + 1e-12 * abs(value):
                 break
             step /= 2
-        pairs.append((step * direction, after[1] - gradient))
+        pair = step * direction, after[1] - gradient
+        if pair[0] @ pair[1] > 0:  # else rounding has eaten the curvature
+            pairs.append(pair)
         phi = phi + step * direction
         value, gradient, log_D = after
         yield log_D

@@ -90,7 +90,8 @@ class DPAM:
         best = theory.mirror_descent_rounds(n=n, k=k, mu=whole.mu, l2=cells.l2, gaussian_width=width)
         why = f"a fifth of T* = {best:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
         rounds = self._or_given(Choice("rounds", round(min(max(best / 5, 10), 1000)), why))
-        alpha = Choice("alpha", _clipped(0.3 / math.sqrt(rounds.value * math.log(max(k, 2)))), "0.3/√(T log k)")
+        balanced = 0.3 / math.sqrt(max(min(rounds.value, best / 5), TINY) * math.log(max(k, 2)))
+        alpha = Choice("alpha", _clipped(balanced), "0.3/√(T log k), with T no more than a fifth of T*")
         (spend,) = gaussian_share(budget, [1 / rounds.value])
         sigma = Choice(
             "sigma", cells.l2 / (n * spend.mu), f"noise on every cell, anew each round; Δ₂ = {cells.l2:.4g}/n"
@@ -180,7 +181,11 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
     """
     direct, what = Answers(workload), "tables" if isinstance(workload, Marginals) else "answers"
     if not isinstance(workload, Explicit):
-        return direct, what, "once, with the whole budget; noise on the cells cannot do much better on marginal tables"
+        return (
+            direct,
+            what,
+            "once, with the whole budget: noise on the cells has no smaller variance on marginal tables",
+        )
     cells = CellAnswers(workload, subspace=True)
     ours, theirs = direct.l2**2 * cells.rank, cells.l2**2 * float((cells.norms**2).sum())
     why = f"total variance after least squares: answers {ours:.3g}, cells seen by the queries {theirs:.3g}/(nμ)²"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import erfcx, log_ndtr
@@ -74,7 +75,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         return a * rho + (-log_delta - math.log(a)) / step - math.log1p(1 / step)
 
     guess = 0.5 * math.log(max(-log_delta, 1e-3) / rho)  # a − 1 = √(log(1/δ)/ρ) minimises the leading terms
-    found = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9})
+    found: Any = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9})
     return max(float(found.fun), 0.0)
 
 

@@ -42,7 +42,8 @@ class Curator:
         """
         self._check(statistic, MEASURED, spend, (Gaussian, Pure))
         self.ledger.charge("measure", spend)
-        value = statistic.value(self._true_answers(statistic.workload) if statistic.view == "answers" else self.__rows)
+        seen = self._true_answers(statistic.workload) if statistic.view == "answers" else self.__rows
+        value = statistic.value(seen)  # type: ignore[arg-type]
         if isinstance(spend, Gaussian):
             noisy = mechanisms.gaussian(value, statistic.l2 / (self.unit * spend.mu), self.__rng)
         else:

@@ -2,12 +2,16 @@
 
 Imports workloads. P_n = (1/n) Σ e_{z_i}; neighbours replace one record, so P_n moves by (e_z − e_z')/n. Sensitivities
 here are those of n · P_n ("one record moves"), the Curator divides by n.
+
+A statistic says what noise calibrated to Δ₁ or Δ₂ is added to (`value`), which `view` of the records it is computed
+from (the "rows", or the workload's "answers" (m,) on them, kept by the Curator), and what leaves of the noisy value
+(`leaving`, a public function).
 """
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,36 +21,8 @@ from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ..workloads.base import largest_distance
 
 ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
-SVD_WORK = 10**8  # m · k · min(m, k) up to which the row space of an explicit matrix is computed
+SVD_WORK = 2 * 10**8  # m · k · min(m, k) up to which the row space of an explicit matrix is computed
 MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
-
-
-class Statistic(Protocol):
-    """What a Curator measures: noise calibrated to Δ₁ or Δ₂ is added to `value`, and only `leaving` of that leaves.
-
-    `view` is what `value` is computed from: the "rows", or the workload's "answers" (m,) on them, which are kept.
-    """
-
-    workload: Workload
-    view: ClassVar[str]
-
-    @property
-    def l1(self) -> float:
-        """Δ₁ of `value` for one record."""
-        ...
-
-    @property
-    def l2(self) -> float:
-        """Δ₂ of `value` for one record."""
-        ...
-
-    def value(self, seen: Any) -> np.ndarray:
-        """What the noise is added to."""
-        ...
-
-    def leaving(self, noisy: np.ndarray) -> np.ndarray:
-        """What leaves of it: a public function, so post-processing."""
-        ...
 
 
 def check_workload(workload: Workload) -> None:
@@ -250,6 +226,9 @@ def _norms(workload: Workload) -> np.ndarray:
         sizes = [math.prod(shape) for shape in workload.shapes]
         return np.sqrt(np.repeat([workload.domain.size / size for size in sizes], sizes))
     return np.sqrt(workload.matrix**2 @ _norms(workload.base) ** 2)  # type: ignore[union-attr]
+
+
+Statistic = Answers | SomeAnswers | CellAnswers
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from .marginals import Marginals, components
 Label = tuple[tuple[str, str], ...]
 MAX_QUERIES = 20_000  # of one family
 MAX_COEFFICIENTS = 10_000_000  # of all its queries together
+MAX_CELLS = 10_000_000  # of all the tables underneath
 SHOWN = 5  # values of a set in a label
 
 
@@ -40,6 +41,7 @@ class TableQueries:
         axes = [domain.axes(columns) for columns, _ in parts]
         keys = [tuple(sorted(a)) for a in axes]
         distinct = list(dict.fromkeys(keys))
+        _limit_tables(domain, distinct)
         self.domain = domain
         self.base = Marginals(domain, [[domain.names[a] for a in key] for key in distinct])
         blocks = [_block(domain, own, matrix) for own, (_, matrix) in zip(axes, parts, strict=True)]
@@ -49,6 +51,7 @@ class TableQueries:
         indices = np.concatenate([b.indices + start for b, start in zip(blocks, starts, strict=True)])
         ends = np.cumsum(np.concatenate([[0], *(np.diff(b.indptr) for b in blocks)]))
         self.matrix: Any = csr_array((np.concatenate([b.data for b in blocks]), indices, ends), (self.m, self.base.m))
+        self.matrix.data.flags.writeable = False
         self.width = max(float((high - low).max()) for low, high in map(extremes, blocks))
         if labels is not None and len(labels) != self.m:
             raise InputError(f"{len(labels)} labels are given for {self.m} queries")
@@ -95,6 +98,7 @@ class TableQueries:
             for own in sets
         ]
         _limit("conjunctions", len(chosen), sum(math.prod(map(len, own.values())) for own in chosen))
+        _limit_tables(domain, map(tuple, chosen))
         parts, labels = [], []
         for axes, together in groupby(chosen, key=tuple):
             columns = [domain.columns[a] for a in axes]
@@ -210,6 +214,13 @@ def _limit(what: str, queries: int, coefficients: int = 0) -> None:
         raise InputError(f"{queries:,} {what}: outside 1..{MAX_QUERIES:,}")
     if coefficients > MAX_COEFFICIENTS:
         raise InputError(f"{queries:,} {what} read {coefficients:,} cells in all, more than {MAX_COEFFICIENTS:,}")
+
+
+def _limit_tables(domain: Domain, tables: Iterable[tuple[int, ...]]) -> None:
+    """Refuse tables, as axes, that could not be summed out."""
+    cells = sum(math.prod(domain.shape[a] for a in axes) for axes in set(tables))
+    if cells > MAX_CELLS:
+        raise InputError(f"the tables underneath these queries have {cells:,} cells, more than {MAX_CELLS:,}")
 
 
 def _ordered(domain: Domain, columns: Sequence[str], what: str) -> list[int]:

@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore.tags import Tag
 
 from .runs import pool
-from .state import table
+from .state import keep, table
 
 MENU = {
     "app.py": ("Start", ":material/home:"),
@@ -39,9 +39,7 @@ def frame(title: str, lead: str) -> None:
             st.page_link(page, label=label, icon=icon)
         if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
             st.html(PRESENT)
-    if not table().uploaded:
-        st.query_params["sample"] = table().name
-    elif "sample" in st.query_params:
+    if keep(table()).uploaded and "sample" in st.query_params:  # the address names samples, never uploads
         del st.query_params["sample"]
     st.title(title, anchor=False)
     st.markdown(lead)

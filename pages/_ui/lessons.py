@@ -10,7 +10,7 @@ from dpcore.algorithms import ALGORITHMS
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question to predict before the charts are shown; `settings` are Explore's address parameters, the algorithm by name."""
+    """A question to predict before the charts are shown; `settings` are Explore's address, the algorithm by name."""
 
     title: str
     question: str

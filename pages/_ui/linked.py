@@ -37,4 +37,4 @@ def queries(table: pd.DataFrame, columns: list[list[str]]) -> alt.VConcatChart:
     both = alt.vconcat(
         above.properties(width="container", height=240).add_params(brush), bars.properties(width="container")
     )
-    return both.configure(aria=False)  # the chart as a whole has a text of its own
+    return both.properties(usermeta={"embedOptions": {"renderer": "canvas"}})  # the chart has a text of its own

@@ -66,11 +66,21 @@ def session() -> Session:
 
 
 def job_for(
-    table: Table, algorithm: Algorithm, problem: QueryRelease, budget: Budget, seeds: tuple[int, ...], again: bool
+    table: Table,
+    algorithm: Algorithm,
+    problem: QueryRelease,
+    asked: list[str],
+    budget: Budget,
+    seeds: tuple[int, ...],
+    *,
+    again: bool,
 ) -> Job:
-    """The job of these settings: the one that is there, or a new one when they changed or a person asks again."""
+    """The job of these settings: the one that is there, or a new one when they changed or a person asks again.
+
+    `asked` are the texts of the problem's queries, by which a changed question is seen.
+    """
     mine = session()
-    settings = (table.rows(problem.domain.names), algorithm, getattr(problem.workload, "columns", None), budget, seeds)
+    settings = (table.rows(problem.domain.names), algorithm, problem.group, asked, budget, seeds)
     same = mine.job is not None and mine.settings == settings
     if mine.job is None or not same or again:
         population = table.population

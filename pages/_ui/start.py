@@ -1,7 +1,6 @@
 """The Start page's chart: the 1973 Berkeley admissions, real beside private."""
 
 import pandas as pd
-import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy.budget import Budget
@@ -13,16 +12,16 @@ from dpcore.workloads import Marginals
 from . import charts
 from .frame import heading
 from .results import panel
-from .state import Table, sample_table, use_sample
+from .state import sample_table
 from .text import points
 
-DELTA = 1e-9
+SAMPLE, DELTA = "berkeley", 1e-9
 SHOWN = ("Gender", "Admission")
 
 
 def draw(budget: Budget) -> str:
     """Run and draw; the largest error in points. 24 cells take milliseconds, so this runs where it stands."""
-    table: Table = sample_table("berkeley")
+    table = sample_table(SAMPLE)
     rows = table.rows(table.domain.names)
     problem = QueryRelease(Marginals.all(table.domain, 2), rows.n)
     run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, budget).finish()
@@ -34,9 +33,3 @@ def draw(budget: Budget) -> str:
     summary = f"Shares of {rows.n:,} applicants, real and differentially private; largest difference {largest} points."
     panel(charts.bars(frame, "applicants"), summary, frame, "start")
     return largest
-
-
-def explore_it() -> None:
-    """Take the sample along to Explore."""
-    use_sample("berkeley")
-    st.switch_page("pages/explore.py")

@@ -100,8 +100,10 @@ def use_upload(name: str, reading: Reading) -> Table:
 
 
 def keep(table: Table) -> Table:
-    """Make `table` this session's table."""
+    """Make `table` this session's table, and let the address name it if it is a sample."""
     st.session_state["_table"] = table
+    if not table.uploaded:
+        st.query_params["sample"] = table.name
     return table
 
 
@@ -113,16 +115,24 @@ def forget() -> None:
 
 
 def table() -> Table:
-    """The table of the calling session; a newcomer's is the sample that the address names, or the first."""
-    if "_table" not in st.session_state:
-        named = st.query_params.get("sample", "")
-        use_sample(named if named in SAMPLES else next(iter(SAMPLES)))
-    return st.session_state["_table"]
+    """The table of the calling session: an upload, else the sample that the address names, else the first."""
+    kept: Table | None = st.session_state.get("_table")
+    named = st.query_params.get("sample", "")
+    if kept is None:
+        return use_sample(named if named in SAMPLES else next(iter(SAMPLES)))
+    if not kept.uploaded and named in SAMPLES and named != kept.name:
+        return use_sample(named)
+    return kept
 
 
 def shared() -> dict[str, Any]:
     """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
     return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
+
+
+def public_host() -> bool:
+    """Whether others than this machine's user may reach this server."""
+    return st.get_option("server.address") not in ("127.0.0.1", "localhost", "::1")
 
 
 def size_words(cells: int) -> str:

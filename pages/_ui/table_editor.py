@@ -12,7 +12,7 @@ from dpcore.tables import read, read_json
 from dpcore.tags import Tag
 
 from .frame import heading, tag
-from .state import SAMPLES, Table, table, use_sample, use_upload
+from .state import SAMPLES, Table, public_host, table, use_sample, use_upload
 from .text import clean, plain
 
 GRID = {
@@ -47,6 +47,11 @@ def choose_table() -> Table:
             help=WHERE,
             on_change=_take_upload,
         )
+        if public_host():
+            st.warning(
+                "This server can be reached by others, and whoever runs it can see what you upload. Upload only what "
+                "may be shared with them; for private tables run the app on your own machine."
+            )
         if wrong := st.session_state.pop("_upload_problem", None):
             st.error(plain(wrong, 400))
         current = table()

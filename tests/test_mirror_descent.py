@@ -1,0 +1,366 @@
+"""DPAM: what leaves the curator is as private as it is charged, and without noise it is the corrected Algorithm 2."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dpcore import samples, theory
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan, stars
+from dpcore.algorithms.mirror_descent import _descend, _release
+from dpcore.errors import InputError
+from dpcore.privacy import conversions
+from dpcore.privacy.budget import Budget, Gaussian
+from dpcore.privacy.curator import Curator
+from dpcore.privacy.ledger import Charge, Plan
+from dpcore.privacy.statistics import Answers, CellAnswers
+from dpcore.problems import QueryRelease
+from dpcore.run import Run
+from dpcore.schema import domain_from_json
+from dpcore.workloads import Explicit, Marginals, TableQueries, Union
+from tests.helpers import codes, histogram, random_rows, rows_of, signs, softmax, task
+
+MODES = ("reused", "subspace", "fresh")
+D333 = codes(3, 3, 3)
+STAR = np.hstack([np.ones((20, 1)), np.eye(20, 23)])  # every query counts cell 0
+WORKLOADS = {
+    "2-way of 3": Marginals.all(codes(2, 2, 2), 2),
+    "uneven": Marginals.all(codes(2, 3, 4), 2),
+    "1-way": Marginals.all(codes(3, 2, 4), 1),
+    "mixed": Marginals(codes(3, 2, 4), [["c"], ["a", "c"]]),
+    "whole": Marginals(codes(3, 4), [["a", "b"], ["a"]]),
+    "a column of one cell": Marginals.all(codes(1, 3, 2), 2),
+    "signs": signs(codes(3, 4), 5),
+    "more queries than cells": signs(codes(2, 3), 20),
+    "low rank": Explicit(codes(3, 4), np.repeat(signs(codes(3, 4), 2).matrix, 3, axis=0)),
+    "star": Explicit(codes(4, 6), STAR),
+    "constant": Explicit(codes(2, 3), np.ones((2, 6))),
+    "zero": Explicit(codes(2, 3), np.zeros((2, 6))),
+}
+BOUNDED = {
+    "ranges": TableQueries(D333, [(["a", "b"], np.tril(np.ones((9, 9)))), (["c"], np.eye(2, 3))]),
+    "union": Union([Marginals.all(D333, 1), TableQueries(D333, [(["a", "b"], np.eye(4, 9))])]),
+    "union with a matrix": Union([Marginals.all(D333, 1), signs(D333, 3)]),
+}
+every_workload = pytest.mark.parametrize("name", [*WORKLOADS, *BOUNDED])
+
+
+def workload_of(name):
+    return (WORKLOADS | BOUNDED)[name]
+
+
+def matrix(workload) -> np.ndarray:
+    return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
+
+
+def projection(A: np.ndarray) -> np.ndarray:
+    return np.linalg.pinv(A, rcond=1e-10) @ A
+
+
+def farthest(A: np.ndarray) -> float:
+    """max ‖Π(e_z − e_z')‖₂ over all pairs of cells, Π from the pseudo-inverse."""
+    columns = projection(A).T
+    return max((float(np.linalg.norm(x - y)) for x, y in itertools.combinations(columns, 2)), default=0.0)
+
+
+def released_mu(A: np.ndarray, sigma: float, n: int) -> float:
+    """The exact μ of A(P_n + ξ), ξ ~ N(0, σ² I): the largest Mahalanobis distance of neighbours, under σ² A Aᵀ."""
+    precision = np.linalg.pinv(sigma**2 * A @ A.T, rcond=1e-10)
+    moves = [(x - y) / n for x, y in itertools.combinations(A.T, 2)]
+    return math.sqrt(max((move @ precision @ move for move in moves), default=0.0))
+
+
+@every_workload
+def test_the_subspace_sensitivity_is_the_largest_projected_distance(name):
+    workload = workload_of(name)
+    A, statistic = matrix(workload), CellAnswers(workload, subspace=True)
+    assert statistic.l2 >= farthest(A) * (1 - 1e-9)
+    assert statistic.l2 <= math.sqrt(2) * (1 + 1e-9)
+    assert CellAnswers(workload, subspace=False).l2 == math.sqrt(2)
+    if name in WORKLOADS:
+        assert statistic.l2 == pytest.approx(farthest(A), rel=1e-7, abs=1e-7)
+    assert statistic.norms == pytest.approx(np.linalg.norm(A, axis=1))
+    assert np.linalg.matrix_rank(A) <= max(statistic.rank, 1)
+
+
+def test_the_maximum_is_not_always_where_all_columns_differ():
+    workload = WORKLOADS["2-way of 3"]
+    Pi = projection(matrix(workload))
+    distance = np.sqrt(np.maximum(2 * (Pi[0, 0] - Pi[0]), 0))  # from cell 000; 111 is the last
+    assert distance[-1] < distance.max() - 0.1
+    assert CellAnswers(workload, subspace=True).l2 == pytest.approx(distance.max())
+
+
+def test_the_sensitivity_on_six_columns_is_the_one_of_the_notes():
+    domain = codes(9, 16, 7, 5, 2, 2)
+    statistic = CellAnswers(Marginals.all(domain, 3), subspace=True)
+    assert 0.57234 < statistic.l2 < 0.5724
+
+
+def test_very_wide_tables_fall_back_to_all_cells():
+    domain = domain_from_json({f"b{i}": 2 for i in range(21)})
+    assert CellAnswers(Marginals.all(domain, 1), subspace=True).l2 == math.sqrt(2)
+    narrow = Marginals(domain, [["b0", "b1"], ["b3"]])
+    assert CellAnswers(narrow, subspace=True).l2 == pytest.approx(math.sqrt(2 * 5 / 2**21), rel=1e-3)
+
+
+@pytest.fixture
+def scales(monkeypatch):
+    """The standard deviations the curator draws with."""
+    out = []
+    gaussian = "dpcore.privacy.mechanisms.gaussian"
+    monkeypatch.setattr(gaussian, lambda values, sigma, rng: out.append(sigma) or values)
+    return out
+
+
+@pytest.mark.parametrize("subspace", [True, False])
+@every_workload
+def test_what_leaves_is_exactly_as_private_as_it_is_charged(scales, name, subspace):
+    workload, n, mu = workload_of(name), 7, 0.3
+    plan = Plan(Budget(50, 1e-3), (Charge("measure", Gaussian(mu)),))
+    rows = random_rows(workload.domain, n)
+    curator = Curator(rows, n, plan, np.random.default_rng(0))
+    y = curator.measure(CellAnswers(workload, subspace=subspace), Gaussian(mu))
+    A = matrix(workload)
+    assert y == pytest.approx(A @ histogram(workload.domain, rows)), "the mechanism was silenced"
+    (sigma,) = scales
+    if sigma > 1e-6:
+        assert released_mu(A, sigma, n) <= mu * (1 + 1e-9)
+        assert released_mu(A, sigma / 2, n) == pytest.approx(2 * released_mu(A, sigma, n))
+    if name in WORKLOADS and subspace and farthest(A) > 1e-6:
+        assert released_mu(A, sigma, n) == pytest.approx(mu, rel=1e-6), "no noise is wasted"
+        assert released_mu(A, sigma / 2, n) > 1.9 * mu, "half the sensitivity would be caught"
+
+
+@pytest.mark.parametrize("name", ["2-way of 3", "uneven", "mixed", "low rank", "star", "ranges"])
+def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
+    workload, draws, mu = workload_of(name), 500, 0.1
+    rows, statistic = random_rows(workload.domain, 50), CellAnswers(workload, subspace=True)
+    plan = Plan(Budget(1e3, 1e-3), (Charge("measure", Gaussian(mu), draws),))
+    curator = Curator(rows, 50, plan, np.random.default_rng(1))
+    A, truth = matrix(workload), workload.answers_of_rows(rows)
+    noise = np.array([curator.measure(statistic, Gaussian(mu)) - truth for _ in range(draws)])
+    sigma = statistic.l2 / (50 * mu)
+    U, s, _ = np.linalg.svd(A, full_matrices=False)
+    keep = s > 1e-9
+    white = noise @ U[:, keep] / (s[keep] * sigma)  # standard normal if the covariance is σ² A Aᵀ
+    within = 4 / math.sqrt(2 * white.size)
+    assert within < 0.09, "so that 10 % more or less is told apart"
+    assert abs(white.std() - 1) < within
+    assert np.abs(white.T @ white / draws - np.eye(keep.sum())).max() < 6 * math.sqrt(2 / draws)
+    assert np.abs(noise @ (np.eye(len(U)) - U[:, keep] @ U[:, keep].T)).max() < 1e-9, "and nothing outside"
+
+
+class Exact:
+    """A curator's stand-in without noise; for checking iterations, not privacy."""
+
+    def __init__(self, truth: np.ndarray) -> None:
+        self.truth, self.asked = truth, []
+
+    def measure(self, statistic, spend):
+        self.asked.append((statistic, spend))
+        return self.truth.copy()
+
+
+def entropy(D: np.ndarray) -> float:
+    return float(np.sum(D * np.log(np.maximum(D, 1e-300))))
+
+
+def naive(A, truth, alpha, sigma, rounds) -> np.ndarray:
+    """Algorithm 2 as printed, D by D, with the sign and both α corrected."""
+    k = A.shape[1]
+    signed = np.vstack([A, -A])
+    log_D, D_ag, total = np.full(k, -math.log(k)), np.full(k, 1 / k), 0.0
+    for t in range(1, rounds + 1):
+        eta = t + math.sqrt(4 / (alpha * sigma)) + 1
+        D_md = (total * D_ag + eta * np.exp(log_D)) / (total + eta)
+        errors = truth - A @ D_md
+        q = signed[np.argmax(np.concatenate([errors, -errors]))]
+        log_D = (alpha * total * log_D + eta * q) / (alpha * (total + eta))
+        log_D -= np.log(np.exp(log_D - log_D.max()).sum()) + log_D.max()
+        D_ag = (total * D_ag + eta * np.exp(log_D)) / (total + eta)
+        total += eta
+    return D_ag
+
+
+TINY_TASK = (codes(3, 4), Marginals(codes(3, 4), [["a"], ["a", "b"]]))
+
+
+def noiseless(noise: str, rounds: int, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, Plan]:
+    """The release, the matrix, the truth and the plan on a tiny table."""
+    domain, workload = TINY_TASK
+    problem, rows = QueryRelease(workload, 40), random_rows(domain, 40, seed=3)
+    algorithm = ALGORITHMS["dpam"](noise=noise, rounds=rounds, alpha=alpha)
+    plan = make_plan(algorithm, problem, Budget(1, 1e-6))
+    curator = Exact(workload.answers_of_rows(rows))
+    *_, last = algorithm.steps(problem, plan, curator, np.random.default_rng(0))
+    assert len(curator.asked) == (1 if noise == "reused" else rounds)
+    return last.release.D, matrix(workload), curator.truth, plan
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5, 40])
+@pytest.mark.parametrize("noise", ["fresh", "subspace"])
+def test_without_noise_it_is_the_corrected_algorithm(noise, rounds):
+    D, A, truth, plan = noiseless(noise, rounds, 0.05)
+    assert pytest.approx(naive(A, truth, 0.05, plan["sigma"], rounds), abs=1e-9) == D
+
+
+def worst_case_optimum(A, truth, alpha) -> float:
+    """min_D max_{q ∈ ±Q} ⟨q, P − D⟩ + αH(D) by SLSQP, as a linear program with an entropy."""
+    k = A.shape[1]
+    constraints = [
+        {"type": "eq", "fun": lambda x: x[:k].sum() - 1},
+        {"type": "ineq", "fun": lambda x: x[k] - (truth - A @ x[:k])},
+        {"type": "ineq", "fun": lambda x: x[k] + (truth - A @ x[:k])},
+    ]
+    start = np.append(np.full(k, 1 / k), 1.0)
+    found = minimize(
+        lambda x: x[k] + alpha * entropy(x[:k]), start, method="SLSQP", bounds=[(1e-12, 1)] * k + [(0, 2)],
+        constraints=constraints, options={"maxiter": 1000, "ftol": 1e-14},
+    )  # fmt: skip
+    assert found.success
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("alpha", [0.02, 0.2])
+def test_without_noise_its_objective_tends_to_the_optimum(alpha):
+    gaps = []
+    for rounds in (50, 500, 5000):
+        D, A, truth, _ = noiseless("fresh", rounds, alpha)
+        gaps.append(np.abs(truth - A @ D).max() + alpha * entropy(D) - worst_case_optimum(A, truth, alpha))
+    assert gaps[2] < gaps[1] < gaps[0]
+    assert -1e-7 < gaps[2] < 2e-4 / alpha**0.5
+
+
+def smoothed(A, y, D, tau, alpha) -> float:
+    errors = (y - A @ D) / tau
+    return (
+        tau * np.logaddexp.reduce(np.concatenate([errors, -errors])) - tau * math.log(2 * len(y)) + alpha * entropy(D)
+    )
+
+
+@pytest.mark.parametrize("kind", ["marginals", "signs"])
+@pytest.mark.parametrize(("alpha", "tau"), [(0.1, 0.1), (0.003, 0.02), (0.02, 0.002), (1e-4, 0.005)])
+def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, alpha, tau):
+    domain = codes(3, 4)
+    workload = Marginals(domain, [["a"], ["a", "b"]]) if kind == "marginals" else signs(domain, 8)
+    A = matrix(workload)
+    y = A @ histogram(domain, random_rows(domain, 40)) + 0.02 * np.random.default_rng(2).normal(size=len(A))
+    *_, (D, heat) = _descend(workload, y, alpha, tau, 2000)
+    found = minimize(
+        lambda u: smoothed(A, y, softmax(u), tau, alpha), np.zeros(12), method="BFGS", options={"gtol": 1e-10}
+    )
+    assert heat == pytest.approx(tau)
+    assert D.sum() == pytest.approx(1)
+    assert smoothed(A, y, D, tau, alpha) <= found.fun + 1e-6 * tau + 1e-8
+    if alpha > 1e-3:
+        assert np.abs(A @ (D - softmax(found.x))).max() < 1e-3
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 25])
+def test_the_descent_is_the_recursion_of_the_docstring(rounds):
+    """D by D with η_t, A_t and every divergence written out, on a matrix."""
+    domain, alpha, tau = codes(3, 4), 0.01, 0.01
+    workload = signs(domain, 8)
+    A, k = workload.matrix, 12
+    y = A @ histogram(domain, random_rows(domain, 40)) + 0.02
+    start = max(tau, np.abs(A.T @ (y - A @ np.full(k, 1 / k))).max() / (8 * alpha))
+    D = D_ag = np.full(k, 1 / k)
+    total, theta = 0.0, 1.0
+    for t in range(1, rounds + 1):
+        heat = max(tau, start * (tau / start) ** ((t - 1) / (0.7 * rounds)))
+        theta = 1.0 if t == 1 else min(1.3 * theta, 0.5)
+        while True:
+            eta = 1.0 if t == 1 else theta / (1 - theta) * total
+            D_md = (total * D_ag + eta * D) / (total + eta)
+            errors = (y - A @ D_md) / heat
+            weights = softmax(np.concatenate([errors, -errors]))
+            g = -(weights[:8] - weights[8:]) @ A
+            log_D = (alpha * total * np.log(D) - eta * g) / (alpha * (total + eta))
+            D_next = softmax(log_D)
+            ag_next = (total * D_ag + eta * D_next) / (total + eta)
+            curved = smoothed(A, y, ag_next, heat, 0) - smoothed(A, y, D_md, heat, 0) - g @ (ag_next - D_md)
+            if t == 1 or (total + eta) * curved <= alpha * total * (D_next @ np.log(D_next / D)):
+                break
+            theta /= 2
+        D, D_ag, total = D_next, ag_next, total + eta
+    *_, (ours, _) = _descend(workload, y, alpha, tau, rounds)
+    assert ours == pytest.approx(D_ag, abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1, 100])
+@pytest.mark.parametrize("noise", MODES)
+def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
+    problem, budget = task("2-way")[0], Budget(epsilon, 1e-6)
+    plan = make_plan(ALGORITHMS["dpam"](noise=noise), problem, budget)
+    (charge,) = plan.charges
+    assert charge.times == (1 if noise == "reused" else plan["rounds"])
+    whole = conversions.gdp_mu(epsilon, 1e-6)
+    assert math.sqrt(charge.times) * charge.spend.mu == pytest.approx(whole, rel=1e-9)
+    statistics = {"reused": Answers(problem.workload), "fresh": CellAnswers(problem.workload, subspace=False)}
+    statistic = statistics.get(noise, CellAnswers(problem.workload, subspace=True))
+    assert plan["sigma"] == pytest.approx(statistic.l2 / (problem.n * charge.spend.mu))
+    assert stars(ALGORITHMS["dpam"](noise=noise), problem, budget).keys() == {"alpha"}
+
+
+def test_given_rounds_and_alpha_are_kept_and_pure_budgets_refused():
+    problem = task("2-way")[0]
+    for noise in MODES:
+        plan = make_plan(ALGORITHMS["dpam"](noise=noise, rounds=17, alpha=0.02), problem, Budget(1, 1e-6))
+        assert (plan["rounds"], plan["alpha"], plan["noise"]) == (17, 0.02, noise)
+        with pytest.raises(InputError, match="delta=0 cannot be promised"):
+            make_plan(ALGORITHMS["dpam"](noise=noise), problem, Budget(1, 0))
+
+
+def test_noise_goes_on_answers_of_tables_and_on_cells_where_one_cell_is_in_many_queries():
+    statistic, what, _ = _release(WORKLOADS["uneven"])
+    assert (type(statistic), what) == (Answers, "tables")
+    statistic, what, why = _release(Explicit(codes(60, 5), np.hstack([np.ones((200, 1)), np.eye(200, 299)])))
+    assert (type(statistic), what) == (CellAnswers, "subspace")
+    assert "total variance" in why
+    assert _release(signs(codes(6, 5), 10))[1] == "answers"
+
+
+def test_alpha_star_minimises_the_bound_of_theorem_5():
+    public = {"n": 1000.0, "k": 5000, "epsilon": 0.7, "delta": 1e-5, "gaussian_width": 20.0}
+    log_k, noise = math.log(5000), math.sqrt(math.log(1e5)) * 20 / (1000 * 0.7)
+
+    def bound(x):  # the descent's error at the best α, 2√(log k/T), counts half: the paper drops its constant 2
+        return math.sqrt(log_k / math.exp(x[0])) + noise * math.sqrt(math.exp(x[0]))
+
+    T = math.exp(minimize(bound, [5.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}).x[0])
+    assert theory.mirror_descent_alpha(**public) == pytest.approx(1 / math.sqrt(T * log_k), rel=1e-4)
+    exact = theory.mirror_descent_rounds(n=1000, k=5000, mu=0.7 / math.sqrt(math.log(1e5)), l2=1, gaussian_width=20)
+    assert exact == pytest.approx(T, rel=1e-4)
+
+
+@every_workload
+def test_the_bound_on_the_gaussian_width_holds_and_is_near(name):
+    A = matrix(workload_of(name))
+    draws = np.abs(np.random.default_rng(0).normal(size=(4000, A.shape[1])) @ A.T).max(axis=1)
+    bound = theory.gaussian_width_bound(np.linalg.norm(A, axis=1))
+    assert draws.mean() - 4 * draws.std() / 4000**0.5 <= bound <= 2.2 * draws.mean() + 1e-12
+
+
+def test_reused_noise_beats_fresh_noise_and_frank_wolfe():
+    sample = samples.census(5000)
+    problem = QueryRelease(Marginals.all(sample.domain, 2), 5000)
+    rows = sample.domain.encode(sample.frame)
+    errors = {}
+    for name, settings in (("dpam", {}), ("dpam", {"noise": "subspace"}), ("dpam", {"noise": "fresh"}), ("dpfw", {})):
+        run = Run(ALGORITHMS[name](**settings), problem, rows, Budget(1, 1e-9), every=10**6).finish()
+        errors[name, settings.get("noise")] = run.records[-1].empirical.max_error
+    assert errors["dpam", None] < 0.03
+    assert errors["dpam", None] < 0.5 * errors["dpfw", None]
+    assert errors["dpam", None] < errors["dpam", "subspace"] < errors["dpam", "fresh"]
+
+
+def test_two_records_in_one_place_are_measured_too():
+    domain = codes(2, 2)
+    rows = rows_of(domain, [3, 3])
+    for noise in MODES:
+        run = Run(ALGORITHMS["dpam"](noise=noise), QueryRelease(Marginals.all(domain, 1), 2), rows, Budget(9, 1e-3))
+        assert run.finish().release.D.sum() == pytest.approx(1)
