@@ -56,7 +56,7 @@ def test_a_run_keeps_the_contract(name, settings, budget, where):
         return
     run = start(name, settings, where, budget).finish()
     # The promise.
-    planned = Counter({(charge.what, charge.spend): charge.times for charge in run.plan.charges})
+    planned = Counter((charge.what, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
     assert Counter(run._curator.ledger.events) == planned
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta

@@ -176,7 +176,8 @@ class CellAnswers:
         if not (self.subspace and isinstance(w, Explicit)) or w.matrix.size * min(w.matrix.shape) > SVD_WORK:
             return None
         _, scales, V = np.linalg.svd(w.matrix, full_matrices=False)
-        return V[: max(1, np.count_nonzero(scales > max(w.matrix.shape) * np.finfo(float).eps * scales[0]))]
+        rank = np.count_nonzero(scales > max(w.matrix.shape) * np.finfo(float).eps * scales[0])
+        return V[:rank] if rank else np.zeros((1, w.domain.size))
 
     def value(self, rows: Rows) -> np.ndarray:
         """P_n on all cells (k,), or its coordinates (p,)."""
