@@ -178,7 +178,7 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
     are measured, Δ₂² ‖A‖²_F when the subspace is. For t marginal tables the first is 2t rank, and the second is not
     less by more than 2t: its Δ₂² is at least the mean over pairs of cells, 2(rank − 1)/(k − 1), and ‖A‖²_F = tk. Where
     the two are near, answers did better, as a prior removes noise from weak directions: all 3-way tables of Adult-6 and
-    of the census sample at ε = 1 have max error .0016 and .0048 from tables, .0035 and .0076 from cells.
+    of the census sample, ε = 1, best α of each: max error .0016 and .0048 from tables, .0035 and .0078 from cells.
     """
     direct, what = Answers(workload), "tables" if isinstance(workload, Marginals) else "answers"
     if not isinstance(workload, Explicit):

@@ -51,7 +51,8 @@ def test_nothing_is_cut_off(page, server, path, width):
 def test_axe_finds_no_serious_violation(page, server, path, scheme):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     settle(page, server, path)
-    page.wait_for_timeout(700)  # elements of the last run fade out
+    page.wait_for_timeout(1000)  # elements of the last run fade out, those of this one fade in
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
     found = Axe().run(page, context={"exclude": [["header"]]}).response["violations"]
     serious = [v for v in found if v["impact"] in ("serious", "critical") and v["id"] not in FRAMEWORK]
     assert not serious, "\n".join(f"{v['id']}: {v['nodes'][0]['html'][:300]}" for v in serious)
