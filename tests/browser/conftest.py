@@ -22,6 +22,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "browser" in item.path.parts:
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.flaky(reruns=2))  # a busy machine may outlast even 30 seconds
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,8 @@ def settle(page, server, path):
     if path == "/explore":
         expect(page.get_by_text("Take it along")).to_be_visible()
     expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+    page.wait_for_timeout(1000)  # elements of the last run fade out, those of this one fade in
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
 
 
 def keep(page, path, width):
@@ -51,8 +53,6 @@ def test_nothing_is_cut_off(page, server, path, width):
 def test_axe_finds_no_serious_violation(page, server, path, scheme):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     settle(page, server, path)
-    page.wait_for_timeout(1000)  # elements of the last run fade out, those of this one fade in
-    expect(page.locator("[data-stale=true]")).to_have_count(0)
     found = Axe().run(page, context={"exclude": [["header"]]}).response["violations"]
     serious = [v for v in found if v["impact"] in ("serious", "critical") and v["id"] not in FRAMEWORK]
     assert not serious, "\n".join(f"{v['id']}: {v['nodes'][0]['html'][:300]}" for v in serious)
@@ -73,4 +73,4 @@ def test_the_keyboard_reaches_the_slider_and_moves_it(page, server):
 
 def test_presenter_mode_is_large(page, server):
     settle(page, server, "/explore?present=true")
-    assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "21px"
+    page.wait_for_function("getComputedStyle(document.documentElement).fontSize === '21px'")
