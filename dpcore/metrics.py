@@ -18,6 +18,11 @@ class Errors:
     rmse: float
     mean_l1: float | None
 
+    @property
+    def headline(self) -> tuple[str, float]:
+        """What a line of progress shows."""
+        return "max error", self.max_error
+
     def to_json(self) -> dict[str, float | None]:
         """The four numbers by name."""
         return asdict(self)

@@ -1,6 +1,11 @@
 """The public halves of a task: what is asked, of which domain, over how many records. Imports errors to releases."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from .domain import Domain
 from .errors import InputError
@@ -15,15 +20,20 @@ class QueryRelease:
 
     With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the most): every sensitivity
     is b times that of one record, by the triangle inequality along b single replacements.
+
+    `start`: a public distribution D_0 (k,) to start from, e.g. `public_start`; cells where it is 0 stay empty.
     """
 
     workload: Workload
     n: int
     group: int = 1
+    start: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.group <= self.n:
             raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
+        if self.start is not None:
+            check_distribution(self.start, self.domain, "the public start")
 
     @property
     def effective_n(self) -> float:
@@ -35,12 +45,65 @@ class QueryRelease:
         """The domain the workload speaks of."""
         return self.workload.domain
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a summary of a run says of its problem."""
+        return {
+            "n": self.n,
+            "rows_per_person": self.group,
+            "cells": self.domain.size,
+            "queries": self.workload.m,
+            "public_start": self.start is not None,
+            "peeked": self.domain.peeked,
+        }
+
+    @property
+    def prior(self) -> np.ndarray:
+        """D_0 (k,): the public start, or uniform."""
+        k = self.domain.size
+        return np.full(k, 1 / k) if self.start is None else np.array(self.start, dtype=float)
+
+    @cached_property
+    def log_start(self) -> np.ndarray | None:
+        """log D_0 (k,), −∞ outside its support; None where D_0 is uniform."""
+        if self.start is None:
+            return None
+        with np.errstate(divide="ignore"):
+            return np.log(self.prior)
+
     def require_enumerable(self) -> None:
         """Raise InputError, before any memory is taken, when the cells cannot be enumerated."""
-        k = self.domain.size
-        if k > MAX_CELLS:
-            sizes = " × ".join(str(s) for s in self.domain.shape)
-            raise InputError(
-                f"{k:,} cells ({sizes}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
-                f" ({k * 8 / 2**30:.3g} GiB an array); choose fewer columns or coarser bins"
-            )
+        require_enumerable(self.domain)
+
+
+def require_enumerable(domain: Domain) -> None:
+    """Raise InputError, before any memory is taken, when the cells cannot be enumerated."""
+    k = domain.size
+    if k > MAX_CELLS:
+        sizes = " × ".join(str(s) for s in domain.shape)
+        raise InputError(
+            f"{k:,} cells ({sizes}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
+            f" ({k * 8 / 2**30:.3g} GiB an array); choose fewer columns or coarser bins"
+        )
+
+
+def check_distribution(D: np.ndarray, domain: Domain, what: str) -> np.ndarray:
+    """D as floats (k,); InputError unless it is a distribution over the cells."""
+    D = np.asarray(D, dtype=float)
+    if D.shape != (domain.size,) or not (D >= 0).all() or abs(D.sum() - 1) > 1e-9:
+        raise InputError(f"{what} must be {domain.size} probabilities that sum to 1")
+    return D
+
+
+def public_start(domain: Domain, frame: pd.DataFrame, *, support: bool = False) -> np.ndarray:
+    """D_0 (k,) from a public table of the same schema, to start a histogram algorithm from.
+
+    One more record is spread evenly over all cells, so that every cell stays possible; with `support` the cells that
+    the public table lacks stay empty. The table must be public: it is not protected, and nothing is charged for it.
+    Raises what `Domain.encode` raises, and InputError for too many cells.
+    Source: Bassily et al. 2020; Liu, Vietri, Steinke, Ullman, Wu 2021 (PMW-Pub).
+    """
+    require_enumerable(domain)
+    rows = domain.encode(frame)
+    counts = np.bincount(domain.index(rows.values), rows.weights, domain.size)
+    return counts / rows.n if support else (counts + 1 / domain.size) / (rows.n + 1)

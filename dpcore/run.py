@@ -16,12 +16,11 @@ from .algorithms import registered_name
 from .algorithms.base import Algorithm, Step, make_plan
 from .domain import Domain, Rows
 from .errors import InputError, PrivacyWarning
-from .metrics import Errors, errors
 from .privacy.budget import Budget, Spent
 from .privacy.curator import Curator
-from .problems import QueryRelease
 from .releases import Release
 from .tags import Tag
+from .truth import TRUTHS, Measured
 from .workloads import Marginals, Workload
 
 MAX_ROWS = 100_000_000  # of synthetic rows at once
@@ -36,8 +35,8 @@ class Record:
 
     t: int
     spent: Spent
-    empirical: Errors
-    population: Errors | None
+    empirical: Measured
+    population: Measured | None
     seconds: float
     note: str = ""
     tag: ClassVar[Tag] = Tag.PEEK
@@ -60,14 +59,14 @@ class Run:
     """A lazy, cancellable, seeded run: iterate over it for Records, stop iterating to cancel.
 
     With `every` > 1 only every so many-th step, and the last one, is compared with the truth and becomes a Record.
-    `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` and
-    `population_truth` (m,) the answers it was compared with. `spent` is the ledger's total so far.
+    `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` what it
+    is compared with. `spent` is the ledger's total so far.
     """
 
     def __init__(
         self,
         algorithm: Algorithm,
-        problem: QueryRelease,
+        problem: Any,
         rows: Rows,
         budget: Budget,
         *,
@@ -89,9 +88,7 @@ class Run:
         self._curator = Curator(rows, problem.n, self.plan, noise, group=problem.group)
         self._own = own
         self._draws = draws
-        workload = problem.workload
-        self.truth = workload.answers_of_rows(rows)
-        self.population_truth = None if population is None else workload.answers(_distribution(population, problem))
+        self.truth = TRUTHS[type(problem)](problem, rows, population)
         self.records: list[Record] = []
         self.release: Release | None = None
         self._iterator: Iterator[Record] | None = None
@@ -134,12 +131,8 @@ class Run:
             yield self._record(step, seconds)
 
     def _record(self, step: Step, seconds: float) -> Record:
-        workload = self.problem.workload
-        answers = step.release.answers(workload)
-        population = None
-        if self.population_truth is not None:
-            population = errors(answers, self.population_truth, workload)
-        record = Record(step.t, self.spent, errors(answers, self.truth, workload), population, seconds, step.note)
+        both = self.truth.empirical(step.release), self.truth.population(step.release)
+        record = Record(step.t, self.spent, *both, seconds, step.note)
         self.records.append(record)
         return record
 
@@ -155,12 +148,8 @@ class Run:
             "delta": self.budget.delta,
             "spent": self.spent.to_json(),
             "charges": [charge.to_json() for charge in self.plan.charges],
-            "n": self.problem.n,
-            "rows_per_person": self.problem.group,
-            "cells": self.problem.domain.size,
-            "queries": self.problem.workload.m,
+            **self.problem.facts,
             "seed": self.seed,
-            "peeked": self.problem.domain.peeked,
             "tags": {"final": Record.tag, "records": Record.tag, "spent": Tag.PUBLIC},
             "final": {k: v for k, v in final.items() if k not in ("t", "epsilon_spent", "seconds")},
             "records": [r.to_json() for r in self.records],
@@ -218,11 +207,3 @@ def subgroups(release: Release, rows: Rows, domain: Domain, column: str) -> Subg
     share = Marginals(domain, [[column]]).answers_of_rows(rows)
     error = np.divide(np.mean(gaps, axis=0), share, out=np.full(len(share), np.nan), where=share > 0)
     return Subgroups(domain.columns[axis].labels, share, error)
-
-
-def _distribution(population: np.ndarray, problem: QueryRelease) -> np.ndarray:
-    """Check a population P (k,)."""
-    P = np.asarray(population, dtype=float)
-    if P.shape != (problem.domain.size,) or not (P >= 0).all() or abs(P.sum() - 1) > 1e-9:
-        raise InputError(f"the population must be {problem.domain.size} probabilities that sum to 1")
-    return P

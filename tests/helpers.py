@@ -4,12 +4,13 @@ import itertools
 import math
 import signal
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import lru_cache
 
 import numpy as np
 from hypothesis import settings
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.algorithms.base import make_plan
 from dpcore.domain import Domain, Rows
 from dpcore.errors import InputError
@@ -21,6 +22,8 @@ from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("fixed")
+
+QUERIES = solving(QueryRelease)  # the registered algorithms by name
 
 HUGE = 10**400  # a whole number that is no float
 
@@ -114,13 +117,24 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
 
 
 def variants() -> list[tuple[str, dict[str, str]]]:
-    """Every algorithm in a dozen rounds, and once more for each other choice of each of its parameters."""
+    """Every query-release algorithm in a dozen rounds, and once more for each other choice of each parameter."""
     out = []
-    for name, cls in ALGORITHMS.items():
+    for name, cls in QUERIES.items():
         base = {p.name: "12" for p in parameters(cls) if p.name == "rounds"}
         out.append((name, base))
         out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
     return out
+
+
+def arrays(release) -> dict[str, np.ndarray]:
+    """The numbers a release consists of, by name."""
+    return {f.name: value for f in fields(release) if isinstance(value := getattr(release, f.name), np.ndarray)}
+
+
+def identical(a, b) -> bool:
+    """Whether two releases are of one kind and equal bit for bit."""
+    ours, theirs = arrays(a), arrays(b)
+    return type(a) is type(b) and bool(ours) and all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
 def serves(name: str, settings: dict[str, str], where: str, budget: Budget) -> bool:

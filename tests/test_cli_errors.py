@@ -4,9 +4,11 @@ import os
 
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
 from tests.cli_files import arguments, write_files
+from tests.helpers import QUERIES
+
+HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.enumerates]
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ BAD = {
     **each("queries", 'marginals:[["z"]]', 'marginals:[["a","a"]]', 'marginals:[["a"],["a"]]'),
     **each("queries", "matrix:", "matrix:.", "matrix:no.npy", "matrix:c.csv", "matrix:empty.npy", "matrix:text.npy"),
     **each("queries", "matrix:wrong.npy", "matrix:large.npy", "matrix:complex.npy", "matrix:m.npz"),
-    **{f"domain too large for {a}": arguments("wide.csv", schema="wide.json", algorithm=a) for a in ALGORITHMS},
+    **{f"domain too large for {a}": arguments("wide.csv", schema="wide.json", algorithm=a) for a in HISTOGRAMS},
 }
 
 
@@ -91,7 +93,7 @@ def test_a_full_disk_is_one_line_too(here, capsys, target):
         (arguments("header.csv"), ["no rows"]),
         (arguments("no_b.csv"), ["no column 'b'", "a, c"]),
         (arguments("wide.csv", schema="wide.json"), ["1,000,000,000,000,000,000,000 cells", "choose fewer columns"]),
-        (arguments(algorithm="nosuch"), ["'nosuch'", *ALGORITHMS]),
+        (arguments(algorithm="nosuch"), ["'nosuch'", *QUERIES]),
         (arguments(set="rounds=0"), ["rounds=0 is outside 1..1e+06"]),
         (arguments(columns="a,z"), ["no column 'z'", "a, b"]),
         (arguments(delta="0", algorithm="gaussian_maxent"), ["delta=0", "dpfw"]),

@@ -8,13 +8,14 @@ from scipy.optimize import minimize, minimize_scalar
 
 from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.maximum_entropy import Evidence, _fit, _product, _stages, _summed
+from dpcore.algorithms.fitting import Evidence, fit, product, summed
+from dpcore.algorithms.maximum_entropy import _stages
 from dpcore.domain import Rows
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals
-from tests.helpers import codes, histogram, matrix_of, random_rows, softmax, task, within
+from tests.helpers import QUERIES, codes, histogram, matrix_of, random_rows, softmax, task, within
 
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 ENDLESS = Budget(1e6, 1e-6)
@@ -45,7 +46,7 @@ def test_dpfw_tends_to_the_truth_with_more_rounds(where):
 
 @quiet
 def test_more_budget_helps_every_algorithm_with_its_own_defaults():
-    for name in ALGORITHMS:
+    for name in QUERIES:
         errors = [final_error(name, "3-way of 4", Budget(e, 1e-6)) for e in (0.01, 1, 100)]
         assert errors[0] > errors[1] > errors[2]
 
@@ -142,22 +143,22 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     y = A @ rng.dirichlet(np.ones(12)) + sigma * rng.normal(size=len(A))
     base = rng.dirichlet(np.full(12, 3.0))
     expected = primal_optimum(A, y, sigma, base, weight)
-    *_, stopped = _fit(Evidence(workload, y, sigma), weight, np.log(base), 400)
+    *_, stopped = fit(Evidence(workload, y, sigma), weight, np.log(base), 400)
     assert np.abs(A @ (softmax(stopped) - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
-    monkeypatch.setattr("dpcore.algorithms.maximum_entropy.SETTLED", 1e-7)
-    *_, settled = _fit(Evidence(workload, y, sigma), weight, np.log(base), 400)
+    monkeypatch.setattr("dpcore.algorithms.fitting.SETTLED", 1e-7)
+    *_, settled = fit(Evidence(workload, y, sigma), weight, np.log(base), 400)
     assert np.abs(softmax(settled) - expected).max() < 1e-5
 
 
 @pytest.mark.parametrize("sigma", [1e-9, 1e-4, 0.05, 10])
 @pytest.mark.parametrize("weight", [1e-3, 0.5, 20, 1e4, 1e8])
 def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatch, weight, sigma):
-    monkeypatch.setattr("dpcore.algorithms.maximum_entropy.SETTLED", -1)
+    monkeypatch.setattr("dpcore.algorithms.fitting.SETTLED", -1)
     workload, rng = Marginals.all(codes(2, 3, 2), 2), np.random.default_rng(0)
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
     evidence = Evidence(workload, y, np.full(workload.m, sigma))
     with within(5):
-        iterates = list(_fit(evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600))
+        iterates = list(fit(evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600))
     assert np.isfinite(iterates).all()
 
 
@@ -204,7 +205,7 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
     domain, rng = codes(2, 3, 4), np.random.default_rng(0)
     workload = Marginals.all(domain, 2)
     y, sigma = rng.normal(size=workload.m), np.full(workload.m, 0.3)
-    out = _summed(Evidence(workload, y, sigma), Marginals(domain, [["a"]]))
+    out = summed(Evidence(workload, y, sigma), Marginals(domain, [["a"]]))
     ab, ac = (y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True))
     variances = [3 * 0.09, 4 * 0.09]
     expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(1 / v for v in variances)
@@ -215,12 +216,12 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
 def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
     domain = codes(2, 3, 2)
     workload = Marginals(domain, [["a"], ["b"]])
-    base = softmax(_product(Evidence(workload, np.array([0.25, 0.75, -0.1, 0.5, 0.5]), np.ones(5))))
+    base = softmax(product(Evidence(workload, np.array([0.25, 0.75, -0.1, 0.5, 0.5]), np.ones(5))))
     assert np.allclose(
         base, np.einsum("a,b,c->abc", [0.25, 0.75], [1e-4 / 1.0001, 0.5 / 1.0001, 0.5 / 1.0001], [0.5, 0.5]).ravel()
     )
     explicit = Explicit(domain, np.ones((1, 12)))
-    assert np.allclose(softmax(_product(Evidence(explicit, np.ones(1), np.ones(1)))), 1 / 12)
+    assert np.allclose(softmax(product(Evidence(explicit, np.ones(1), np.ones(1)))), 1 / 12)
     assert _stages(explicit) == [explicit]
     assert [len(stage.tables) for stage in _stages(Marginals.all(codes(2, 2, 2, 2), 3))] == [6, 4]
 

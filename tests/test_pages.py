@@ -13,6 +13,7 @@ from dpcore.schema import domain_from_json, domain_to_json
 from pages._ui import lessons, questions
 from pages._ui.state import Table
 from pages._ui.table_editor import _from_grid, _to_grid
+from tests.helpers import QUERIES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["app.py", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "pages").glob("*.py"))]
@@ -83,7 +84,7 @@ def test_explore_shows_verdict_and_every_chart_with_data():
     assert len(app.get("vega_lite_chart")) == 1
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", QUERIES)
 def test_explore_runs_every_algorithm(name):
     app = open_page(EXPLORE, sample="berkeley")
     settled(app.selectbox(key="algorithm").set_value(ALGORITHMS[name].about.title).run())

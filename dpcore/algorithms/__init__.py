@@ -14,6 +14,11 @@ ALGORITHMS: dict[str, type] = {
 }
 
 
+def solving(problem: type) -> dict[str, type]:
+    """The registered algorithms for one kind of problem."""
+    return {name: cls for name, cls in ALGORITHMS.items() if cls.problem is problem}
+
+
 def registered_name(algorithm: Algorithm) -> str:
     """The name of an algorithm in ALGORITHMS, or its class's name where it is not registered."""
     cls = type(algorithm)

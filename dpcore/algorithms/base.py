@@ -39,7 +39,8 @@ class Algorithm(Protocol):
     """A frozen keyword-only dataclass whose fields are its parameters; it sees a Curator, never records."""
 
     problem: ClassVar[type]
-    enumerates: ClassVar[bool]
+    enumerates: ClassVar[bool]  # whether it needs all k cells
+    adaptive: ClassVar[bool]  # whether what is charged depends on released values; the plan is then an upper bound
     about: ClassVar[About]
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
@@ -58,6 +59,8 @@ def make_plan(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> Pl
         raise InputError(f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}")
     if algorithm.enumerates:
         problem.require_enumerable()
+    elif getattr(problem, "start", None) is not None:
+        raise InputError(f"{type(algorithm).__name__} keeps no histogram and cannot start from a public table")
     return algorithm.plan(problem, budget)
 
 
@@ -74,13 +77,15 @@ PASS, PASSES, ARRAYS = 2e-9, 15, 40
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
     """Roughly the seconds and bytes a run will take, from public numbers; raises what `make_plan` raises."""
     rounds = make_plan(algorithm, problem, budget)["rounds"]
-    k, m = problem.domain.size, problem.workload.m
+    k, m = problem.domain.size if algorithm.enumerates else 0, problem.workload.m
     return rounds * (1e-4 + PASS * PASSES * (k + 2 * m)), 8.0 * ARRAYS * k
 
 
-def softmax(x: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """exp(scale · x)/Σ exp(scale · x) for potentials x (k,), with one new array."""
+def softmax(x: np.ndarray, scale: float = 1.0, log_start: np.ndarray | None = None) -> np.ndarray:
+    """D_0 exp(scale · x)/Σ D_0 exp(scale · x) for potentials x (k,), with one new array; D_0 uniform unless given."""
     out = scale * x
+    if log_start is not None:
+        out += log_start
     out -= out.max()
     np.exp(out, out=out)
     out /= out.sum()

@@ -26,9 +26,10 @@ NARROW = 1e-9  # stands in for the width of constant queries, which no record mo
 class DPFW:
     """Select the worst-answered query, add a little of it to the potential q, answer from D = softmax(q/α); repeat.
 
-    The dual point q ∈ conv(Q ∪ −Q) starts at 0 (the uniform distribution). Each round selects a signed query by
-    s · ⟨q_j, P_n − D⟩, of sensitivity Δ = max_j (hi_j − lo_j)/n, with the exponential mechanism: ε₀-bounded-range, so T
-    rounds cost T ε₀²/8 in zCDP (or T ε₀ in pure DP, which is how δ = 0 is served). Nothing else touches records.
+    The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform distribution (from a public start D_0, D ∝ D_0 exp(q/α)).
+    Each round selects a signed query by s · ⟨q_j, P_n − D⟩, of sensitivity Δ = max_j (hi_j − lo_j)/n, with the
+    exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP (or T ε₀ in pure DP, which is how
+    δ = 0 is served). Nothing else touches records.
 
     schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t. "paper": constant γ and T
     of Algorithm 1 as corrected in `theory`, released is one D_t drawn uniformly. Raises InputError for a parameter out
@@ -48,6 +49,7 @@ class DPFW:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = True
+    adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private Frank-Wolfe (DPFW)",
         summary="Picks the worst-answered query in each round and tilts a maximum-entropy distribution towards it. "
@@ -75,7 +77,7 @@ class DPFW:
         spend = plan.spend(BoundedRange)
         paper = self.schedule == "paper"
         chosen = int(rng.integers(T)) if paper else T  # which iterate D_0 … D_{T-1} the paper's output is
-        D = np.full(problem.domain.size, 1 / problem.domain.size)
+        D = problem.prior
         output, total, averaged = D, D, 0
         u, scale = np.zeros_like(D), 1.0  # q = scale · u, so that a step touches the support of one query only
         for t in range(T):
@@ -91,7 +93,7 @@ class DPFW:
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
             workload.add_query(u, j, gamma * s / scale)
-            D = softmax(u, scale / alpha)
+            D = softmax(u, scale / alpha, problem.log_start)
             if not paper:
                 averaged += t + 1 > T / 2
                 total = total + D if averaged > 1 else D

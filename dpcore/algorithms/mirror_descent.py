@@ -63,6 +63,7 @@ class DPAM:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = True
+    adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private accelerated mirror descent (DPAM)",
         summary="Follows the worst-answered query downhill with momentum, on answers blurred by Gaussian noise, and "
@@ -133,7 +134,8 @@ class DPAM:
         if self.noise == "reused":
             statistic, _, _ = _release(problem.workload.measured)
             y = curator.measure(statistic, plan.spend(Gaussian))
-            path = _descend(statistic.workload, y, plan["alpha"], plan["temperature"], plan["rounds"])
+            schedule = plan["alpha"], plan["temperature"], plan["rounds"]
+            path = _descend(statistic.workload, y, *schedule, problem.log_start)
             for t, (D_ag, heat) in enumerate(path, start=1):
                 yield Step(t, Histogram(problem.domain, D_ag), f"smoothed at {heat:.2g}")
         else:
@@ -144,7 +146,7 @@ class DPAM:
         workload, alpha, k = problem.workload, plan["alpha"], problem.domain.size
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")
         offset = math.sqrt(4 / (alpha * max(plan["sigma"], TINY))) + 1
-        D = D_ag = np.full(k, 1 / k)
+        D = D_ag = problem.prior
         q_bar, A = np.zeros(k), 0.0
         for t in range(1, plan["rounds"] + 1):
             A += t + offset
@@ -154,7 +156,7 @@ class DPAM:
             j = int(np.abs(errors).argmax())
             q_bar *= 1 - theta
             workload.add_query(q_bar, j, theta * float(np.sign(errors[j])))
-            D = softmax(q_bar, 1 / alpha)
+            D = softmax(q_bar, 1 / alpha, problem.log_start)
             D_ag = (1 - theta) * D_ag + theta * D
             label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
             yield Step(t, Histogram(problem.domain, D_ag), f"{'more' if errors[j] > 0 else 'less'} {label}")
@@ -193,17 +195,22 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
     return (cells, "subspace", why) if theirs < SUBSPACE_WINS * ours else (direct, what, why)
 
 
-def _descend(workload: Workload, y: np.ndarray, alpha: float, tau: float, rounds: int) -> Iterator[tuple]:
-    """Iterates (D_ag (k,), temperature) for min_D Φ(D) + αH(D), Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
+def _descend(
+    workload: Workload, y: np.ndarray, alpha: float, tau: float, rounds: int, log_start: np.ndarray | None = None
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Iterates (D_ag (k,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 uniform or a public start.
+
+    Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
 
     The step θ_t = η_t/A_t grows until it violates A_t [Φ(D_ag') − Φ(D_md) − ⟨∇Φ(D_md), D_ag' − D_md⟩]
     ≤ α A_{t-1} KL(D_{t+1} ‖ D_t), which is all that the potential argument asks of η_t: while it holds, the gap falls
     like 1/A_t. The temperature starts where D_2 is nearly uniform, and falls geometrically; Φ rises meanwhile.
     """
     k, m = workload.domain.size, workload.m
-    D = D_ag = np.full(k, 1 / k)
+    q_bar, theta = np.zeros(k), 1.0
+    D, log_Z = _gibbs(q_bar, log_start)
+    D_ag = D
     a = a_ag = workload.answers(D)  # answers of D_t and D_ag
-    q_bar, log_Z, theta = np.zeros(k), math.log(k), 1.0
     start = max(tau, float(np.abs(workload.adjoint(y - a)).max()) / (m * alpha))
     for t in range(1, rounds + 1):
         heat = max(tau, start * (tau / start) ** ((t - 1) / (ANNEALED * rounds)))
@@ -212,7 +219,7 @@ def _descend(workload: Workload, y: np.ndarray, alpha: float, tau: float, rounds
             a_md = (1 - theta) * a_ag + theta * a
             before, w = _soft_max(y - a_md, heat)
             q_next = (1 - theta) * q_bar + theta * workload.adjoint(w)
-            D_next, log_Z_next = _gibbs(q_next / alpha)
+            D_next, log_Z_next = _gibbs(q_next / alpha, log_start)
             a_next = workload.answers(D_next)
             a_ag_next = (1 - theta) * a_ag + theta * a_next
             after, _ = _soft_max(y - a_ag_next, heat)
@@ -235,8 +242,10 @@ def _soft_max(errors: np.ndarray, tau: float) -> tuple[float, np.ndarray]:
     return tau * (top + math.log(total / (2 * len(errors)))), np.sign(errors) * (up - down) / total
 
 
-def _gibbs(potential: np.ndarray) -> tuple[np.ndarray, float]:
-    """exp(potential)/Z (k,) and log Z."""
+def _gibbs(potential: np.ndarray, log_start: np.ndarray | None) -> tuple[np.ndarray, float]:
+    """D_0 exp(potential)/Z (k,) and log Z, where D_0 is 1 unless given."""
+    if log_start is not None:
+        potential = potential + log_start
     top = float(potential.max())
     D = np.exp(potential - top)
     Z = float(D.sum())

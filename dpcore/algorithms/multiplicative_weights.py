@@ -17,7 +17,7 @@ from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Marginals, Workload
 from .base import About, Step, softmax
-from .maximum_entropy import TINY, Evidence, _fit, _product
+from .fitting import TINY, Evidence, fit, product
 
 SHARES = {"query": 0.25, "marginal": 0.65}  # of the budget that measurements get; all constants fitted on two tables
 RULE = {  # T = constant · signal^power, by what is measured and whether δ = 0
@@ -26,7 +26,7 @@ RULE = {  # T = constant · signal^power, by what is measured and whether δ = 0
 }  # fmt: skip
 MOST_ROUNDS, MOST_WORK = 400, {"query": 2 * 10**8, "marginal": 2 * 10**7}  # of the rule: rounds, and rounds times cells
 SWEEPS = 2  # over past measurements, each round
-PRIOR = 30.0  # weight of KL(D ‖ uniform) beside the likelihood of measured queries
+PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
 TABLE_PRIOR = 0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
 FIT_ROUNDS = 100  # of the fit to measured tables, each round
 
@@ -35,14 +35,14 @@ FIT_ROUNDS = 100  # of the fit to measured tables, each round
 class MWEM:
     """Select the worst-answered query, measure it, reweight D multiplicatively until it explains what was measured.
 
-    D_0 uniform; each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j − lo_j)/n)
-    and measures with Gaussian noise of standard deviation Δ₂/(nμ), so that T rounds cost T (ε₀²/8 + μ²/2) in zCDP; at
-    δ = 0 with Laplace noise, and T (ε₀ + ε₁) in all.
+    D_0 uniform or a public start; each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ =
+    max_j (hi_j − lo_j)/n) and measures with Gaussian noise of standard deviation Δ₂/(nμ), so that T rounds cost
+    T (ε₀²/8 + μ²/2) in zCDP; at δ = 0 with Laplace noise, and T (ε₀ + ε₁) in all.
 
     measure "query": the selected query, Δ₂ = (hi_j − lo_j)/n. Then for every past measurement i, newest first, twice:
         D ∝ D · exp(Δθ_i q_i),  Δθ_i = (a_i − ⟨q_i, D⟩ − wσ_i²θ_i)/(wσ_i² + Var_D(q_i)), at most 1 in size,
     the update of the paper with a Newton step in place of ½, and the replay as coordinate ascent: θ_i sums what
-    measurement i has done, and D tends to argmin ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w KL(D ‖ uniform). A query measured c
+    measurement i has done, and D tends to argmin ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w KL(D ‖ D_0). A query measured c
     times counts once, with the mean answer and σ²/c.
     measure "marginal": the whole table that the selected query is read off, Δ₂ = √2/n, and the maximum-entropy fit of
     `gaussian_maxent` to all tables measured so far.
@@ -63,6 +63,7 @@ class MWEM:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = True
+    adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Multiplicative weights (MWEM)",
         summary="Picks the worst-answered query in each round, measures it with noise, and reweights all cells until "
@@ -120,8 +121,8 @@ class MWEM:
         """One selection and one measurement a step."""
         workload, select = problem.workload, plan.spend(BoundedRange)
         spend = plan.spend(Gaussian) if plan.budget.delta > 0 else plan.spend(Pure)
-        past = _Queries(workload) if self.measure == "query" else _Tables(workload)
-        D, total = np.full(problem.domain.size, 1 / problem.domain.size), 0.0
+        past = _Queries(workload) if self.measure == "query" else _Tables(workload, problem.log_start)
+        D, total = problem.prior, 0.0
         for t in range(1, plan["rounds"] + 1):
             j = curator.select(SignedErrors(workload, workload.answers(D)), select) % workload.m
             statistic = past.statistic(j)
@@ -199,8 +200,8 @@ def _support(workload: Workload, j: int) -> tuple[tuple[slice | int, ...] | np.n
 class _Tables:
     """Past measurements of marginal tables, and the maximum-entropy fit to them."""
 
-    def __init__(self, workload: Workload) -> None:
-        self.workload, self.tables = workload, _tables(workload)
+    def __init__(self, workload: Workload, log_start: np.ndarray | None) -> None:
+        self.workload, self.tables, self.log_start = workload, _tables(workload), log_start
         self.facts: dict[int, tuple[int, np.ndarray]] = {}  # how often each table was measured, and the mean
 
     def statistic(self, j: int) -> SomeAnswers:
@@ -217,8 +218,8 @@ class _Tables:
             [np.full(len(mean), sigma / math.sqrt(count)) for count, mean in self.facts.values()]
         )
         evidence = Evidence(measured, answers, deviations)
-        log_D = base = _product(evidence)
-        for log_D in _fit(evidence, TABLE_PRIOR * math.sqrt(2) / sigma, base, FIT_ROUNDS):  # noqa: B007
+        log_D = base = product(evidence) if self.log_start is None else self.log_start
+        for log_D in fit(evidence, TABLE_PRIOR * math.sqrt(2) / sigma, base, FIT_ROUNDS):  # noqa: B007
             pass
         return softmax(log_D)
 

@@ -6,14 +6,15 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..algorithms import ALGORITHMS
+from ..algorithms import ALGORITHMS, solving
 from ..errors import InputError, PrivacyWarning
 from ..params import build
 from ..privacy.budget import Budget
-from ..problems import QueryRelease
+from ..problems import QueryRelease, public_start
 from ..run import Run
 from ..schema import domain_from_json
 from ..tables import limit_rows, read_json, read_table
@@ -30,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most-rows", type=int, default=1, metavar="B", help="rows one person can have; more are left out"
     )
-    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
+    parser.add_argument("--start", metavar="PUBLIC", help="a public table of the same schema to start from")
+    parser.add_argument(
+        "--start-support", action="store_true", help="cells that the public table lacks stay empty (with --start)"
+    )
+    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
     parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
     parser.add_argument("--delta", type=float, default=1e-9, help="privacy budget δ in [0, 1) (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
@@ -50,9 +55,7 @@ def execute(chosen: argparse.Namespace) -> None:
     for target in (chosen.json, chosen.synthetic):
         _check_writable(target)
     budget = Budget(chosen.epsilon, chosen.delta)
-    if chosen.algorithm not in ALGORITHMS:
-        raise InputError(f"there is no algorithm {chosen.algorithm!r}; the algorithms are {', '.join(ALGORITHMS)}")
-    algorithm = build(ALGORITHMS[chosen.algorithm], dict(_setting(text) for text in chosen.set))
+    algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     domain = domain_from_json(read_json(chosen.schema))
     if chosen.columns:
         domain = domain.project(split_names(chosen.columns))
@@ -63,7 +66,8 @@ def execute(chosen: argparse.Namespace) -> None:
     if chosen.person is not None:
         table = limit_rows(table, chosen.person, chosen.most_rows)
     rows = domain.encode(table)
-    problem = QueryRelease(workload, rows.n, chosen.most_rows)
+    start = chosen.start and public_start(domain, read_table(chosen.start), support=chosen.start_support)
+    problem = QueryRelease(workload, rows.n, chosen.most_rows, start)
     runs = []
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
         with warnings.catch_warnings(record=True) as caught:
@@ -80,6 +84,15 @@ def execute(chosen: argparse.Namespace) -> None:
     _print_table(runs)
 
 
+def choose(name: str, settings: Sequence[str], problem: type) -> Any:
+    """The algorithm called `name` for one kind of problem, from texts NAME=VALUE; InputError lists what there is."""
+    known = solving(problem)
+    if name not in known:
+        which = f"{name!r} solves another kind of problem" if name in ALGORITHMS else f"there is no algorithm {name!r}"
+        raise InputError(f"{which}; the algorithms are {', '.join(known)}")
+    return build(known[name], dict(_setting(text) for text in settings))
+
+
 def _follow(run: Run) -> None:
     """Iterate over a run; say round, error and time left on stderr, in one rewritten line or one every two seconds."""
     rounds = run.plan["rounds"]
@@ -89,8 +102,8 @@ def _follow(run: Run) -> None:
         now = time.monotonic()
         if now - spoken >= (0.1 if live else 2.0):
             left = (now - started) / record.t * max(rounds - record.t, 0)
-            worst = record.empirical.max_error
-            line = f"seed {run.seed}: round {record.t}/{rounds}, max error {worst:.4g}, {left:.0f} s left"
+            name, value = record.empirical.headline
+            line = f"seed {run.seed}: round {record.t}/{rounds}, {name} {value:.4g}, {left:.0f} s left"
             print(f"\r{line:<78}" if live else line, end="" if live else "\n", file=sys.stderr, flush=True)
             spoken = now
     if live:

@@ -11,9 +11,9 @@ from ..domain import Rows
 from ..errors import BudgetError, InputError
 from ..workloads import Workload
 from . import mechanisms
-from .budget import BoundedRange, Gaussian, Pure
+from .budget import BoundedRange, Gaussian, Pure, Spend
 from .ledger import Ledger, Plan
-from .statistics import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic, check_workload
+from .statistics import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 
 MEASURED: Final = (Answers, SomeAnswers, CellAnswers)
 SCORED: Final = (SignedErrors,)
@@ -34,6 +34,10 @@ class Curator:
         self.__rows = rows
         self.__rng = rng
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
+
+    def affords(self, spend: Spend) -> bool:
+        """Whether the plan allows `spend` now; decided from what was charged, so it touches no record."""
+        return self.ledger.fits(spend)
 
     def measure(self, statistic: Statistic, spend: Gaussian | Pure) -> np.ndarray:
         """What leaves of the statistic with noise: N(0, (Δ₂/(nμ))²) for Gaussian(μ), Laplace(Δ₁/(nε)) for Pure(ε).
@@ -73,4 +77,4 @@ class Curator:
         if type(spend) not in payable:
             names = " or ".join(p.__name__ for p in payable)
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
-        check_workload(statistic.workload)
+        statistic.check()

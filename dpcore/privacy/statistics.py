@@ -33,8 +33,18 @@ def check_workload(workload: Workload) -> None:
         check_workload(member)
 
 
+class Known:
+    """A statistic of a workload's answers; `check` refuses a workload whose sensitivities this file does not derive."""
+
+    workload: Workload
+
+    def check(self) -> None:
+        """Raise InputError for such a workload."""
+        check_workload(self.workload)
+
+
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Answers(Known):
     """All answers (m,) of a workload.
 
     Δ_p = max_{z,z'} ‖A_z − A_z'‖_p over the columns of its matrix A:
@@ -78,7 +88,7 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False)
-class SomeAnswers:
+class SomeAnswers(Known):
     """One answer of a workload, `part` = slice(j, j + 1), or all answers of one of its tables, `part` = that slice.
 
     One record moves ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most (for an explicit matrix that query's own, else the
@@ -124,7 +134,7 @@ class SomeAnswers:
 
 
 @dataclass(frozen=True, eq=False)
-class CellAnswers:
+class CellAnswers(Known):
     """A(P_n + ξ) (m,): a workload's answers, as a matrix A (m, k), after noise ξ ~ N(0, σ² I_k) on the cells.
 
     The noisy cells never leave, only what the queries see of them. A record moves n · P_n by e_z − e_z': Δ₁ = 2 and
@@ -233,7 +243,7 @@ Statistic = Answers | SomeAnswers | CellAnswers
 
 
 @dataclass(frozen=True, eq=False)
-class SignedErrors:
+class SignedErrors(Known):
     """Scores s · (⟨q_j, P_n⟩ − answers_j) of all 2m signed queries (j, s): first s = +1, then s = −1.
 
     `answers` (m,) are public. One record moves ⟨q_j, P_n⟩ by hi_j − lo_j at the most: Δ = max_j (hi_j − lo_j). The

@@ -5,8 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.params import Param, parameters
+from dpcore.problems import QueryRelease
 
 AUTO, STAR = "auto", "*"
 EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
@@ -34,7 +35,7 @@ def epsilon_slider() -> float:
 
 def algorithm() -> str:
     """The registry name of the chosen algorithm, with its summary below the widget."""
-    titles = {cls.about.title: name for name, cls in ALGORITHMS.items()}
+    titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
     name = titles[st.selectbox("Algorithm", list(titles), key="algorithm", **KEPT)]
     about = ALGORITHMS[name].about
     st.caption(f"{about.summary} Use it when {about.use_when}; not when {about.avoid_when}.")

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms import solving
 from dpcore.algorithms.base import forecast
 from dpcore.errors import InputError
 from dpcore.privacy.budget import Budget
@@ -28,7 +28,7 @@ def readiness(table: Table) -> None:
             + plain(", ".join(map(clean, fewer)), 300)
         )
     rows = []
-    for name, cls in ALGORITHMS.items():
+    for name, cls in solving(QueryRelease).items():
         line = {"algorithm": cls.about.title, "name": name}
         try:
             problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, table.most_rows)
