@@ -104,6 +104,17 @@ class Column:
             self._refuse(absent, cells, "is missing", 'set missing "category" to give it a cell of its own')
         return np.where(absent, self.present, codes)
 
+    def numbers(self, cells: pd.Series) -> np.ndarray:
+        """The numbers themselves (n,), kept in low..high, NaN where missing; raises what `encode` raises.
+
+        InputError for a column of categories.
+        """
+        if self.values:
+            raise InputError(f"column {self.name!r} holds categories, not numbers")
+        self.encode(cells)
+        numbers, absent = self._numbers(cells, cells.isna().to_numpy(dtype=bool))
+        return np.where(absent, np.nan, np.clip(numbers, self.low, self.high))  # type: ignore[arg-type]
+
     def findings(self, cells: pd.Series) -> tuple[int, int]:
         """How many cells are missing, and how many outside the allowed values: a private peek at the records."""
         _, absent, outside = self._examine(cells)

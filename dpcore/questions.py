@@ -4,10 +4,12 @@ Imports errors, domain, workloads and grammar.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+import pandas as pd
 
 from .domain import Column, Domain, _whole_bins
 from .errors import InputError
@@ -44,7 +46,7 @@ def understand(text: str, domain: Domain) -> Question:
     if not isinstance(text, str) or len(text) > LONGEST:
         raise InputError(f"a question is a text of at most {LONGEST:,} characters")
     tree, leaves = Reader(text, domain).whole()
-    axes = sorted({leaf.axis for leaf in leaves})
+    axes = _axes(leaves)
     columns = [domain.columns[a] for a in axes]
     _limit(columns, [c.size for c in columns])
     atoms = {a: _Atoms(domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]) for a in axes}
@@ -61,7 +63,53 @@ def understand(text: str, domain: Domain) -> Question:
     return Question(text.strip(), names, query, tuple(notes))
 
 
-class _Atoms:
+def unbinned(text: str, domain: Domain, frame: pd.DataFrame) -> float:
+    """The share of a table's rows that fulfil a question, by their own values and not by bins: a private peek.
+
+    What bins alone change is the difference to the answer of `understand(text, domain).workload` on the same rows.
+    """
+    tree, leaves = Reader(text, domain).whole()
+    values = {
+        a: _Values(domain.columns[a], pd.Series(frame[domain.names[a]]).reset_index(drop=True)) for a in _axes(leaves)
+    }
+    return float(np.mean(_truth(tree, values, lined_up=True)))
+
+
+def _axes(leaves: list[Leaf]) -> list[int]:
+    return sorted({leaf.axis for leaf in leaves})
+
+
+class _Comparable:
+    """Things with a number or place of a category `x` (A,), NaN where missing, in a `cell` (A,) of their column."""
+
+    x: np.ndarray
+    cell: np.ndarray
+
+    def fulfil(self, leaf: Leaf) -> np.ndarray:
+        """Which of them (A,) fulfil a comparison."""
+        if leaf.kind == "missing":
+            return np.isnan(self.x) != leaf.turned
+        if leaf.kind == "in":
+            found = np.isin(self.x, leaf.numbers) | np.isin(self.cell, leaf.cells)
+        elif leaf.kind == "between":
+            found = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
+        else:
+            found = COMPARE[leaf.kind](self.x, leaf.numbers[0])
+        return (found != leaf.turned) & ~np.isnan(self.x)
+
+
+class _Values(_Comparable):
+    """The values of a table's column, row by row."""
+
+    def __init__(self, column: Column, cells: pd.Series) -> None:
+        self.cell = column.encode(cells)
+        if column.values:
+            self.x = np.where(self.cell == column.present, np.nan, self.cell)
+        else:
+            self.x = column.numbers(cells)
+
+
+class _Atoms(_Comparable):
     """The cells of a column, cut further, so that each number of the question lies between atoms or is one.
 
     `x` (A,) stands for an atom in comparisons: one of its numbers, or the place of its category, NaN where missing.
@@ -94,18 +142,6 @@ class _Atoms:
         self.weight = np.append(weight, [1.0] * absent)
         self.starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
 
-    def fulfil(self, leaf: Leaf) -> np.ndarray:
-        """Which atoms (A,) fulfil a comparison."""
-        if leaf.kind == "missing":
-            return np.isnan(self.x) != leaf.turned
-        if leaf.kind == "in":
-            found = np.isin(self.x, leaf.numbers) | np.isin(self.cell, leaf.cells)
-        elif leaf.kind == "between":
-            found = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
-        else:
-            found = COMPARE[leaf.kind](self.x, leaf.numbers[0])
-        return (found != leaf.turned) & ~np.isnan(self.x)
-
     def share(self, values: np.ndarray, axis: int) -> np.ndarray:
         """Values on atoms along an axis, averaged over each cell's atoms."""
         weight = self.weight.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
@@ -125,11 +161,12 @@ class _Atoms:
         return f"{self.counts[here & found[: len(here)]].sum()} of {self.counts[here].sum()} of it are counted"
 
 
-def _truth(node: Node | Leaf, atoms: dict[int, _Atoms]) -> np.ndarray:
-    """Which combinations of atoms fulfil a node, to be broadcast."""
+def _truth(node: Node | Leaf, things: Mapping[int, _Comparable], *, lined_up: bool = False) -> np.ndarray:
+    """Which combinations of things fulfil a node, to be broadcast; or row by row, where they stand in line."""
     if isinstance(node, Leaf):
-        return atoms[node.axis].fulfil(node).reshape([-1 if a == node.axis else 1 for a in atoms])
-    parts = [_truth(part, atoms) for part in node.parts]
+        found = things[node.axis].fulfil(node)
+        return found if lined_up else found.reshape([-1 if a == node.axis else 1 for a in things])
+    parts = [_truth(part, things, lined_up=lined_up) for part in node.parts]
     if node.kind == "not":
         return ~parts[0]
     return reduce(np.logical_and if node.kind == "and" else np.logical_or, parts)

@@ -1,0 +1,185 @@
+"""What errors are made of, and what they are to be compared with. Imports run; all of it is a private peek.
+
+Everything here is computed from the real records, to explore by; nothing of it is ever released.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .algorithms.base import Algorithm
+from .domain import Domain, Rows
+from .errors import InputError, PrivacyWarning
+from .metrics import Errors, errors
+from .params import parameters
+from .privacy.budget import LARGEST, Budget
+from .privacy.ledger import Plan
+from .problems import MAX_CELLS, QueryRelease
+from .releases import Release
+from .run import Run
+from .tags import Tag
+from .workloads import Marginals, Workload
+
+RESAMPLES = 10  # tables drawn to measure a sampling error
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Errors that need no algorithm at all, in words; the mean over `RESAMPLES` tables where chance has a part."""
+
+    words: str
+    errors: Errors
+    tag: ClassVar[Tag] = Tag.PEEK
+
+
+def baselines(
+    problem: QueryRelease, rows: Rows, population: np.ndarray | None = None, *, seed: int = 0
+) -> dict[str, Baseline]:
+    """What to hold an error against: `uniform`, `independent` columns, `resampling` n rows, the table's own `sampling`.
+
+    `resampling` n rows from the table is the floor for every release of n synthetic rows drawn at random, and, where P
+    is not known, the usual estimate of the table's own sampling error. `uniform` and `independent` are left out where
+    the cells cannot be enumerated, `sampling` where P (k,) is not given.
+    """
+    workload = problem.workload
+    truth = workload.answers_of_rows(rows)
+    found = {}
+    if problem.domain.size <= MAX_CELLS:
+        k = problem.domain.size
+        for name, D, words in (
+            ("uniform", np.full(k, 1 / k), "knowing nothing: all cells alike"),
+            ("independent", independent(problem.domain, rows), "knowing each column, but nothing of how they combine"),
+        ):
+            found[name] = Baseline(words, errors(workload.answers(D), truth, workload))
+    rng = np.random.default_rng(seed)
+    again = [errors(workload.answers_of_rows(resample(rows, rows.n, rng)), truth, workload) for _ in range(RESAMPLES)]
+    found["resampling"] = Baseline(f"drawing {rows.n:,} rows from the table at random", _mean(again))
+    if population is not None:
+        own = errors(truth, workload.answers(population), workload)
+        found["sampling"] = Baseline(f"the table itself, {rows.n:,} draws from its population", own)
+    return found
+
+
+def independent(domain: Domain, rows: Rows) -> np.ndarray:
+    """The product (k,) of the records' 1-way marginals."""
+    singles = Marginals.all(domain, 1)
+    answers = singles.answers_of_rows(rows)
+    return reduce(np.multiply.outer, [answers[table] for table in singles.tables]).ravel()
+
+
+def resample(rows: Rows, n: int, rng: np.random.Generator) -> Rows:
+    """n records drawn with replacement: the table taken as the population."""
+    return _counted(rows.values, rng.multinomial(n, rows.weights / rows.n))
+
+
+def draw(domain: Domain, P: np.ndarray, n: int, rng: np.random.Generator) -> Rows:
+    """n records drawn from a known population P (k,)."""
+    counts = rng.multinomial(n, P / P.sum())
+    cells = np.flatnonzero(counts)
+    return Rows(np.column_stack(np.unravel_index(cells, domain.shape)), counts[cells])
+
+
+def _counted(values: np.ndarray, counts: np.ndarray) -> Rows:
+    present = counts > 0
+    return Rows(values[present], counts[present])
+
+
+def _mean(found: list[Errors]) -> Errors:
+    columns = zip(*(e.to_json().values() for e in found), strict=True)
+    return Errors(*(None if None in column else float(np.mean(column)) for column in columns))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Waterfall:
+    """Where the error of every query comes from: `parts` (m,) by name, which sum to released − reference.
+
+    `reference` (m,) are the answers of the population where it is known, else of the table's own values; `released`
+    (m,) are the release's. The parts, each measured: "sampling" (the table instead of its population), "binning" (cells
+    instead of values), "model" (the algorithm with its settings, without noise) and "privacy" (the noise).
+    """
+
+    reference: np.ndarray
+    parts: dict[str, np.ndarray]
+    released: np.ndarray
+    tag: ClassVar[Tag] = Tag.PEEK
+
+
+def waterfall(
+    run: Run, rows: Rows, workload: Workload, population: np.ndarray | None = None, values: np.ndarray | None = None
+) -> Waterfall:
+    """Take a finished run's errors on any workload of its domain apart.
+
+    The noiseless twin of the run has the same seed and the settings that its plan chose, and a budget so large that
+    noise vanishes; what it still gets wrong is the model's part, whatever that smooths because of the noise it expects
+    included. `values` (m,): the answers by the table's own values (`questions.unbinned`); without them no query is
+    thought to cut a bin. Raises InputError for a run without a release.
+    """
+    if run.release is None:
+        raise InputError("nothing has been released yet: iterate over the run first")
+    cells, released = workload.answers_of_rows(rows), run.release.answers(workload)
+    noiseless = _noiseless(run, rows).answers(workload)
+    own = cells if values is None else np.asarray(values, dtype=float)
+    reference = own if population is None else workload.answers(population)
+    parts = {"binning": cells - own, "model": noiseless - cells, "privacy": released - noiseless}
+    if population is not None:
+        parts = {"sampling": own - reference, **parts}
+    return Waterfall(reference, parts, released)
+
+
+def _noiseless(run: Run, rows: Rows) -> Release:
+    budget, algorithm = Budget(LARGEST, run.budget.delta), settled(run.algorithm, run.plan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # nothing of it leaves
+        twin = Run(algorithm, run.problem, rows, budget, seed=run.seed, every=10**9).finish()
+    return twin.release  # type: ignore[return-value]
+
+
+def settled(algorithm: Algorithm, plan: Plan) -> Any:
+    """The algorithm with every parameter it left to its plan at the value that the plan chose."""
+    chosen = {c.name: c.value for c in plan.choices}
+    left = [p.name for p in parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
+    return replace(algorithm, **{name: chosen[name] for name in left})  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A comparison somebody would draw: `value` of `outcome` is more frequent among `first` than among `second`.
+
+    Both are values of the column `group`; all are labels of the domain's cells.
+    """
+
+    group: str
+    first: str
+    second: str
+    outcome: str
+    value: str
+
+    def workload(self, domain: Domain) -> Marginals:
+        """The one table it is read off. Raises InputError for a label that is not there, or one column twice."""
+        for name, labels in ((self.group, (self.first, self.second)), (self.outcome, (self.value,))):
+            known = domain.columns[domain.axes([name])[0]].labels
+            for label in labels:
+                if label not in known:
+                    raise InputError(f"column {name!r} has no value {label!r}; its values are {', '.join(known[:8])}")
+        return Marginals(domain, [[self.group, self.outcome]])
+
+    def difference(self, domain: Domain, answers: np.ndarray) -> float:
+        """Share of `value` among `first` minus among `second`, from answers (m,) of `workload`; NaN for empty groups.
+
+        Shares of a group whose released size is 0 or less mean nothing.
+        """
+        table = self.workload(domain)
+        answers = answers.reshape(table.shapes[0])
+        if table.axes[0] != domain.axes([self.group, self.outcome]):
+            answers = answers.T
+        group, outcome = (domain.columns[a] for a in domain.axes([self.group, self.outcome]))
+        sizes, column = answers.sum(axis=1), outcome.labels.index(self.value)
+        shares = [
+            float(answers[i, column] / sizes[i]) if sizes[i] > 0 else math.nan
+            for i in map(group.labels.index, (self.first, self.second))
+        ]
+        return shares[0] - shares[1]

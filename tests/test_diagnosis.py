@@ -1,0 +1,190 @@
+"""Where errors come from: the parts sum up, each is what it says, and baselines are what anybody would compute."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.diagnosis import Conclusion, baselines, draw, independent, resample, settled, waterfall
+from dpcore.errors import InputError
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.questions import unbinned, understand
+from dpcore.run import Run
+from dpcore.schema import domain_from_json
+from dpcore.tags import Tag
+from dpcore.workloads import Explicit, Marginals
+from tests.helpers import QUERIES, codes, histogram, random_rows, task
+
+DOMAIN = codes(3, 2, 4)
+P = np.random.default_rng(1).dirichlet(np.ones(24))
+
+
+def problem_and_rows(n: int = 400):
+    rows = draw(DOMAIN, P, n, np.random.default_rng(2))
+    return QueryRelease(Marginals.all(DOMAIN, 2), n), rows
+
+
+def test_drawing_from_a_population_comes_near_it_at_the_rate_of_sampling():
+    rows = draw(DOMAIN, P, 100_000, np.random.default_rng(0))
+    assert rows.n == 100_000
+    assert np.abs(histogram(DOMAIN, rows) - P).max() < 4 * math.sqrt(0.25 / 100_000)
+    again = resample(rows, 50, np.random.default_rng(0))
+    assert again.n == 50
+    assert (again.weights > 0).all()
+    assert {tuple(v) for v in again.values} <= {tuple(v) for v in rows.values}
+
+
+def test_baselines_are_what_they_say():
+    problem, rows = problem_and_rows()
+    found = baselines(problem, rows, P)
+    truth = problem.workload.answers(histogram(DOMAIN, rows))
+    table = histogram(DOMAIN, rows).reshape(DOMAIN.shape)
+    a, b, c = table.sum((1, 2)), table.sum((0, 2)), table.sum((0, 1))
+    product = np.einsum("i,j,k->ijk", a, b, c).ravel()
+    assert independent(DOMAIN, rows) == pytest.approx(product)
+    for name, D in (("uniform", np.full(24, 1 / 24)), ("independent", product), ("sampling", P)):
+        assert found[name].errors.max_error == pytest.approx(np.abs(problem.workload.answers(D) - truth).max())
+    expected = math.sqrt(2 / math.pi) * np.sqrt(truth * (1 - truth) / problem.n).mean()
+    assert found["resampling"].errors.mean_error == pytest.approx(expected, rel=0.15)
+    assert {b.tag for b in found.values()} == {Tag.PEEK}
+    assert "400" in found["resampling"].words
+
+
+def test_what_needs_all_cells_or_a_population_is_left_out_without():
+    domain = codes(*[100] * 6)
+    rows = domain.group(np.random.default_rng(0).integers(0, 100, (50, 6)))
+    assert baselines(QueryRelease(Marginals.all(domain, 1), 50), rows).keys() == {"resampling"}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_parts_sum_to_the_error_of_every_query(name):
+    problem, rows = problem_and_rows()
+    run = Run(ALGORITHMS[name](), problem, rows, Budget(1, 1e-6), population=P).finish()
+    asked = Marginals.all(DOMAIN, 1)
+    parts = waterfall(run, rows, asked, P)
+    total = run.release.answers(asked) - asked.answers(P)
+    assert sum(parts.parts.values()) == pytest.approx(total, abs=1e-12)
+    assert list(parts.parts) == ["sampling", "binning", "model", "privacy"]
+    assert parts.parts["sampling"] == pytest.approx(asked.answers_of_rows(rows) - asked.answers(P), abs=1e-15)
+    assert (parts.parts["binning"] == 0).all()
+    without = waterfall(run, rows, asked)
+    assert list(without.parts) == ["binning", "model", "privacy"]
+    assert without.reference == pytest.approx(asked.answers_of_rows(rows))
+
+
+def test_the_models_part_is_what_remains_without_noise():
+    problem, rows = problem_and_rows(2000)
+    exact = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(0.5, 1e-6)).finish()
+    stiff = Run(ALGORITHMS["dpfw"](rounds=12, alpha=2.0), problem, rows, Budget(0.5, 1e-6)).finish()
+    parts = [waterfall(run, rows, problem.workload).parts for run in (exact, stiff)]
+    assert np.abs(parts[0]["model"]).max() < 1e-3 < np.abs(parts[0]["privacy"]).max()
+    assert np.abs(parts[1]["model"]).max() > 0.02, "a large α keeps D near uniform, noise or not"
+
+
+def test_what_a_plan_settled_is_what_the_noiseless_twin_uses():
+    problem, _ = task("2-way")
+    algorithm = ALGORITHMS["dpfw"](alpha=0.3)
+    plan = algorithm.plan(problem, Budget(1, 1e-6))
+    assert settled(algorithm, plan) == ALGORITHMS["dpfw"](alpha=0.3, rounds=plan["rounds"])
+
+
+def test_a_run_without_a_release_has_no_errors_to_take_apart():
+    problem, rows = problem_and_rows()
+    with pytest.raises(InputError, match="nothing has been released yet"):
+        waterfall(Run(ALGORITHMS["dpfw"](), problem, rows, Budget(1, 1e-6)), rows, problem.workload)
+
+
+BINNED = domain_from_json(
+    {
+        "columns": {
+            "age": {"kind": "integer", "low": 0, "high": 99, "bins": 5, "missing": "category"},
+            "pay": {"kind": "numeric", "low": 0.0, "high": 10.0, "bins": 4, "out_of_range": "clip"},
+            "sex": {"kind": "categorical", "values": ["F", "M"]},
+        }
+    }
+)
+PEOPLE = pd.DataFrame(
+    {
+        "age": [3, 17, 18, 19, 25, 33, 60, 99, None, 40],
+        "pay": [0.0, 2.6, 2.4, -5.0, 9.9, 70.0, 5.0, 5.1, 1.0, 7.5],
+        "sex": list("FMFMFMFMFM"),
+    }
+)
+QUESTIONS = {
+    "age >= 18": 7,
+    "age < 18": 2,
+    "not age < 18": 8,
+    "age is missing": 1,
+    "age is not missing and sex = M": 5,
+    "pay > 2.5": 6,
+    "pay <= 0": 2,
+    'pay = "[7.5, 10]"': 3,
+    "sex = F and (pay between 2.4 and 5 or age in (3, 25))": 4,
+    "sex != F and age not in (17, 19)": 3,
+}
+
+
+@pytest.mark.parametrize(("text", "count"), QUESTIONS.items())
+def test_a_question_on_the_values_themselves_counts_rows(text, count):
+    assert unbinned(text, BINNED, PEOPLE) == pytest.approx(count / 10)
+
+
+@pytest.mark.parametrize("text", ["sex = F", "age between 20 and 39", "age is missing", "age >= 40 and sex = M"])
+def test_questions_that_cut_no_bin_have_no_binning_error(text):
+    rows = BINNED.encode(PEOPLE)
+    assert understand(text, BINNED).workload.answers_of_rows(rows)[0] == pytest.approx(unbinned(text, BINNED, PEOPLE))
+
+
+def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
+    rows, asked = BINNED.encode(PEOPLE), understand("age >= 18", BINNED).workload
+    problem = QueryRelease(Marginals.all(BINNED, 1), 10)
+    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-3)).finish()
+    parts = waterfall(run, rows, asked, values=np.array([unbinned("age >= 18", BINNED, PEOPLE)]))
+    by_bins = (4 * 2 / 20 + 5) / 10  # the bin 0..19 holds 4 rows, and 2 of its 20 numbers count
+    assert parts.parts["binning"][0] == pytest.approx(by_bins - 0.7)
+    assert parts.reference[0] == pytest.approx(0.7)
+    assert sum(parts.parts.values())[0] == pytest.approx(run.release.answers(asked)[0] - 0.7)
+
+
+def test_a_conclusion_compares_shares_within_groups():
+    domain = domain_from_json(
+        {
+            "columns": {
+                "admitted": {"kind": "categorical", "values": ["no", "yes"]},
+                "sex": {"kind": "categorical", "values": ["F", "M"]},
+            }
+        }
+    )
+    asked = Conclusion("sex", "M", "F", "admitted", "yes")
+    table = asked.workload(domain)
+    answers = table.answers(np.array([0.3, 0.2, 0.1, 0.4]))  # no F, no M, yes F, yes M
+    assert asked.difference(domain, answers) == pytest.approx(0.4 / 0.6 - 0.1 / 0.4)
+    turned = Conclusion("sex", "F", "M", "admitted", "yes")
+    assert turned.difference(domain, answers) == pytest.approx(0.1 / 0.4 - 0.4 / 0.6)
+    assert math.isnan(asked.difference(domain, table.answers(np.array([0.5, 0.0, 0.5, 0.0]))))
+    with pytest.raises(InputError, match="column 'sex' has no value 'X'; its values are F, M"):
+        Conclusion("sex", "X", "F", "admitted", "yes").workload(domain)
+    with pytest.raises(InputError, match="only once"):
+        Conclusion("sex", "M", "F", "sex", "F").workload(domain)
+
+
+def test_the_difference_does_not_depend_on_the_order_of_columns():
+    rows = random_rows(DOMAIN, 300)
+    labels = [c.labels for c in DOMAIN.columns]
+    one = Conclusion("a", labels[0][0], labels[0][2], "c", labels[2][1])
+    other = Conclusion("c", labels[2][0], labels[2][3], "a", labels[0][1])
+    table = histogram(DOMAIN, rows).reshape(DOMAIN.shape).sum(axis=1)
+    by_a, by_c = table / table.sum(axis=1, keepdims=True), table / table.sum(axis=0)
+    for asked, expected in ((one, by_a[0, 1] - by_a[2, 1]), (other, by_c[1, 0] - by_c[1, 3])):
+        assert asked.difference(DOMAIN, asked.workload(DOMAIN).answers_of_rows(rows)) == pytest.approx(expected)
+
+
+def test_explicit_queries_have_a_waterfall_too():
+    problem, rows = QueryRelease(Explicit(DOMAIN, np.eye(24)[:5]), 400), problem_and_rows()[1]
+    run = Run(ALGORITHMS["mwem"](rounds=5), problem, rows, Budget(1, 1e-6)).finish()
+    parts = waterfall(run, rows, problem.workload)
+    gap = run.release.answers(problem.workload) - run.truth.answers
+    assert sum(parts.parts.values()) == pytest.approx(gap)
