@@ -16,6 +16,7 @@ from .algorithms import registered_name
 from .algorithms.base import Algorithm, Step, make_plan
 from .domain import Domain, Rows
 from .errors import InputError, PrivacyWarning
+from .metrics import Errors, errors
 from .privacy.budget import Budget, Spent
 from .privacy.curator import Curator
 from .releases import Release
@@ -171,6 +172,11 @@ class Comparison:
         """|synthetic − real| (m,)."""
         return np.abs(self.synthetic - self.real)
 
+    @property
+    def errors(self) -> Errors:
+        """How large the gaps are, in a few numbers."""
+        return errors(self.synthetic, self.real, self.workload)
+
     def worst(self, count: int) -> np.ndarray:
         """The numbers of the `count` worst-answered queries, worst first."""
         return np.argsort(-self.gaps, kind="stable")[:count]
@@ -179,6 +185,11 @@ class Comparison:
 def compare(release: Release, rows: Rows, workload: Workload) -> Comparison:
     """Put a release beside the truth on any workload of its domain."""
     return Comparison(workload, workload.answers_of_rows(rows), release.answers(workload))
+
+
+def compare_tables(rows: Rows, synthetic: Rows, workload: Workload) -> Comparison:
+    """Put any synthetic records, of whatever tool, beside the truth."""
+    return Comparison(workload, workload.answers_of_rows(rows), workload.answers_of_rows(synthetic))
 
 
 @dataclass(frozen=True, eq=False)

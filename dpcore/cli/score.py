@@ -1,0 +1,54 @@
+"""Score another tool's synthetic table against the real one (a private peek), on the same questions and baselines."""
+
+import argparse
+import json
+from typing import Any
+
+from ..diagnosis import baselines
+from ..problems import QueryRelease
+from ..run import compare_tables
+from ..tables import read_table
+from ..tags import Tag
+from .common import ERRORS, add_question_arguments, check_writable, read_questions, shown, write
+
+WORST = 10  # queries listed
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `score`."""
+    parser.add_argument("real", metavar="REAL", help="the real table: a .csv, .tsv or .parquet file")
+    parser.add_argument("synthetic", metavar="SYNTH", help="any tool's synthetic table with the same columns")
+    add_question_arguments(parser)
+    parser.add_argument("--json", metavar="out.json", help="write the errors, the baselines and the worst queries")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Read both tables by one schema, compare their answers, print and write."""
+    check_writable(chosen.json)
+    workload = read_questions(chosen)
+    domain = workload.domain
+    real, synthetic = (domain.encode(read_table(path)) for path in (chosen.real, chosen.synthetic))
+    both = compare_tables(real, synthetic, workload)
+    found: dict[str, Any] = {
+        "n": real.n,
+        "synthetic_rows": synthetic.n,
+        "cells": domain.size,
+        "queries": workload.m,
+        "tag": Tag.PEEK,
+        "final": both.errors.to_json(),
+        "baselines": {
+            name: {"words": b.words, **b.errors.to_json()}
+            for name, b in baselines(QueryRelease(workload, real.n), real).items()
+        },
+        "worst": [
+            {"query": dict(workload.label(j)), "real": float(both.real[j]), "synthetic": float(both.synthetic[j])}
+            for j in both.worst(WORST)
+        ],
+    }
+    if chosen.json:
+        write(chosen.json, json.dumps(found, indent=1) + "\n")
+    print(f"n={real.n} synthetic_rows={synthetic.n} cells={domain.size} queries={workload.m}")
+    print("errors against the real table (private peek, do not publish):")
+    print(f"{'':>20} " + " ".join(f"{name:>11}" for name in ERRORS))
+    for name, values in {"this table": found["final"], **found["baselines"]}.items():
+        print(f"{name:>20} " + " ".join(f"{shown(values[n]):>11}" for n in ERRORS))

@@ -1,0 +1,72 @@
+"""Scoring any tool's table: the numbers of a run for its own rows, and clear refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.cli import main
+from tests.cli_files import arguments, write_files
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def scored(here, real, synthetic, *extra):
+    where = ["--schema", "c.json", "--queries", "marginals:2", "--json", "score.json"]
+    assert main(["score", real, synthetic, *where, *extra]) == 0
+    return json.loads((here / "score.json").read_text())
+
+
+def test_a_table_scores_perfectly_against_itself_and_shuffled(here, capsys):
+    pd.read_csv("c.csv").sample(frac=1, random_state=1)[["b", "a"]].to_csv("again.csv", index=False)
+    out = scored(here, "c.csv", "again.csv")
+    assert out["final"] == {"max_error": 0, "mean_error": 0, "rmse": 0, "mean_l1": 0}
+    assert set(out["baselines"]) == {"uniform", "independent", "resampling"}
+    assert out["baselines"]["uniform"]["max_error"] > 0
+    assert out["tag"] == "private peek"
+    assert "private peek" in capsys.readouterr().out
+
+
+def test_the_score_is_the_largest_and_mean_difference_of_shares(here):
+    real, synthetic = pd.read_csv("c.csv"), pd.DataFrame({"a": [0, 1, 2, 2], "b": [1, 1, 0, 0]})
+    synthetic.to_csv("other.csv", index=False)
+    shares = [
+        pd.crosstab(t["a"], t["b"], normalize="all").reindex(index=range(3), columns=range(2), fill_value=0).to_numpy()
+        for t in (real, synthetic)
+    ]
+    gaps = np.abs(shares[1] - shares[0])
+    out = scored(here, "c.csv", "other.csv")
+    assert (out["n"], out["synthetic_rows"]) == (100, 4)
+    assert out["final"]["max_error"] == pytest.approx(gaps.max())
+    assert out["final"]["mean_l1"] == pytest.approx(gaps.sum())
+    worst = out["worst"][0]
+    assert abs(worst["real"] - worst["synthetic"]) == pytest.approx(gaps.max())
+    assert [abs(w["real"] - w["synthetic"]) for w in out["worst"]] == sorted(gaps.ravel(), reverse=True)
+
+
+def test_a_runs_synthetic_rows_score_near_the_run(here):
+    run = ["--json", "run.json", "--synthetic", "synth.csv", "--rows", "20000"]
+    assert main(arguments(algorithm="gaussian_maxent", extra=run)) == 0
+    final = json.loads((here / "run.json").read_text())["final"]
+    out = scored(here, "c.csv", "synth.csv")
+    assert out["final"]["max_error"] == pytest.approx(final["max_error"], abs=1 / 20000)
+
+
+@pytest.mark.parametrize(
+    ("synthetic", "message"),
+    [
+        ("over.csv", "'3' in row 2 is outside 0..2"),
+        ("no_b.csv", "no column 'b'"),
+        ("nosuch.csv", "nosuch.csv"),
+        ("one.csv", "1 row"),
+    ],
+)
+def test_a_table_that_does_not_fit_the_schema_is_refused(here, capsys, synthetic, message):
+    assert main(["score", "c.csv", synthetic, "--schema", "c.json", "--queries", "marginals:2"]) == 2
+    assert message in capsys.readouterr().err
