@@ -17,7 +17,19 @@ ORDER = [
     *("releases", "problems"),
     *("theory", "privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.statistics"),
     *("privacy.mechanisms", "privacy.curator", "algorithms.base", "algorithms.*", "algorithms"),
-    *("metrics", "truth", "run", "diagnosis", "pool", "cli.queries", "cli.common", "cli.*", "cli", "__main__"),
+    *(
+        "metrics",
+        "truth",
+        "run",
+        "diagnosis",
+        "frontier",
+        "pool",
+        "cli.queries",
+        "cli.common",
+        "cli.*",
+        "cli",
+        "__main__",
+    ),
 ]
 EMPTY = {"__init__", "privacy.__init__"}  # a docstring only
 

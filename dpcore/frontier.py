@@ -1,0 +1,106 @@
+"""Reading a comparison: the frontier, what each choice loses against it, and the smallest ε that is good enough.
+
+Tables in, tables out; imports errors. What they hold are private peeks wherever their errors are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from .errors import InputError
+
+RUNS, SHARE = 20, 0.95  # how many runs an ε is judged by, and how many of them must be good enough
+
+
+def middles(dots: pd.DataFrame) -> pd.DataFrame:
+    """One line for each algorithm and ε: the median, lowest and highest error over seeds, and median seconds.
+
+    `dots` has algorithm, epsilon, seed, error, seconds; errors that are missing are left out.
+    """
+    by = dots.dropna(subset=["error"]).groupby(["algorithm", "epsilon"], sort=True)
+    found = by.agg(
+        error=("error", "median"), low=("error", "min"), high=("error", "max"), seconds=("seconds", "median"),
+        runs=("seed", "nunique"),
+    )  # fmt: skip
+    return found.reset_index()
+
+
+def steps(middle: pd.DataFrame) -> pd.DataFrame:
+    """The step frontier: at each ε the smallest error of any algorithm at that ε or a smaller one, and whose it is.
+
+    Steps and not a convex hull: nobody achieves the points between, while a smaller budget is always allowed.
+    """
+    best = middle.sort_values(["epsilon", "error"]).drop_duplicates("epsilon")
+    achieved = best["error"].cummin()
+    owner = best["algorithm"].where(best["error"] == achieved).ffill()
+    return pd.DataFrame({"epsilon": best["epsilon"], "error": achieved, "algorithm": owner}).reset_index(drop=True)
+
+
+def regret(middle: pd.DataFrame) -> pd.DataFrame:
+    """How many times the best median error at the same ε each algorithm has, a column for each ε, with its seconds.
+
+    The best algorithm has 1; the lines are sorted by the geometric mean over ε.
+    """
+    best = middle.groupby("epsilon")["error"].transform("min")
+    ratio = (middle["error"] / best).where(middle["error"] > 0, 1.0)
+    table = middle.assign(ratio=ratio).pivot(index="algorithm", columns="epsilon", values="ratio")
+    order = table.pow(1 / table.notna().sum(axis=1), axis=0).prod(axis=1).sort_values(kind="stable").index
+    seconds = middle.groupby("algorithm")["seconds"].median()
+    return table.loc[order].assign(seconds=seconds)
+
+
+@dataclass
+class Search:
+    """Bisection for the smallest ε of a grid at which `share` of `runs` runs are good enough; it runs nothing itself.
+
+    `ask()` says which ε to try next, with which seeds, or None when done; `tell` takes what became of one of them. An ε
+    is given up as soon as too many of its runs were bad. Noise shrinks as ε grows, so errors are taken to fall with ε
+    (the bisection looks at ⌈log2⌉ of the grid's budgets). `found`: the answer, or None for "not at this n".
+    """
+
+    grid: Sequence[float]
+    runs: int = RUNS
+    share: float = SHARE
+    good: dict[float, int] = field(default_factory=dict)
+    bad: dict[float, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.grid or list(self.grid) != sorted(set(self.grid)):
+            raise InputError("the budgets to search must rise, and there must be at least one")
+        if self.runs < 1 or not 0 < self.share <= 1:
+            raise InputError(f"{self.share:g} of {self.runs} runs is nothing that could be reached")
+        self._low, self._high = 0, len(self.grid)  # the answer's place is in low..high; high: none
+        self.allowed = int(self.runs * (1 - self.share) + 1e-9)
+
+    def ask(self) -> tuple[float, range] | None:
+        """The next ε and the seeds that it still needs; None when the answer is known."""
+        if self.done:
+            return None
+        epsilon = self.grid[self._middle]
+        return epsilon, range(self.good.get(epsilon, 0) + self.bad.get(epsilon, 0), self.runs)
+
+    def tell(self, epsilon: float, good: bool) -> None:
+        """One more run at `epsilon` was good enough, or not; those of an ε that is settled are ignored."""
+        if self.done or epsilon != self.grid[self._middle]:
+            return
+        side = self.good if good else self.bad
+        side[epsilon] = side.get(epsilon, 0) + 1
+        if self.bad.get(epsilon, 0) > self.allowed:
+            self._low = self._middle + 1
+        elif self.good.get(epsilon, 0) >= self.runs - self.allowed:
+            self._high = self._middle
+
+    @property
+    def done(self) -> bool:
+        """Whether the answer is known."""
+        return self._low >= self._high
+
+    @property
+    def found(self) -> float | None:
+        """The smallest ε that is good enough; None while it is not known, and when none is."""
+        return self.grid[self._low] if self.done and self._low < len(self.grid) else None
+
+    @property
+    def _middle(self) -> int:
+        return (self._low + self._high) // 2

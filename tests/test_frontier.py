@@ -1,0 +1,92 @@
+"""Reading a comparison: frontier, regret and the search for the smallest ε."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.errors import InputError
+from dpcore.frontier import Search, middles, regret, steps
+
+DOTS = pd.DataFrame(
+    [
+        ("a", 0.1, 0, 0.5, 1), ("a", 0.1, 1, 0.3, 3), ("a", 0.1, 2, 0.4, 2), ("a", 1.0, 0, 0.1, 2),
+        ("b", 0.1, 0, 0.2, 9), ("b", 1.0, 0, 0.2, 9), ("b", 3.0, 0, 0.15, 9), ("c", 3.0, 0, None, 1),
+    ],
+    columns=["algorithm", "epsilon", "seed", "error", "seconds"],
+)  # fmt: skip
+
+
+def test_middles_are_medians_with_their_range():
+    found = middles(DOTS).set_index(["algorithm", "epsilon"])
+    assert found.loc[("a", 0.1)].tolist() == [0.4, 0.3, 0.5, 2, 3]
+    assert ("c", 3.0) not in found.index
+
+
+def test_the_frontier_steps_down_and_remembers_a_smaller_budget():
+    frontier = steps(middles(DOTS))
+    assert frontier["epsilon"].tolist() == [0.1, 1.0, 3.0]
+    assert frontier["error"].tolist() == [0.2, 0.1, 0.1], "at ε = 3 the run at ε = 1 is still the best"
+    assert frontier["algorithm"].tolist() == ["b", "a", "a"]
+
+
+def test_regret_is_a_ratio_to_the_best_at_the_same_budget():
+    table = regret(middles(DOTS))
+    assert table.loc["a", 0.1] == pytest.approx(2)
+    assert table.loc["b", 0.1] == 1
+    assert table.loc["b", 1.0] == pytest.approx(2)
+    assert table.loc["b", 3.0] == 1
+    assert table.index.tolist() == ["b", "a"], "geometric means 2^(1/3) and 2^(1/2)"
+    assert table["seconds"].tolist() == [9, 2]
+
+
+def test_an_error_of_zero_has_no_regret():
+    dots = pd.DataFrame({"algorithm": ["a", "b"], "epsilon": 1.0, "seed": 0, "error": [0.0, 0.1], "seconds": 1.0})
+    table = regret(middles(dots))
+    assert table.loc["a", 1.0] == 1
+    assert table.loc["b", 1.0] == float("inf")
+
+
+def searched(grid, good, runs=20, share=0.95) -> tuple[float | None, int]:
+    search, looked = Search(grid, runs, share), 0
+    while asked := search.ask():
+        epsilon, seeds = asked
+        for seed in seeds:
+            looked += 1
+            search.tell(epsilon, good(epsilon, seed))
+            if search.ask() is None or search.ask()[0] != epsilon:
+                break
+    return search.found, looked
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=30, unique=True), st.floats(0.001, 200))
+def test_the_search_finds_the_first_budget_that_is_good_enough(grid, threshold):
+    grid = sorted(grid)
+    found, looked = searched(grid, lambda epsilon, _: epsilon >= threshold)
+    assert found == next((e for e in grid if e >= threshold), None)
+    assert looked <= 20 * (len(grid).bit_length())
+
+
+@pytest.mark.parametrize(("bad", "found"), [(1, 1.0), (2, None)])
+def test_one_bad_run_in_twenty_is_allowed_and_two_are_not(bad, found):
+    assert searched([1.0], lambda _, seed: seed >= bad)[0] == found
+
+
+def test_a_budget_is_given_up_as_soon_as_it_cannot_succeed():
+    assert searched([1.0], lambda *_: False) == (None, 2)
+    assert searched([1.0], lambda *_: True) == (1.0, 19), "19 of 20 are enough"
+
+
+def test_late_answers_of_a_settled_budget_are_ignored():
+    search = Search([0.1, 1.0], runs=1, share=1)
+    epsilon, _ = search.ask()
+    search.tell(epsilon, False)
+    search.tell(epsilon, True)
+    assert search.done
+    assert search.found is None
+
+
+@pytest.mark.parametrize("grid", [[], [1, 1], [2, 1]])
+def test_a_grid_rises(grid):
+    with pytest.raises(InputError, match="must rise"):
+        Search(grid)
