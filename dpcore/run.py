@@ -206,15 +206,23 @@ class Subgroups:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-def subgroups(release: Release, rows: Rows, domain: Domain, column: str) -> Subgroups:
-    """Error by subgroup of `column`, over its pairs with every other column of `domain`."""
-    others = [name for name in domain.names if name != column]
-    pairs = Marginals(domain, [[column, other] for other in others] or [[column]])
-    both = compare(release, rows, pairs)
-    axis, gaps = domain.names.index(column), []
+def subgroups(both: Comparison, column: str) -> Subgroups:
+    """Error by subgroup of `column`, over the tables of a comparison of pairs that hold it (`pairs_with`)."""
+    pairs: Marginals = both.workload  # type: ignore[assignment]
+    axis, gaps = pairs.domain.names.index(column), []
+    real = np.zeros(0)
     for axes, shape, table in zip(pairs.axes, pairs.shapes, pairs.tables, strict=True):
-        gone = tuple(i for i, a in enumerate(axes) if a != axis)
-        gaps.append(both.gaps[table].reshape(shape).sum(axis=gone))
-    share = Marginals(domain, [[column]]).answers_of_rows(rows)
-    error = np.divide(np.mean(gaps, axis=0), share, out=np.full(len(share), np.nan), where=share > 0)
-    return Subgroups(domain.columns[axis].labels, share, error)
+        if axis in axes:
+            gone = tuple(i for i, a in enumerate(axes) if a != axis)
+            gaps.append(both.gaps[table].reshape(shape).sum(axis=gone))
+            real = both.real[table].reshape(shape).sum(axis=gone)
+    error = np.divide(np.mean(gaps, axis=0), real, out=np.full(len(real), np.nan), where=real > 0)
+    return Subgroups(pairs.domain.columns[axis].labels, real, error)
+
+
+def pairs_with(domain: Domain, column: str | None = None) -> Marginals:
+    """All pairs of columns, or those that hold `column`; the column itself where there is no other."""
+    if column is None:
+        return Marginals.all(domain, min(2, len(domain.names)))
+    others = [name for name in domain.names if name != column]
+    return Marginals(domain, [[column, other] for other in others] or [[column]])

@@ -18,7 +18,7 @@ from dpcore.params import build, parameters
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.releases import Histogram
-from dpcore.run import Record, Run, compare
+from dpcore.run import Record, Run, compare, pairs_with, subgroups
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 from tests.helpers import QUERIES, TASKS, arrays, codes, histogram, identical, random_rows, serves, task, variants
@@ -274,3 +274,18 @@ def test_a_comparison_shows_both_sides_and_is_a_peek():
     assert shown.real == pytest.approx(other.answers(histogram(problem.domain, expected)))
     assert shown.synthetic == pytest.approx(other.answers(run.release.D))
     assert shown.tag is Tag.PEEK
+
+
+def test_a_subgroups_error_is_the_mean_misplaced_share_of_what_is_said_about_it():
+    run = start("dpfw", {"rounds": "3"}, "2-way", Budget(1, 1e-6)).finish()
+    _, rows = task("2-way")
+    domain = run.problem.domain
+    found = subgroups(compare(run.release, rows, pairs_with(domain, "b")), "b")
+    again = subgroups(compare(run.release, rows, pairs_with(domain)), "b")
+    real, synthetic = (D.reshape(domain.shape) for D in (histogram(domain, rows), run.release.D))
+    for value in range(2):
+        with_a = np.abs((real - synthetic).sum(axis=2)[:, value]).sum()
+        with_c = np.abs((real - synthetic).sum(axis=0)[value]).sum()
+        assert found.error[value] == pytest.approx((with_a + with_c) / 2 / real[:, value].sum())
+    assert found.error == pytest.approx(again.error)
+    assert found.share == pytest.approx(real.sum(axis=(0, 2)))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.domain import Domain
 from dpcore.pool import Result
-from dpcore.run import Comparison, compare, subgroups
+from dpcore.run import Comparison, compare, pairs_with, subgroups
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
@@ -47,7 +47,8 @@ def groups(table: Table, result: Result, domain: Domain) -> None:
     """Error among the members of each value of a column, small groups first."""
     heading("Which groups pay most?", Tag.PEEK)
     column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"groups-{hash(domain.names)}", **shared())
-    found = subgroups(result.release, table.rows(domain.names), domain, column)
+    both = compare(result.release, table.rows(domain.names), pairs_with(domain, column))
+    found = subgroups(both, column)
     frame = pd.DataFrame({"group": found.labels, "share": found.share, "error": found.error})
     frame = frame[frame["share"] > 0].sort_values("share", ignore_index=True)
     small, large = frame.iloc[0], frame.iloc[-1]
