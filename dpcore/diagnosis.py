@@ -1,26 +1,24 @@
-"""What errors are made of, and what they are to be compared with. Imports run; all of it is a private peek.
+"""What errors are made of, and what they are to be compared with. Imports metrics, algorithms and releases; all of it is a private peek.
 
 Everything here is computed from the real records, to explore by; nothing of it is ever released.
 """
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .algorithms.base import Algorithm
+from .algorithms.base import Algorithm, make_plan
 from .domain import Domain, Rows
-from .errors import InputError, PrivacyWarning
+from .errors import InputError
 from .metrics import Errors, errors
 from .params import parameters
 from .privacy.budget import LARGEST, Budget
 from .privacy.ledger import Plan
 from .problems import MAX_CELLS, QueryRelease
 from .releases import Release
-from .run import Run
 from .tags import Tag
 from .workloads import Marginals, Workload
 
@@ -109,33 +107,31 @@ class Waterfall:
 
 
 def waterfall(
-    run: Run, rows: Rows, workload: Workload, population: np.ndarray | None = None, values: np.ndarray | None = None
+    workload: Workload,
+    rows: Rows,
+    release: Release,
+    noiseless: Release,
+    population: np.ndarray | None = None,
+    values: np.ndarray | None = None,
 ) -> Waterfall:
-    """Take a finished run's errors on any workload of its domain apart.
+    """Take the errors of a release on any workload of its domain apart.
 
-    The noiseless twin of the run has the same seed and the settings that its plan chose, and a budget so large that
-    noise vanishes; what it still gets wrong is the model's part, whatever that smooths because of the noise it expects
-    included. `values` (m,): the answers by the table's own values (`questions.unbinned`); without them no query is
-    thought to cut a bin. Raises InputError for a run without a release.
+    `noiseless` is what the run's `twin` released with the same seed; what that still gets wrong is the model's part,
+    smoothing that the run does because of the noise it expects included. `values` (m,): the answers by the table's own
+    values (`questions.unbinned`); without them no query is thought to cut a bin. `population`: P (k,), where known.
     """
-    if run.release is None:
-        raise InputError("nothing has been released yet: iterate over the run first")
-    cells, released = workload.answers_of_rows(rows), run.release.answers(workload)
-    noiseless = _noiseless(run, rows).answers(workload)
+    cells, released, best = workload.answers_of_rows(rows), release.answers(workload), noiseless.answers(workload)
     own = cells if values is None else np.asarray(values, dtype=float)
     reference = own if population is None else workload.answers(population)
-    parts = {"binning": cells - own, "model": noiseless - cells, "privacy": released - noiseless}
+    parts = {"binning": cells - own, "model": best - cells, "privacy": released - best}
     if population is not None:
         parts = {"sampling": own - reference, **parts}
     return Waterfall(reference, parts, released)
 
 
-def _noiseless(run: Run, rows: Rows) -> Release:
-    budget, algorithm = Budget(LARGEST, run.budget.delta), settled(run.algorithm, run.plan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # nothing of it leaves
-        twin = Run(algorithm, run.problem, rows, budget, seed=run.seed, every=10**9).finish()
-    return twin.release  # type: ignore[return-value]
+def twin(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:
+    """The same algorithm with the settings that its plan chose, and a budget so large that noise vanishes."""
+    return settled(algorithm, make_plan(algorithm, problem, budget)), Budget(LARGEST, budget.delta)
 
 
 def settled(algorithm: Algorithm, plan: Plan) -> Any:
