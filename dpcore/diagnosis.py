@@ -1,4 +1,4 @@
-"""What errors are made of, and what they are to be compared with. Imports metrics, algorithms and releases; all of it is a private peek.
+"""What errors are made of, and what to hold them against: private peeks. Imports metrics, algorithms and releases.
 
 Everything here is computed from the real records, to explore by; nothing of it is ever released.
 """
@@ -17,7 +17,7 @@ from .metrics import Errors, errors
 from .params import parameters
 from .privacy.budget import LARGEST, Budget
 from .privacy.ledger import Plan
-from .problems import MAX_CELLS, QueryRelease
+from .problems import MAX_CELLS, QueryRelease, require_enumerable
 from .releases import Release
 from .tags import Tag
 from .workloads import Marginals, Workload
@@ -67,6 +67,12 @@ def independent(domain: Domain, rows: Rows) -> np.ndarray:
     singles = Marginals.all(domain, 1)
     answers = singles.answers_of_rows(rows)
     return reduce(np.multiply.outer, [answers[table] for table in singles.tables]).ravel()
+
+
+def empirical(domain: Domain, rows: Rows) -> np.ndarray:
+    """P_n (k,): the table taken as a population. Raises InputError where the cells cannot be enumerated."""
+    require_enumerable(domain)
+    return np.bincount(domain.index(rows.values), rows.weights, domain.size) / rows.n
 
 
 def resample(rows: Rows, n: int, rng: np.random.Generator) -> Rows:
