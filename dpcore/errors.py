@@ -11,3 +11,14 @@ class BudgetError(InputError):
 
 class PrivacyWarning(UserWarning):
     """A legal setting that promises less than a reader may think."""
+
+
+def in_words(error: Exception) -> str:
+    """What a person is told of an error that ended a piece of work. Of a bug only its kind: its words may be data."""
+    if isinstance(error, FileNotFoundError):
+        return "the table is no longer here"
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "not enough memory for this domain; choose fewer columns or coarser bins"
+    return f"unexpected {type(error).__name__}; please report it"

@@ -6,6 +6,7 @@ only records and releases come back.
 
 import contextlib
 import multiprocessing
+import signal
 import sys
 import threading
 import time
@@ -22,7 +23,7 @@ import numpy as np
 
 from .algorithms.base import Algorithm
 from .domain import Rows
-from .errors import InputError, PrivacyWarning
+from .errors import PrivacyWarning, in_words
 from .privacy.budget import Budget
 from .problems import QueryRelease
 from .releases import Release
@@ -235,20 +236,15 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
 
 def _work(pipe: Connection) -> None:
     """A worker's life: take a task, stream what it yields, say how it ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle: it stops the workers
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
     while (task := pipe.recv()) is not None:
         if task == "cancel":  # came too late for the job before
             continue
         try:
             pipe.send((_run_attached(task, pipe), ""))
-        except FileNotFoundError:
-            pipe.send(("failed", "the table is no longer here"))
-        except InputError as error:
-            pipe.send(("failed", str(error)))
-        except MemoryError:
-            pipe.send(("failed", "not enough memory for this domain; choose fewer columns or coarser bins"))
         except Exception as error:  # noqa: BLE001 - a bug must end one job with a message, not the server
-            pipe.send(("failed", f"unexpected {type(error).__name__}; please report it"))
+            pipe.send(("failed", in_words(error)))
 
 
 def _run_attached(task: Task, pipe: Connection) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import InputError
-from . import algorithms, run, schema, score
+from . import algorithms, run, schema, score, sweep
 
-COMMANDS = {"algorithms": algorithms, "schema": schema, "run": run, "score": score}
+COMMANDS = {"algorithms": algorithms, "schema": schema, "run": run, "sweep": sweep, "score": score}
 
 
 class _Parser(argparse.ArgumentParser):

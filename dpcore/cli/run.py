@@ -7,11 +7,12 @@ import warnings
 from typing import Any
 
 from ..algorithms import solving
-from ..errors import InputError, PrivacyWarning
+from ..errors import PrivacyWarning
 from ..privacy.budget import Budget
 from ..problems import QueryRelease
-from ..run import Run
-from .common import ERRORS, add_task_arguments, check_writable, choose, follow, read_task, shown, write
+from ..run import Record, Run
+from .files import Progress, check_writable, write
+from .task import ERRORS, add_task_arguments, check_least, choose, read_task, shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_arguments(parser)
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
     parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
-    parser.add_argument("--delta", type=float, default=1e-9, help="privacy budget δ in [0, 1) (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
     parser.add_argument("--repeat", type=int, metavar="R", help="R runs with seeds seed, seed + 1, …")
     parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic rows (of the first seed)")
@@ -30,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then run, then write."""
-    for name, low in (("repeat", 1), ("rows", 1), ("most_rows", 1), ("seed", 0)):
-        value = getattr(chosen, name)
-        if value is not None and value < low:
-            raise InputError(f"--{name.replace('_', '-')} {value} must be at least {low}")
+    check_least(chosen, {"repeat": 1, "rows": 1, "most_rows": 1, "seed": 0})
     for target in (chosen.json, chosen.synthetic):
         check_writable(target)
     budget = Budget(chosen.epsilon, chosen.delta)
@@ -46,13 +42,26 @@ def execute(chosen: argparse.Namespace) -> None:
             run = Run(algorithm, problem, rows, budget, seed=seed)
         for caution in caught if not runs else []:
             print(f"warning: {caution.message}", file=sys.stderr)
-        follow(run)
+        _follow(run)
         if not runs and chosen.synthetic:
             write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
         runs.append(run.to_json())
     if chosen.json:
         write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
     _print_table(runs)
+
+
+def _follow(run: Run) -> None:
+    """Iterate over a run; say round, error and time left."""
+    rounds, progress = run.plan["rounds"], Progress()
+    for record in run:
+        progress.say(lambda elapsed, now=record: _line(run, now, elapsed / now.t * max(rounds - now.t, 0)))
+    progress.clear()
+
+
+def _line(run: Run, record: Record, left: float) -> str:
+    name, value = record.empirical.headline
+    return f"seed {run.seed}: round {record.t}/{run.plan['rounds']}, {name} {value:.4g}, {left:.0f} s left"
 
 
 def _print_table(runs: list[dict[str, Any]]) -> None:

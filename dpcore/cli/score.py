@@ -9,7 +9,8 @@ from ..problems import QueryRelease
 from ..run import compare_tables
 from ..tables import read_table
 from ..tags import Tag
-from .common import ERRORS, add_question_arguments, check_writable, read_questions, shown, write
+from .files import check_writable, write
+from .task import ERRORS, add_question_arguments, read_questions, shown
 
 WORST = 10  # queries listed
 

@@ -1,0 +1,69 @@
+"""What commands write: files that are whole or not there, and progress on stderr."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import InputError
+
+
+def check_writable(path: str | None) -> None:
+    """Refuse an output that could not be written before an hour was spent on it."""
+    if path is None:
+        return
+    target = Path(path)
+    try:
+        there, folder = target.exists(), target.resolve().parent
+        writable = not target.is_dir() and (not there or os.access(target, os.W_OK))
+        writable = writable and (os.access(folder, os.W_OK) or (there and not target.is_file()))
+    except (OSError, RuntimeError):  # such as a name too long, or a circle of links
+        writable = False
+    if not writable:
+        raise InputError(f"{path[:200]}: cannot be written")
+
+
+def write(path: str, text: str) -> None:
+    """Write a file whole or not at all: beside it first, then in its place. InputError when the disk refuses."""
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():  # a device or a pipe, which must stay what it is
+            target.write_text(text, encoding="utf-8")
+            return
+        target = target.resolve()
+        beside = target.with_name(f".{os.getpid()}.part")
+        try:
+            beside.write_text(text, encoding="utf-8")
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path[:200]}: cannot be written: {error.strerror}") from None
+
+
+class Progress:
+    """One line on stderr: rewritten in place on a terminal, else a new one every two seconds."""
+
+    def __init__(self) -> None:
+        self._started = self._spoken = time.monotonic()
+        self._live = sys.stderr.isatty()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    def say(self, line: Callable[[float], str]) -> None:
+        """Show `line(seconds since the start)`, if it is time to."""
+        now = time.monotonic()
+        if now - self._spoken >= (0.1 if self._live else 2.0):
+            text = line(now - self._started)
+            shown = f"\r{text:<78}" if self._live else text
+            print(shown, end="" if self._live else "\n", file=sys.stderr, flush=True)
+            self._spoken = now
+
+    def clear(self) -> None:
+        """Leave an empty line."""
+        if self._live:
+            print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)

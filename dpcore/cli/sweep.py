@@ -1,0 +1,246 @@
+"""Run several algorithms at several ε with several seeds, and compare their errors (private peeks, for exploring)."""
+
+import argparse
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import solving
+from ..errors import InputError
+from ..points import Mean, Point, best, means
+from ..pool import Pool
+from ..privacy.budget import Budget
+from ..problems import QueryRelease
+from ..sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
+from ..tables import read_json
+from ..tags import Tag
+from .files import Progress, check_writable, write
+from .queries import split_names
+from .task import add_task_arguments, check_least, choose, read_task, shown
+
+WRITE_SECONDS = 2.0  # between two writings of what is done
+MOST_JOBS = 64
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet take a text for a formula
+TAGS = {"task": Tag.PUBLIC, "parameters": Tag.PUBLIC, "table_sha256": Tag.PEEK, "points": Tag.PEEK}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `sweep`."""
+    add_task_arguments(parser)
+    known = solving(QueryRelease)
+    parser.add_argument("--algorithms", metavar="a,b,c", default=",".join(known), help="some of %(default)s")
+    parser.add_argument("--epsilons", metavar="E,E", default="0.1,0.3,1,3", help="budgets ε > 0 (default: %(default)s)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME.PARAM=VALUE", help="a parameter of one of the algorithms"
+    )
+    parser.add_argument("--repeat", type=int, default=5, metavar="R", help="seeds seed, seed + 1, … (default: 5)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="runs at the same time (default: 1)")
+    parser.add_argument("--json", metavar="out.json", help="write all points; kept up to date, also when interrupted")
+    parser.add_argument("--csv", metavar="out.csv", help="write one line a point")
+    parser.add_argument("--resume", action="store_true", help="run only what out.json lacks, or what failed there")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Check everything first, then run point by point, keep the files up to date, and print the means."""
+    check_least(chosen, {"repeat": 1, "most_rows": 1, "seed": 0, "jobs": 1})
+    if chosen.jobs > MOST_JOBS:
+        raise InputError(f"--jobs {chosen.jobs} is more than {MOST_JOBS}")
+    for target in (chosen.json, chosen.csv):
+        check_writable(target)
+    if chosen.resume and not chosen.json:
+        raise InputError("--resume continues the file that --json names; give one")
+    budgets = [Budget(epsilon, chosen.delta) for epsilon in _epsilons(chosen.epsilons)]
+    algorithms = _algorithms(chosen.algorithms, chosen.set)
+    problem, rows = read_task(chosen)
+    seeds = range(chosen.seed, chosen.seed + chosen.repeat)
+    planned = cases(algorithms, problem, budgets, seeds)
+    parameters = {name: settings_of(algorithm) for name, algorithm in algorithms.items()}
+    file = {
+        "tags": TAGS,
+        "task": {**identity(problem), "delta": chosen.delta},
+        "parameters": parameters,
+        "table_sha256": rows_digest(rows),
+    }
+    before = _resumed(chosen.json, file) if chosen.resume else []
+    for caution in dict.fromkeys(text for budget in budgets for text in budget.cautions(problem.n)):
+        print(f"warning: {caution}", file=sys.stderr)
+    waiting = missing(planned, before)
+    redone = {case.key for case in waiting}
+    points = [point for point in before if point.key not in redone]
+    pool = Pool(workers=min(chosen.jobs, len(waiting))) if chosen.jobs > 1 and waiting else None
+    try:
+        with closing(pool) if pool else nullcontext():
+            _collect(points, waiting, chosen, file, problem=problem, rows=rows, pool=pool)
+    finally:
+        _write(points, chosen, file)
+    asked = {case.key for case in planned}
+    order = {name: i for i, name in enumerate(algorithms)}
+    done = sorted((p for p in points if p.key in asked), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
+    print(f"n={problem.n} cells={problem.domain.size} queries={problem.workload.m} delta={chosen.delta:g}")
+    print("\n".join(report(done)))
+
+
+def _collect(
+    points: list[Point], waiting: Sequence[Case], chosen: argparse.Namespace, file: dict[str, Any], **task: Any
+) -> None:
+    """Add points as they come, write them every so often, say where it stands."""
+    progress, total = Progress(), len(points) + len(waiting)
+    written, fresh = 0.0, []
+
+    known: set[tuple] = set()
+
+    def line(elapsed: float) -> str:
+        left = [case for case in waiting if case.key not in known]
+        last = f", last {_name(points[-1])}" if points else ""
+        return f"{len(points)} of {total} points{last}{_left(elapsed, fresh, left)}"
+
+    for point in sweep(waiting, watch=lambda: progress.say(line), **task):
+        points.append(point)
+        fresh.append(point)
+        known.add(point.key)
+        progress.say(line)
+        if (now := progress.elapsed) - written > WRITE_SECONDS:
+            _write(points, chosen, file)
+            written = now
+    progress.clear()
+
+
+def _left(elapsed: float, done: Sequence[Point], waiting: Sequence[Case]) -> str:
+    """Time left in words: an algorithm will take the mean of its runs so far, an unseen one the mean of all."""
+    ran = [p for p in done if p.state == "done"]
+    if not ran:
+        return ""
+    seconds: dict[str, list[float]] = {}
+    for point in ran:
+        seconds.setdefault(point.algorithm, []).append(point.seconds or 0.0)
+    overall = sum(p.seconds or 0.0 for p in ran)
+    each = {name: sum(some) / len(some) for name, some in seconds.items()}
+    ahead = sum(each.get(case.name, overall / len(ran)) for case in waiting)
+    return f", {elapsed * ahead / max(overall, 1e-9):.0f} s left"
+
+
+def _name(point: Point) -> str:
+    return f"{point.algorithm} ε={point.epsilon:g} seed {point.seed}"
+
+
+def report(points: Sequence[Point]) -> list[str]:
+    """Means over seeds, the best algorithm at every ε, and what was refused or failed, as lines of text."""
+    found, out = means(points), []
+    if found:
+        width = max(len(m.algorithm) for m in found)
+        out.append("errors against the real table (private peek, do not publish), means over seeds:")
+        out.append(f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {'max error':>11} {'mean L1':>11} {'seconds':>9}")
+        out += [_line(mean, width) for mean in found]
+    for error, words in (("max_error", "max error"), ("mean_l1", "mean L1")):
+        winners = best(found, error).items()
+        if winners:
+            out.append(f"best {words}: " + ", ".join(f"ε={epsilon:g} {m.algorithm}" for epsilon, m in winners))
+    for state in ("refused", "failed"):
+        told: dict[tuple[str, str], list[Point]] = {}
+        for point in points:
+            if point.state == state:
+                told.setdefault((point.algorithm, point.message), []).append(point)
+        for (name, message), some in told.items():
+            where = ", ".join(f"{epsilon:g}" for epsilon in sorted({p.epsilon for p in some}))
+            out.append(f"{state}: {name} at ε={where} ({len(some)} points): {' '.join(message.split())}")
+    return out
+
+
+def _line(mean: Mean, width: int) -> str:
+    errors = [mean.errors.get(name) for name in ("max_error", "mean_l1")]
+    cells = " ".join(f"{shown(error):>11}" for error in errors)
+    return f"{mean.algorithm:>{width}} {mean.epsilon:>7g} {mean.runs:>5} {cells} {mean.seconds:>9.3g}"
+
+
+def _epsilons(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--epsilons {text[:80]!r} is not a list of numbers separated by commas") from None
+
+
+def _algorithms(text: str, settings: Iterable[str]) -> dict[str, Any]:
+    """The chosen algorithms by name, with their own settings."""
+    names, own = split_names(text), {}
+    for name in names:
+        if name in own:
+            raise InputError(f"--algorithms names {name!r} twice")
+        own[name] = []
+    for given in settings:
+        name, dot, rest = given.partition(".")
+        if not dot or "=" in name:
+            raise InputError(f"--set {given[:80]!r} is not NAME.PARAM=VALUE")
+        if name not in own:
+            raise InputError(f"--set {given[:80]!r}: {name!r} is not among the algorithms, {', '.join(own)}")
+        own[name].append(rest)
+    return {name: choose(name, texts, QueryRelease) for name, texts in own.items()}
+
+
+def _resumed(path: str, ours: dict[str, Any]) -> list[Point]:
+    """The points of an earlier sweep of the same task; none where there is no file.
+
+    Task and parameters are compared by public facts. That the table itself is the same is checked by a digest of it,
+    which is a private peek like all the errors in the file.
+    """
+    if not Path(path).exists():
+        return []
+    theirs = read_json(path)
+    if not isinstance(theirs, dict) or not all(isinstance(theirs.get(key), dict) for key in ("task", "parameters")):
+        raise InputError(f"{path[:200]}: not a file of a sweep")
+    for key, value in ours["task"].items():
+        if theirs["task"].get(key) != value:
+            there = _short(theirs["task"].get(key))
+            raise InputError(f"{path[:200]} belongs to another task: {key} is {there} there and {_short(value)} here")
+    if theirs.get("table_sha256") != ours["table_sha256"]:
+        raise InputError(f"{path[:200]} belongs to another table: as many records, but not the same ones")
+    for name, there in theirs["parameters"].items():
+        here = ours["parameters"].setdefault(name, there)  # of algorithms that are not asked for now, kept
+        if here != there:
+            raise InputError(f"{path[:200]} holds {name} with {_short(there)}; here it has {_short(here)}")
+    points = theirs.get("points")
+    if not isinstance(points, list):
+        raise InputError(f"{path[:200]}: not a file of a sweep")
+    return [Point.from_json(told) for told in points]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _write(points: Sequence[Point], chosen: argparse.Namespace, file: dict[str, Any]) -> None:
+    """Both files with all points, sorted, whatever order they came in; nothing before there is a point."""
+    ordered = sorted(points, key=lambda p: p.key)
+    if ordered and chosen.json:
+        whole = {**file, "points": [point.to_json() for point in ordered]}
+        write(chosen.json, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    if ordered and chosen.csv:
+        write(chosen.csv, as_csv(ordered))
+
+
+def as_csv(points: Sequence[Point]) -> str:
+    """One line a point: numbers as they are, texts made harmless for spreadsheets."""
+    errors = list(dict.fromkeys(name for point in points for name in point.errors))
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    own = ("algorithm", "settings", "epsilon", "delta", "seed", "state")
+    table.writerow([*own, *errors, "epsilon_spent", "seconds", "message"])
+    for p in points:
+        settings = " ".join(f"{name}={value}" for name, value in p.settings.items() if value is not None)
+        measured = [p.errors.get(name) for name in errors]
+        cells = [p.algorithm, settings, p.epsilon, p.delta, p.seed, p.state, *measured]
+        table.writerow([_cell(cell) for cell in (*cells, p.spent.get("epsilon"), p.seconds, p.message)])
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A text without line breaks that no spreadsheet takes for a formula; a number as it is, nothing for None."""
+    if not isinstance(value, str):
+        return value
+    text = " ".join(value.split()) if value.strip() else ""
+    return "'" + text if text.startswith(FORMULA) else text

@@ -1,0 +1,97 @@
+"""Points of a sweep, to and from JSON, and their means over seeds: private peeks. Imports errors and tags."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .errors import InputError
+from .tags import Tag
+
+Key = tuple[str, float, float, int]  # algorithm, ε, δ, seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One run of a sweep. `algorithm` is the name it has there, `settings` its parameters (None: left to the plan).
+
+    state "done": `errors` are those of the last release by name, those against a population with the prefix
+    population_; `spent` is the ledger's total; `seconds` are the algorithm's own. "refused": it cannot serve this
+    problem at this budget, says `message`, by public numbers alone. "failed": it broke off, and `message` says how.
+    """
+
+    algorithm: str
+    settings: dict[str, Any]
+    epsilon: float
+    delta: float
+    seed: int
+    state: str
+    message: str = ""
+    errors: dict[str, float | None] = field(default_factory=dict)
+    spent: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    tag: ClassVar[Tag] = Tag.PEEK
+
+    @property
+    def key(self) -> Key:
+        """What tells this point from the others of its sweep."""
+        return self.algorithm, self.epsilon, self.delta, self.seed
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, told: Any) -> "Point":
+        """The point that `to_json` wrote; InputError for anything else."""
+        try:
+            point = cls(**told)
+            kinds = (str, dict, (int, float), (int, float), int, str, str, dict, dict, (int, float, type(None)))
+            sound = all(isinstance(getattr(point, f.name), kind) for f, kind in zip(fields(cls), kinds, strict=True))
+        except TypeError:
+            sound = False
+        if not sound or point.state not in ("done", "refused", "failed"):
+            raise InputError(f"{str(told)[:80]} is not a point of a sweep")
+        return point
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Means over the seeds of one algorithm at one ε: `errors` by name (None where a run has none), and `seconds`."""
+
+    algorithm: str
+    epsilon: float
+    runs: int
+    errors: dict[str, float | None]
+    seconds: float
+    tag: ClassVar[Tag] = Tag.PEEK
+
+
+def means(points: Iterable[Point]) -> list[Mean]:
+    """Means of the points that are done, by algorithm in order of appearance, then by ε."""
+    together: dict[str, dict[float, list[Point]]] = {}
+    for point in points:
+        if point.state == "done":
+            together.setdefault(point.algorithm, {}).setdefault(point.epsilon, []).append(point)
+    out = []
+    for name, by_epsilon in together.items():
+        for epsilon, runs in sorted(by_epsilon.items()):
+            errors = {e: _mean([run.errors[e] for run in runs]) for e in runs[0].errors}
+            out.append(Mean(name, epsilon, len(runs), errors, float(np.mean([run.seconds or 0.0 for run in runs]))))
+    return out
+
+
+def best(found: Sequence[Mean], error: str) -> dict[float, Mean]:
+    """The algorithm with the smallest mean of one error, for every ε at which there is one."""
+    out: dict[float, Mean] = {}
+    for mean in sorted(found, key=lambda m: m.epsilon):
+        value = mean.errors.get(error)
+        before = out.get(mean.epsilon)
+        if value is not None and value == value and (before is None or value < before.errors[error]):  # type: ignore
+            out[mean.epsilon] = mean
+    return out
+
+
+def _mean(values: list[float | None]) -> float | None:
+    return None if None in values else float(np.mean(values))  # type: ignore[arg-type]

@@ -1,0 +1,216 @@
+"""sweep(): many algorithms at many budgets with many seeds, point by point. Imports run, pool and what is above them.
+
+Every point holds errors against the real records: a private peek.
+"""
+
+import hashlib
+import math
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .algorithms.base import Algorithm, forecast, make_plan
+from .domain import Rows
+from .errors import InputError, PrivacyWarning, in_words
+from .params import parameters
+from .points import Key, Point
+from .pool import Job, Pool, SharedRows, Task
+from .privacy.budget import Budget
+from .problems import QueryRelease
+from .run import Run
+from .schema import domain_to_json
+from .workloads import Explicit, Marginals, TableQueries, Union, Workload
+
+MAX_POINTS = 100_000
+LOOKS = 50  # times, at most, that a run in this process lets its caller look around
+POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A point to be: which algorithm, under which name, at which budget, with which seed."""
+
+    name: str
+    algorithm: Algorithm
+    budget: Budget
+    seed: int
+
+    @property
+    def key(self) -> Key:
+        """That of its point."""
+        return self.name, self.budget.epsilon, self.budget.delta, self.seed
+
+    def point(self, summary: dict[str, Any]) -> Point:
+        """The point of a finished run, from its `Run.to_json`."""
+        return self._point("done", errors=summary["final"], spent=summary["spent"], seconds=summary["seconds"])
+
+    def refused(self, problem: QueryRelease) -> Point | None:
+        """The point that says why the algorithm cannot serve; None when it can. Looks at public numbers only."""
+        try:
+            make_plan(self.algorithm, problem, self.budget)
+        except InputError as error:
+            return self._point("refused", message=str(error))
+        return None
+
+    def failed(self, message: str) -> Point:
+        """The point of a run that broke off."""
+        return self._point("failed", message=message)
+
+    def _point(self, state: str, **known: Any) -> Point:
+        settings, budget = settings_of(self.algorithm), self.budget
+        where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
+        return Point(algorithm=self.name, settings=settings, **where, state=state, **known)
+
+
+def settings_of(algorithm: Algorithm) -> dict[str, Any]:
+    """The parameters of an algorithm by name."""
+    return {p.name: getattr(algorithm, p.name) for p in parameters(type(algorithm))}
+
+
+def cases(
+    algorithms: Mapping[str, Algorithm], problem: QueryRelease, budgets: Sequence[Budget], seeds: Sequence[int]
+) -> list[Case]:
+    """Everything to run, in an order that shows a first point of every algorithm early.
+
+    All of the first seed come first; within a seed the middle budget, then its neighbours; within a budget the
+    algorithms by the time they are forecast to take. InputError for nothing to do, for too much and for repetitions.
+    """
+    if not 1 <= (count := len(algorithms) * len(budgets) * len(seeds)) <= MAX_POINTS:
+        raise InputError(f"a sweep of {count} points is outside 1..{MAX_POINTS}")
+    if len(set(budgets)) < len(budgets) or len(set(seeds)) < len(seeds):
+        raise InputError("a budget or a seed of the sweep stands there twice")
+    ordered = sorted(budgets, key=lambda b: (b.epsilon, b.delta))
+    middle = len(ordered) // 2
+    ordered = [ordered[i] for i in sorted(range(len(ordered)), key=lambda i: abs(i - middle))]
+    cost = {name: _seconds(algorithm, problem, ordered[0]) for name, algorithm in algorithms.items()}
+    names = sorted(algorithms, key=cost.__getitem__)
+    return [
+        Case(name=name, algorithm=algorithms[name], budget=budget, seed=seed)
+        for seed in seeds
+        for budget in ordered
+        for name in names
+    ]
+
+
+def _seconds(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> float:
+    try:
+        return forecast(algorithm, problem, budget)[0]
+    except InputError:
+        return 0.0  # it will refuse at once
+
+
+def sweep(
+    waiting: Iterable[Case],
+    problem: QueryRelease,
+    rows: Rows,
+    *,
+    population: np.ndarray | None = None,
+    pool: Pool | None = None,
+    session: str = "sweep",
+    watch: Callable[[], None] = lambda: None,
+) -> Iterator[Point]:
+    """One point for each case as soon as it is there: in this process one after the other, or by a pool's workers.
+
+    The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an exception raised in
+    it, cancels what runs. A case that is refused or fails becomes a point, and the rest goes on. `watch` is called
+    now and then meanwhile, in this thread. The budgets' cautions are the caller's to show.
+    """
+    if pool is None:
+        for case in waiting:
+            yield case.refused(problem) or _run(case, problem, rows, population, watch)
+        return
+    block, running = SharedRows(rows), []
+    try:
+        for case in waiting:
+            if refused := case.refused(problem):
+                yield refused
+            else:
+                running.append((case, pool.submit(task(case, problem, block, population), session)))
+        while running:
+            watch()
+            running[0][1].wait(POLL_SECONDS)
+            for case, job in [pair for pair in running if pair[1].ended]:
+                running.remove((case, job))
+                yield collect(case, job)
+    finally:
+        for _, job in running:
+            job.cancel()
+        block.free()
+
+
+def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.ndarray | None = None) -> Task:
+    """A case as a pool takes it."""
+    what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
+    return Task(**what, seeds=(case.seed,), block=block.name, shape=block.shape)
+
+
+def collect(case: Case, job: Job) -> Point:
+    """The point of a case whose job has ended; one that was cancelled has failed."""
+    return case.point(job.results[0].summary) if job.state == "done" else case.failed(job.error or job.state)
+
+
+def _run(
+    case: Case, problem: QueryRelease, rows: Rows, population: np.ndarray | None, watch: Callable[[], None]
+) -> Point:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)
+            run = Run(case.algorithm, problem, rows, case.budget, seed=case.seed, population=population)
+        run.every = max(1, math.ceil(run.plan["rounds"] / LOOKS))
+        for _ in run:
+            watch()
+        return case.point(run.to_json())
+    except Exception as error:  # noqa: BLE001 - a bug must end one point with a message, not the sweep
+        return case.failed(in_words(error))
+
+
+def identity(problem: QueryRelease) -> dict[str, Any]:
+    """What makes two sweeps comparable, from public facts only: two equal identities are one task."""
+    return {
+        "n": problem.n,
+        "rows_per_person": problem.group,
+        "columns": list(problem.domain.names),  # their order is that of the cells
+        "schema": domain_to_json(problem.domain),
+        "queries": problem.workload.m,
+        "queries_sha256": _digest(_contents(problem.workload)),
+        "start_sha256": None if problem.start is None else _digest([problem.start]),
+    }
+
+
+def rows_digest(rows: Rows) -> str:
+    """A digest of the records, whatever their order: a private peek, as a guess of the whole table can be checked."""
+    return _digest([rows.values, rows.weights])
+
+
+def missing(planned: Iterable[Case], there: Collection[Point]) -> list[Case]:
+    """The cases whose points are not there yet, or failed: a refusal is final, a failure is tried again."""
+    settled = {point.key for point in there if point.state != "failed"}
+    return [case for case in planned if case.key not in settled]
+
+
+def _contents(workload: Workload) -> Iterator[Any]:
+    """Arrays that say which queries a workload asks; its schema is known beside."""
+    yield np.frombuffer(type(workload).__name__.encode(), dtype=np.uint8)
+    if isinstance(workload, Union):
+        for member in workload.workloads:
+            yield from _contents(member)
+    elif isinstance(workload, Explicit):
+        yield workload.matrix
+    elif isinstance(workload, Marginals):
+        yield from (np.array(axes) for axes in workload.axes)
+    elif isinstance(workload, TableQueries):
+        yield from _contents(workload.base)
+        yield from (workload.matrix.data, workload.matrix.indices, workload.matrix.indptr)
+    else:
+        raise InputError(f"{type(workload).__name__} is not a workload that a sweep can tell from others")
+
+
+def _digest(arrays: Iterable[np.ndarray]) -> str:
+    out = hashlib.sha256()
+    for array in arrays:
+        kind = np.float64 if array.dtype.kind == "f" else np.int64
+        out.update(f"{array.shape}".encode() + np.ascontiguousarray(array, dtype=kind).tobytes())
+    return out.hexdigest()

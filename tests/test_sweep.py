@@ -1,0 +1,441 @@
+"""Sweeps: the numbers of `run`, in this process or by workers; stopped, resumed, refused and broken ones."""
+
+import csv
+import io
+import json
+import os
+import signal
+from collections import Counter
+from multiprocessing import active_children
+from multiprocessing.shared_memory import SharedMemory
+
+import numpy as np
+import pytest
+
+import dpcore.sweep as module
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.multiplicative_weights import MWEM
+from dpcore.cli import main
+from dpcore.cli import sweep as command
+from dpcore.domain import Rows
+from dpcore.errors import InputError, in_words
+from dpcore.points import Mean, Point, best, means
+from dpcore.pool import Pool
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.run import Run
+from dpcore.sweep import cases, identity, missing, rows_digest, settings_of, sweep
+from dpcore.workloads import Explicit, Marginals
+from tests.cli_files import write_files
+from tests.helpers import QUERIES, TASKS, random_rows, task
+
+PROBLEM, ROWS = task("2-way")
+CHOSEN = {"dpfw": ALGORITHMS["dpfw"](rounds=6), "gaussian_maxent": ALGORITHMS["gaussian_maxent"](rounds=5)}
+BUDGETS = [Budget(epsilon, 1e-9) for epsilon in (0.3, 1.0, 3.0)]
+
+
+def plan(algorithms=CHOSEN, budgets=BUDGETS, seeds=(0, 1)):
+    return cases(algorithms, PROBLEM, budgets, seeds)
+
+
+def without_time(points):
+    return {p.key: {k: v for k, v in p.to_json().items() if k != "seconds"} for p in points}
+
+
+def test_every_point_holds_the_numbers_of_run():
+    points = {p.key: p for p in sweep(plan(), PROBLEM, ROWS)}
+    assert len(points) == 12
+    for (name, epsilon, delta, seed), point in points.items():
+        run = Run(CHOSEN[name], PROBLEM, ROWS, Budget(epsilon, delta), seed=seed).finish()
+        assert point.errors == run.to_json()["final"]
+        assert point.spent == run.to_json()["spent"]
+        assert (point.state, point.settings) == ("done", settings_of(CHOSEN[name]))
+        assert point.seconds > 0
+
+
+@pytest.fixture(scope="module")
+def pool():
+    pool = Pool(workers=1)
+    yield pool
+    pool.close()
+
+
+def test_a_pool_gives_the_same_points_and_population_errors_too(pool):
+    population = np.full(PROBLEM.domain.size, 1 / PROBLEM.domain.size)
+    here = list(sweep(plan(seeds=(0,)), PROBLEM, ROWS, population=population))
+    there = list(sweep(plan(seeds=(0,)), PROBLEM, ROWS, population=population, pool=pool))
+    assert without_time(here) == without_time(there)
+    assert "population_max_error" in here[0].errors
+
+
+def test_a_first_point_of_every_algorithm_comes_early_at_the_middle_budget():
+    known = {name: cls() for name, cls in QUERIES.items()}
+    planned = plan(known)
+    first = planned[: len(known)]
+    assert {case.name for case in first} == set(known)
+    assert {(case.budget.epsilon, case.seed) for case in first} == {(1.0, 0)}
+    assert {case.seed for case in planned[: 3 * len(known)]} == {0}
+    slow = ALGORITHMS["dpfw"](rounds=1_000_000)
+    assert [case.name for case in plan({"slow": slow, **CHOSEN}, BUDGETS[:1], [0])][-1] == "slow"
+
+
+@pytest.mark.parametrize(("budgets", "seeds"), [([], [0]), (BUDGETS, []), (BUDGETS, [0, 0]), (BUDGETS * 2, [0])])
+def test_nothing_to_do_and_repetitions_are_refused(budgets, seeds):
+    with pytest.raises(InputError):
+        plan(budgets=budgets, seeds=seeds)
+
+
+def test_too_many_points_are_refused_before_they_are_listed():
+    with pytest.raises(InputError, match="outside 1..100000"):
+        plan(seeds=range(200_000))
+
+
+@pytest.mark.parametrize("where", ["here", "pool"])
+def test_a_refusal_is_a_point_and_the_rest_goes_on(pool, where):
+    points = list(sweep(plan(budgets=[Budget(1.0, 0.0)]), PROBLEM, ROWS, pool=pool if where == "pool" else None))
+    states = Counter((p.algorithm, p.state) for p in points)
+    assert states == {("dpfw", "done"): 2, ("gaussian_maxent", "refused"): 2}
+    refused = next(p for p in points if p.state == "refused")
+    assert "delta=0" in refused.message
+    assert (refused.errors, refused.seconds) == ({}, None)
+
+
+def test_a_point_that_breaks_is_recorded_without_the_words_of_the_bug(monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("the record of Ada")
+
+    monkeypatch.setattr(MWEM, "steps", broken)
+    points = list(sweep(plan({**CHOSEN, "mwem": MWEM()}, seeds=[0]), PROBLEM, ROWS))
+    assert Counter((p.algorithm, p.state) for p in points)["mwem", "failed"] == 3
+    assert sum(p.state == "done" for p in points) == 6
+    failed = next(p for p in points if p.state == "failed")
+    assert failed.message == in_words(ZeroDivisionError())
+    assert "Ada" not in json.dumps(failed.to_json())
+    assert {c.name for c in missing(plan({**CHOSEN, "mwem": MWEM()}, seeds=[0]), points)} == {"mwem"}, "tried again"
+
+
+def test_an_interrupt_inside_a_run_is_no_point():
+    points = []
+
+    def watch():
+        if len(points) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        points.extend(iter_into(points, sweep(plan(), PROBLEM, ROWS, watch=watch)))
+    assert len(points) == 3
+    assert all(p.state == "done" for p in points)
+
+
+def iter_into(points, generator):
+    for point in generator:
+        points.append(point)
+    return []
+
+
+def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
+    submitted, real = [], Pool.submit
+    monkeypatch.setattr(Pool, "submit", lambda self, *a: submitted.append(real(self, *a)) or submitted[-1])
+    endless = {"dpfw": ALGORITHMS["dpfw"](rounds=1_000_000)}
+    generator = sweep([*plan(seeds=[0])[:1], *plan(endless, seeds=[0])], PROBLEM, ROWS, pool=pool)
+    assert next(generator).state == "done"
+    generator.close()
+    assert all(job.wait(10) for job in submitted)
+    assert not [job for job in submitted[1:] if job.state == "done"]
+    with pytest.raises(FileNotFoundError):
+        SharedMemory(submitted[0].task.block)
+
+
+def test_a_dead_worker_loses_one_point(pool):
+    endless = ALGORITHMS["dpfw"](rounds=1_000_000)
+    waiting = [*plan({"endless": endless}, BUDGETS[:1], [0]), *plan(seeds=[0])]
+    killed = []
+
+    def watch():
+        if not killed:
+            killed.extend(worker.pid for worker in active_children())
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    points = list(sweep(waiting, PROBLEM, ROWS, pool=pool, watch=watch))
+    assert Counter(p.state for p in points) == {"done": 6, "failed": 1}
+    assert "ended unexpectedly" in next(p for p in points if p.state == "failed").message
+
+
+def test_points_survive_json_and_nothing_else_is_a_point():
+    for point in sweep(plan(seeds=[0]), PROBLEM, ROWS):
+        assert Point.from_json(json.loads(json.dumps(point.to_json()))) == point
+    good = point.to_json()
+    for bad in (
+        None,
+        [],
+        {},
+        {**good, "state": "odd"},
+        {**good, "seed": "0"},
+        {**good, "more": 1},
+        {**good, "errors": 3},
+    ):
+        with pytest.raises(InputError):
+            Point.from_json(bad)
+
+
+def test_means_and_winners():
+    def point(name, epsilon, seed, error, state="done"):
+        rest = {"errors": {"max_error": error, "mean_l1": None}, "seconds": 2.0} if state == "done" else {}
+        return Point(
+            algorithm=name, settings={}, epsilon=epsilon, delta=0.0, seed=seed, state=state, message="", **rest
+        )
+
+    points = [point("b", 1.0, 0, 0.2), point("b", 1.0, 1, 0.4), point("a", 1.0, 0, 0.25), point("a", 0.1, 0, 0.5)]
+    found = means([*points, point("a", 0.1, 1, None, "failed")])
+    assert found[0] == Mean("b", 1.0, 2, {"max_error": pytest.approx(0.3), "mean_l1": None}, 2.0)
+    assert [(m.algorithm, m.epsilon, m.runs) for m in found[1:]] == [("a", 0.1, 1), ("a", 1.0, 1)]
+    assert {e: m.algorithm for e, m in best(found, "max_error").items()} == {0.1: "a", 1.0: "a"}
+    assert best(found, "mean_l1") == {}
+
+
+def test_tasks_are_told_apart_by_public_facts_and_tables_by_a_digest():
+    ours = identity(PROBLEM)
+    assert ours == identity(QueryRelease(Marginals.all(PROBLEM.domain, 2), PROBLEM.n))
+    domain = PROBLEM.domain
+    start = np.full(domain.size, 1 / domain.size)
+    others = [
+        QueryRelease(PROBLEM.workload, PROBLEM.n + 1),
+        QueryRelease(PROBLEM.workload, PROBLEM.n, 2),
+        QueryRelease(PROBLEM.workload, PROBLEM.n, 1, start),
+        QueryRelease(Marginals(domain, [["a", "b"], ["a", "c"]]), PROBLEM.n),
+        *(QueryRelease(Explicit(domain, np.eye(domain.size)[:j]), PROBLEM.n) for j in (1, 2)),
+        *(QueryRelease(w(d), PROBLEM.n) for d, _, w in TASKS.values()),
+    ]
+    told = [json.dumps(identity(other)) for other in others]
+    assert json.dumps(ours) not in told[:6]
+    same = {name for (name, (d, _, w)), t in zip(TASKS.items(), told[6:], strict=True) if t == json.dumps(ours)}
+    assert same == {"2-way"}
+    assert len(set(told[6:])) == len(TASKS)
+    mixed = Rows(ROWS.values[::-1].copy(), ROWS.weights[::-1].copy())
+    assert rows_digest(ROWS) == rows_digest(domain.group(np.repeat(mixed.values, mixed.weights, axis=0)))
+    assert rows_digest(ROWS) != rows_digest(random_rows(domain, PROBLEM.n, seed=1))
+
+
+# the command
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+GOOD = {
+    "--schema": "c.json",
+    "--queries": "marginals:2",
+    "--algorithms": "dpfw,mwem",
+    "--epsilons": "0.3,1",
+    "--repeat": "2",
+    "--delta": "1e-6",
+    "--json": "out.json",
+}
+FAST = ["dpfw.rounds=4", "mwem.rounds=3"]
+
+
+def arguments(table="c.csv", extra=(), **changes):
+    settings = GOOD | {f"--{name.replace('_', '-')}": value for name, value in changes.items()}
+    fast = [f"--set={s}" for s in FAST if s.partition(".")[0] in settings["--algorithms"].split(",")]
+    return ["sweep", table, *(f"{k}={v}" for k, v in settings.items() if v is not None), *fast, *extra]
+
+
+def read(path="out.json"):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def keys(points):
+    return [(p["algorithm"], p["epsilon"], p["seed"]) for p in points]
+
+
+def test_the_command_writes_points_and_prints_means(here, capsys):
+    assert main(arguments(extra=["--csv", "out.csv"])) == 0
+    told = capsys.readouterr()
+    file = read()
+    assert keys(file["points"]) == [(a, e, s) for a in ("dpfw", "mwem") for e in (0.3, 1) for s in (0, 1)]
+    assert file["task"]["n"] == 100
+    assert file["tags"]["points"] == file["tags"]["table_sha256"] == "private peek"
+    assert "private peek" in told.out
+    assert told.err == ""
+    mean = np.mean([p["errors"]["max_error"] for p in file["points"] if (p["algorithm"], p["epsilon"]) == ("mwem", 1)])
+    (line,) = (line for line in told.out.splitlines() if line.split()[:2] == ["mwem", "1"])
+    assert f"{mean:.4g}" in line.split()
+    assert "best max error: ε=0.3 " in told.out
+    with open("out.csv", encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [float(r["max_error"]) for r in rows] == [p["errors"]["max_error"] for p in file["points"]]
+    assert main(["run", "c.csv", "--schema=c.json", "--queries=marginals:2", "--algorithm=mwem", "--epsilon=1",
+                 "--delta=1e-6", "--seed=1", "--set=rounds=3", "--json=run.json"]) == 0  # fmt: skip
+    assert read("run.json")["final"] == file["points"][-1]["errors"]
+
+
+def test_two_jobs_equal_one(here, capsys):
+    assert main(arguments()) == 0
+    alone = read()
+    assert main(arguments(json="two.json", jobs="2")) == 0
+    assert without_time(map(Point.from_json, alone["points"])) == without_time(
+        map(Point.from_json, read("two.json")["points"])
+    )
+
+
+def ran(monkeypatch):
+    """The runs that are made from now on, as a growing list."""
+    out = []
+
+    def counted(algorithm, problem, rows, budget, **known):
+        out.append((type(algorithm).__name__.lower(), budget.epsilon, known["seed"]))
+        return Run(algorithm, problem, rows, budget, **known)
+
+    monkeypatch.setattr(module, "Run", counted)
+    return out
+
+
+def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here, capsys, monkeypatch):
+    def interrupted(*args, **known):
+        for i, point in enumerate(sweep(*args, **known)):
+            if i == 3:
+                raise KeyboardInterrupt
+            yield point
+
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "sweep", interrupted)
+        assert main(arguments(extra=["--csv", "out.csv"])) == 130
+    kept = read()["points"]
+    assert len(kept) == 3
+    assert len((here / "out.csv").read_text().splitlines()) == 4
+    assert sorted(path.name for path in here.iterdir() if path.suffix == ".part") == []
+    made = ran(monkeypatch)
+    assert main(arguments(extra=["--resume"])) == 0
+    assert len(made) == 5
+    assert not set(made) & set(keys(kept))
+    whole = read()["points"]
+    assert {json.dumps(p) for p in kept} <= {json.dumps(p) for p in whole}, "bit for bit, seconds too"
+    assert main(arguments(json="once.json")) == 0
+    assert without_time(map(Point.from_json, whole)) == without_time(map(Point.from_json, read("once.json")["points"]))
+    made.clear()
+    assert main(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw")) == 0
+    assert made == [("dpfw", 2.0, 0), ("dpfw", 2.0, 1)], "more of the same task may be asked for"
+    assert len(read()["points"]) == 10, "and what stands there stays"
+
+
+def test_failed_points_are_tried_again_and_refused_ones_are_not(here, capsys, monkeypatch):
+    assert main(arguments(delta="0", algorithms="dpfw,gaussian_maxent,mwem")) == 0
+    told = capsys.readouterr().out
+    assert "refused: gaussian_maxent at ε=0.3, 1 (4 points): delta=0" in told
+    file = read()
+    file["points"][0] |= {"state": "failed", "errors": {}, "spent": {}, "seconds": None}
+    (here / "out.json").write_text(json.dumps(file))
+    made = ran(monkeypatch)
+    again = arguments(delta="0", algorithms="dpfw,gaussian_maxent,mwem", extra=["--resume"])
+    assert main(again) == 0
+    assert made == [("dpfw", 0.3, 0)]
+    assert all(p["state"] != "failed" for p in read()["points"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "extra", "part"),
+    [
+        ({"delta": "1e-7"}, [], "delta is 1e-06 there and 1e-07 here"),
+        ({"queries": "marginals:1"}, [], "queries is 6 there and 5 here"),
+        ({"queries": 'marginals:[["b"],["a"]]'}, [], "queries"),
+        ({"columns": "b,a"}, [], "columns is"),
+        ({"table": "other.csv"}, [], "another table"),
+        ({"table": "longer.csv"}, [], "n is 100 there and 200 here"),
+        ({}, ["--set", "dpfw.alpha=0.5"], "holds dpfw with"),
+        ({"person": "a", "most_rows": "60"}, [], "rows_per_person"),
+    ],
+)
+def test_a_file_of_another_task_is_refused_and_left_alone(here, capsys, changes, extra, part):
+    text = (here / "c.csv").read_text().splitlines()
+    (here / "other.csv").write_text("\n".join([text[0], *text[2:], text[2]]))
+    (here / "longer.csv").write_text("\n".join([*text, *text[1:]]))
+    assert main(arguments()) == 0
+    before = (here / "out.json").read_bytes()
+    capsys.readouterr()
+    assert main(arguments(extra=["--resume", *extra], **changes)) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert part in told.err
+    assert (here / "out.json").read_bytes() == before
+
+
+def test_a_spreadsheet_sees_no_formula(here):
+    texts = ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "a\n=b", "plain"]
+    points = [
+        Point(algorithm="dpfw", settings={}, epsilon=1.0, delta=0.0, seed=0, state="failed", message=text)
+        for text in texts
+    ]
+    rows = list(csv.DictReader(io.StringIO(command.as_csv(points))))
+    assert [row["message"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@x", "'=1", "'=1", "a =b", "plain"]
+    assert command._cell(-0.5) == -0.5
+
+
+def test_cautions_are_told_once(here, capsys):
+    assert main(arguments(delta="0.5", epsilons="1,2")) == 0
+    assert [line.split("=")[0] for line in capsys.readouterr().err.splitlines()] == ["warning: delta"]
+
+
+BAD = {
+    "no table": ["sweep"],
+    "unknown option": arguments(sede="1"),
+    **{f"epsilons {v!r}": arguments(epsilons=v) for v in ("", "1,", "x", "0", "1,-1", "nan", "1,1", "1;2", "1e400")},
+    **{f"delta {v!r}": arguments(delta=v) for v in ("1", "-1", "x")},
+    **{f"algorithms {v!r}": arguments(algorithms=v) for v in ("", "nosuch", "dpfw,mwem,dpfw", "dpfw,,mwem")},
+    **{
+        f"set {v!r}": arguments(extra=["--set", v])
+        for v in (
+            "rounds=3",
+            "dpfw.rounds",
+            "dpfw.rounds=0",
+            "dpam.rounds=3",
+            "dpfw.speed=1",
+            "dpfw=3",
+            ".rounds=1",
+            "",
+        )
+    },
+    **{f"repeat {v!r}": arguments(repeat=v) for v in ("0", "-1", "x", "1000000000")},
+    **{f"jobs {v!r}": arguments(jobs=v) for v in ("0", "-1", "x", "1000")},
+    **{f"seed {v!r}": arguments(seed=v) for v in ("-1", "x")},
+    **{f"json {v!r}": arguments(json=v) for v in ("no/such/out.json", ".", "", "a" * 300)},
+    **{f"csv {v!r}": arguments(csv=v) for v in ("no/such/out.csv", ".", "")},
+    "resume what": arguments(json=None, extra=["--resume"]),
+    "resume a schema": arguments(json="c.json", extra=["--resume"]),
+    "resume a table": arguments(json="c.csv", extra=["--resume"]),
+    "no such table": arguments("no.csv"),
+    "no such query": arguments(queries="marginals:9"),
+}
+
+
+@pytest.mark.parametrize("given", BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_and_exit_code_2_before_any_work(here, capsys, monkeypatch, given):
+    monkeypatch.setattr(module, "Run", lambda *a, **k: pytest.fail("work was done"))
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    assert main(given) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert told.err.count("\n") == 1
+    assert len(told.err) < 600
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_a_full_disk_and_a_device_are_handled(here, capsys):
+    assert main(arguments(json="/dev/full")) == 2
+    assert "/dev/full" in capsys.readouterr().err
+    assert main(arguments(json="/dev/null", algorithms="dpfw", repeat="1")) == 0
+    with open("/dev/null", "rb") as device:
+        assert device.read() == b"", "still a device"
+
+
+def test_too_large_a_domain_is_a_refused_point(here, capsys):
+    changes = {"schema": "wide.json", "queries": 'marginals:[["x0"]]', "algorithms": "dpfw,mwem"}
+    assert main(arguments("wide.csv", **changes)) == 0
+    assert {p["state"] for p in read()["points"]} == {"refused"}
+    assert "choose fewer columns" in capsys.readouterr().out
