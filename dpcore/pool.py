@@ -236,7 +236,7 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
 
 def _work(pipe: Connection) -> None:
     """A worker's life: take a task, stream what it yields, say how it ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle: it stops the workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it stops the workers
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
     while (task := pipe.recv()) is not None:
         if task == "cancel":  # came too late for the job before
