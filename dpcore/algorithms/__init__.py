@@ -1,16 +1,22 @@
 """The registry: adding an algorithm is one class and one line here."""
 
 from .base import Algorithm
+from .dual_query import DQRS, DualQuery
 from .frank_wolfe import DPFW
 from .maximum_entropy import GaussianMaxEnt
 from .mirror_descent import DPAM
 from .multiplicative_weights import MWEM
+from .perturbed_leader import FEM, SepFEM
 
 ALGORITHMS: dict[str, type] = {
     "gaussian_maxent": GaussianMaxEnt,
     "dpfw": DPFW,
     "dpam": DPAM,
     "mwem": MWEM,
+    "dualquery": DualQuery,
+    "dqrs": DQRS,
+    "fem": FEM,
+    "sepfem": SepFEM,
 }
 
 

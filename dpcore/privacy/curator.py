@@ -12,8 +12,9 @@ from ..errors import BudgetError, InputError
 from ..workloads import Workload
 from . import mechanisms
 from .budget import BoundedRange, Gaussian, Pure, Spend
+from .draws import KeepOdds, SummedErrors
 from .ledger import Ledger, Plan
-from .statistics import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
+from .statistics import Answers, CellAnswers, Known, SignedErrors, SomeAnswers, Statistic
 
 MEASURED: Final = (Answers, SomeAnswers, CellAnswers)
 SCORED: Final = (SignedErrors,)
@@ -35,9 +36,9 @@ class Curator:
         self.__rng = rng
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
 
-    def affords(self, spend: Spend) -> bool:
-        """Whether the plan allows `spend` now; decided from what was charged, so it touches no record."""
-        return self.ledger.fits(spend)
+    def affords(self, spend: Spend, times: int = 1) -> bool:
+        """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no record."""
+        return self.ledger.fits(spend, times)
 
     def measure(self, statistic: Statistic, spend: Gaussian | Pure) -> np.ndarray:
         """What leaves of the statistic with noise: N(0, (Δ₂/(nμ))²) for Gaussian(μ), Laplace(Δ₁/(nε)) for Pure(ε).
@@ -64,6 +65,30 @@ class Curator:
         scores = score.value(self._true_answers(score.workload))
         return mechanisms.exponential(scores, 2 * score.sensitivity / (self.unit * spend.epsilon), self.__rng)
 
+    def draw_queries(self, score: SummedErrors, spend: BoundedRange, times: int = 1) -> np.ndarray:
+        """`times` independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
+
+        Each is a draw of the exponential mechanism, ε₀-bounded-range as `SummedErrors` derives, and charged apart: they
+        are independent given the public sums, so ρ = times · ε₀²/8. Unlike `select`, the noise is part of the algorithm,
+        which knows η. Raises BudgetError, before any record is read, when the plan does not allow all the charges.
+        """
+        self._check(score, (SummedErrors,), spend, (BoundedRange,))
+        self.ledger.charge("draw_queries", spend, times)
+        scores = score.value(self._true_answers(score.workload))
+        return mechanisms.categorical(scores, 2 * score.sensitivity / (self.unit * spend.epsilon), times, self.__rng)
+
+    def keep_draws(self, score: KeepOdds, spend: BoundedRange) -> np.ndarray:
+        """One bit (s,) for each drawn query: True, with the probability that `KeepOdds` says, to keep it.
+
+        The bits are released. Each is B-bounded-range and charged apart, before any record is read; BudgetError when the
+        plan does not allow all the charges, or when `spend` is below B for this number of records.
+        """
+        self._check(score, (KeepOdds,), spend, (BoundedRange,))
+        if spend.epsilon < (needs := score.needs(self.unit)):
+            raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
+        self.ledger.charge("keep_draws", spend, len(score.drawn))
+        return mechanisms.coins(score.value(self._true_answers(score.workload)), self.__rng)
+
     def _true_answers(self, workload: Workload) -> np.ndarray:
         """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""
         if id(workload) not in self.__answers:
@@ -71,7 +96,7 @@ class Curator:
         return self.__answers[id(workload)][1]
 
     @staticmethod
-    def _check(statistic: Statistic | SignedErrors, known: tuple, spend: object, payable: tuple) -> None:
+    def _check(statistic: Known, known: tuple, spend: object, payable: tuple) -> None:
         if type(statistic) not in known:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
         if type(spend) not in payable:

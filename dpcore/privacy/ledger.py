@@ -5,6 +5,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..errors import BudgetError
 from . import conversions
 from .budget import Accounting, Budget, Gaussian, S, Spend, Spent, Sums
@@ -101,19 +103,21 @@ class Ledger:
         self._room = max(room, self._cost(planned)[1])
         self._failure = planned.failure
 
-    def fits(self, spend: Spend) -> bool:
-        """Whether `spend` may be charged now."""
-        return self._refusal(self._after(spend)) is None
+    def fits(self, spend: Spend, times: int = 1) -> bool:
+        """Whether `spend` may be charged now, so many times."""
+        return self._refusal(self._after(spend, times)) is None
 
-    def charge(self, what: str, spend: Spend) -> None:
-        """Record `spend` before the touch it pays for, or raise BudgetError and record nothing."""
+    def charge(self, what: str, spend: Spend, times: int = 1) -> None:
+        """Record `times` equal spends before the touches they pay for, or raise BudgetError and record nothing."""
+        if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 1:
+            raise BudgetError(f"{what} is charged times={times}, which must be a whole number ≥ 1")
         if type(spend) not in self.plan.kinds:
             raise BudgetError(f"{what} is paid with {type(spend).__name__}, which the plan does not declare")
-        after = self._after(spend)
+        after = self._after(spend, times)
         if refusal := self._refusal(after):
             raise BudgetError(f"{what} needs {refusal} is left")
-        self.events.append((what, spend))
-        self._counts[spend] += 1
+        self.events.extend([(what, spend)] * times)
+        self._counts[spend] += times
         self.sums = after
 
     @property
@@ -129,8 +133,8 @@ class Ledger:
             accounting=self._accounting,
         )
 
-    def _after(self, spend: Spend) -> Sums:
-        return Sums.of((self._counts + Counter({spend: 1})).items())
+    def _after(self, spend: Spend, times: int) -> Sums:
+        return Sums.of((self._counts + Counter({spend: times})).items())
 
     def _refusal(self, after: Sums) -> str | None:
         """What `after` needs more than what is left, in words; None when it fits."""

@@ -1,0 +1,238 @@
+"""DualQuery and DQRS: a player who draws queries that are still wrong, and one who answers them. Sees a Curator."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..oracles import Counter, Oracle
+from ..params import check_parameters, param
+from ..privacy.budget import MARGIN, BoundedRange, Budget
+from ..privacy.curator import Curator
+from ..privacy.draws import KeepOdds, SummedErrors, bit_range
+from ..privacy.ledger import Charge, Choice, Plan
+from ..problems import QueryRelease
+from ..releases import Records
+from .base import About, Step
+
+NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
+SAMPLES = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
+RULE = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
+FEWEST_ROUNDS, MOST_ROUNDS = 20, 1000  # of the rule
+REJECTED = 2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
+LOWEST, HIGHEST = 1e-12, 1e12  # step sizes ηw that are searched
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualQuery:
+    """Draw queries from weights that favour what the rows so far answer badly; add the row that answers the draws best.
+
+    Round t draws s signed queries with probability ∝ exp(η Σ_{τ<t} s (⟨q, P_n⟩ − q(x^τ))) (t = 1: uniform, free), and
+    x^t = argmax_x Σ over draws of s q(x), a public best response. Draws of earlier rounds count too, each round `memory`
+    times less: they are public, their law changes slowly, and this takes noise out of x^t (memory = 0: as published).
+    Released are the rows x^1 … x^t.
+
+    A draw in round t is 2η(t − 1)Δ-bounded-range, Δ = w/n with w = max_j (hi_j − lo_j), so that
+    ρ = s Σ_t (2η(t − 1)Δ)²/8 = s (ηΔ)² T(T − 1)(2T − 1)/12, or ε = s ηΔ T(T − 1) in pure DP; η uses the whole budget by
+    the better of the two. An oracle that runs out of time costs accuracy, not privacy.
+    Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, Algorithm 1, with zCDP in place of their composition.
+    """
+
+    rounds: int | None = param(
+        None, "synthetic rows, and rounds of draws", symbol="T", low=2, high=20_000, log=True,
+        auto="n and the budget: more rows are finer, and leave less budget for each draw",
+    )  # fmt: skip
+    samples: int | None = param(
+        None, "queries drawn a round", symbol="s", low=1, high=10_000, log=True, auto="10, or 2 at δ = 0",
+    )  # fmt: skip
+    memory: float = param(0.8, "how much an earlier round's draws count, compared with the next one's", low=0, high=0.99)
+    seconds: float = param(2.0, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="DualQuery",
+        summary="Draws queries at random, the more often the worse the synthetic rows so far answer them, and adds the "
+        "row that fits the drawn ones best. It keeps a weight for each query and never lists the cells.",
+        use_when="there are too many cells to list them, or δ = 0",
+        avoid_when="the cells can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
+        cost="s draws from 2m queries and one best response: a pass over k cells, or an integer program where k is large",
+        source="Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """s draws in each round from the second on; T and s from n and the budget where not given, η the largest."""
+        T, s = self._sizes(problem, budget)
+        delta = _width(problem) / problem.effective_n
+        eta = budget.epsilon / (s.value * T.value * (T.value - 1))
+        if budget.delta > 0:
+            cost = s.value * T.value * (T.value - 1) * (2 * T.value - 1) / 12
+            eta = max(eta, math.sqrt(budget.rho / cost))
+        eta *= MARGIN / delta
+        spends = (_draw(problem, eta, t) for t in range(2, T.value + 1))
+        charges = tuple(Charge("draw_queries", spend, s.value) for spend in spends)
+        return Plan(budget, charges, self._choices(T, s, eta))
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """s draws and one row a step."""
+        player, eta = _Rows(problem, self.memory, self.seconds), plan["eta"]
+        for t in range(1, plan["rounds"] + 1):
+            if t == 1:
+                drawn = player.uniform(plan["samples"], rng)
+            else:
+                drawn = curator.draw_queries(player.errors(t), _draw(problem, eta, t), plan["samples"])
+            yield player.respond(drawn, rng)
+
+    def _sizes(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
+        """T and s: given, or by the rule."""
+        pure = budget.delta == 0
+        rounds, samples = Choice("rounds", self.rounds, "given"), Choice("samples", self.samples, "given")
+        if self.rounds is None:
+            signal = problem.effective_n / _width(problem) * (budget.epsilon if pure else math.sqrt(budget.rho))
+            (constant, power), letters = RULE[pure], "nε" if pure else "n√ρ"
+            best = min(max(constant * signal**power, FEWEST_ROUNDS), MOST_ROUNDS)
+            why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{MOST_ROUNDS}: fitted on two tables"
+            rounds = Choice("rounds", round(best), why)
+        if self.samples is None:
+            samples = Choice("samples", SAMPLES[pure], "few at δ = 0, where every draw is dear: fitted on two tables")
+        return rounds, samples
+
+    def _choices(self, rounds: Choice, samples: Choice, eta: float) -> tuple[Choice, ...]:
+        given = (Choice("memory", self.memory, "given"), Choice("seconds", self.seconds, "given"))
+        return (rounds, samples, Choice("eta", eta, "step size η: the largest that the budget allows"), *given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DQRS(DualQuery):
+    """DualQuery that keeps some of the last round's draws, by rejection sampling, and pays for fresh ones only.
+
+    With u(q) = η s (⟨q, P_n⟩ − q(x^{t−1})), |u| ≤ ηw, an old draw is kept with probability exp(u(q) − 2ηw), else
+    replaced by one from Q^t: for a fixed x^{t−1} it follows exactly Q^t. The bit is released: it is B-bounded-range with
+    B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)] and costs B²/8, a fresh draw costs η²(t − 1)²w²/(2n²), as in DualQuery.
+    Where bits are dearer than what they are expected to save (early rounds), all draws are fresh ones.
+
+    How many draws are replaced is only known from the bits, so each charge is made as it comes; the run ends after T
+    rounds, or when the ledger says that the next charge would not fit. η is the largest whose expected charges fit.
+    Source: Vietri, Tian, Bun, Steinke, Wu 2020 (DQRS), with B in place of their bound.
+    """
+
+    adaptive: ClassVar[bool] = True
+    about: ClassVar[About] = About(
+        title="DualQuery with rejection sampling (DQRS)",
+        summary="DualQuery that keeps old draws where it may, decided by private coin flips, and pays only for those "
+        "that it replaces. Stops when the budget is used up.",
+        use_when="DualQuery is the right choice, and n is large enough for many small steps",
+        avoid_when="the cells can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
+        cost="as DualQuery, and s coin flips",
+        source="Vietri, Tian, Bun, Steinke, Wu 2020",
+    )
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """Bits and as many fresh draws as are expected, at the largest η for which they fit."""
+        T, s = self._sizes(problem, budget)
+        low, high = math.log(LOWEST), math.log(HIGHEST)
+        while high - low > 1e-6:
+            middle = (low + high) / 2
+            fits = _Expected(problem, budget, T.value, s.value, math.exp(middle)).cost <= MARGIN
+            low, high = (middle, high) if fits else (low, middle)
+        found = _Expected(problem, budget, T.value, s.value, math.exp(low))
+        return Plan(budget, found.charges(problem), self._choices(T, s, found.eta))
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """s coin flips, fresh draws for what was rejected, and one row a step."""
+        player, eta, s = _Rows(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
+        expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * _width(problem))
+        drawn = player.uniform(s, rng)
+        yield player.respond(drawn, rng)
+        for t in range(2, plan["rounds"] + 1):
+            kept, fresh = np.zeros(s, dtype=bool), _draw(problem, eta, t)
+            if expected.reuses[t - 2]:
+                if not curator.affords(expected.bit, s):
+                    return
+                kept = curator.keep_draws(player.odds(drawn, eta), expected.bit)
+            if missing := int(s - kept.sum()):
+                if not curator.affords(fresh, missing):
+                    return
+                drawn = drawn.copy()
+                drawn[~kept] = curator.draw_queries(player.errors(t), fresh, missing)
+            yield player.respond(drawn, rng, int(kept.sum()))
+
+
+class _Expected:
+    """What DQRS expects to be charged at step size ηw: in which rounds 2..T it reuses draws, and how many it redraws."""
+
+    def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
+        n = problem.effective_n
+        self.s, self.eta, self.bit = s, step / _width(problem), BoundedRange(bit_range(step, n))
+        draws = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
+        share = -math.expm1(-REJECTED * step)
+        if budget.delta == 0:
+            self.reuses = self.bit.epsilon + share * draws < draws
+        else:
+            self.reuses = self.bit.epsilon**2 + share * draws**2 < draws**2
+        self.redraws = np.diff(np.floor(np.cumsum(np.append(0, np.where(self.reuses, s * share, s))) + 1e-9)).astype(int)
+        self.bits = s * int(self.reuses.sum())
+        pure = (self.bits * self.bit.epsilon + self.redraws @ draws) / budget.epsilon
+        rho = (self.bits * self.bit.epsilon**2 + self.redraws @ draws**2) / 8
+        self.cost = min(pure, rho / budget.rho) if budget.delta > 0 else pure  # as a share of the budget
+
+    def charges(self, problem: QueryRelease) -> tuple[Charge, ...]:
+        """Bits, and draws of each round."""
+        bits = (Charge("keep_draws", self.bit, self.bits),) if self.bits else ()
+        redraws = enumerate(self.redraws.tolist(), start=2)
+        return (*bits, *(Charge("draw_queries", _draw(problem, self.eta, t), r) for t, r in redraws if r))
+
+
+class _Rows:
+    """The player who answers: public draws in, rows out."""
+
+    def __init__(self, problem: QueryRelease, memory: float, seconds: float) -> None:
+        self.workload, self.memory = problem.workload, memory
+        self.oracle, self.seen = Oracle(problem.workload, seconds), Counter(problem.workload)
+        self.weights = np.zeros(problem.workload.m)
+        self.rows: list[np.ndarray] = []
+
+    def uniform(self, s: int, rng: np.random.Generator) -> np.ndarray:
+        """The draws (s,) of the first round, which no record has touched."""
+        return rng.integers(2 * self.workload.m, size=s)
+
+    def errors(self, t: int) -> SummedErrors:
+        """What round t draws by."""
+        return SummedErrors(self.workload, self.seen.sums, t - 1)
+
+    def odds(self, drawn: np.ndarray, eta: float) -> KeepOdds:
+        """What old draws are kept by, after the last row."""
+        last = Counter(self.workload)
+        last.add(self.rows[-1])
+        return KeepOdds(self.workload, drawn, last.sums[drawn % self.workload.m], eta)
+
+    def respond(self, drawn: np.ndarray, rng: np.random.Generator, kept: int = 0) -> Step:
+        """Add the best response to these draws, and what is left of earlier ones; release all rows."""
+        m = self.workload.m
+        self.weights *= self.memory
+        np.add.at(self.weights, drawn % m, np.where(drawn < m, 1.0, -1.0))
+        self.weights[np.abs(self.weights) < FORGOTTEN] = 0  # keeps integer programs small
+        found = self.oracle.argmax(self.weights, rng)
+        self.seen.add(found.codes)
+        self.rows.append(found.codes)
+        note = f"{kept} of {len(drawn)} draws kept" if kept else f"{len(drawn)} queries drawn"
+        late = "; time limit reached, best row found so far" if found.late else ""
+        return Step(len(self.rows), Records.of(self.workload.domain, np.concatenate(self.rows)), note + late)
+
+
+FORGOTTEN = 0.01  # weight below which an earlier draw no longer counts
+
+
+def _width(problem: QueryRelease) -> float:
+    return max(problem.workload.width, NARROW)
+
+
+def _draw(problem: QueryRelease, eta: float, t: int) -> BoundedRange:
+    """What one draw in round t costs: 2η(t − 1)Δ-bounded-range."""
+    return BoundedRange(2 * eta * (t - 1) * _width(problem) / problem.effective_n)

@@ -1,0 +1,155 @@
+"""FEM and sepFEM: select the worst-answered query, answer with follow-the-perturbed-leader. Sees a Curator."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..oracles import Counter, Oracle
+from ..params import check_parameters, param
+from ..privacy.budget import BoundedRange, Budget, equal_selections
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.statistics import SignedErrors
+from ..problems import QueryRelease
+from ..releases import Records
+from ..workloads import Explicit, Marginals, Union, Workload
+from .base import About, Step
+
+RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
+FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # of the rule
+LISTED, UNLISTED = 20, 5  # rows a round where cells are enumerated, and where each is an integer program
+MOST_PROGRAMS = 400  # of the rule, where cells are not enumerated
+STEADY = 14.0  # scale of the perturbation = √(T/STEADY²)... 
+WINDOW = 10.0
+NARROW = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class FEM:
+    """Select the worst-answered query; answer all selected ones with rows that are best up to random scores; repeat.
+
+    Round t draws s rows x = argmax_x Σ_{τ<t} s_τ q_τ(x) + scale · Σ_i E_{i,x_i}, with fresh standard exponential
+    E_{i,v} for every column i and value v: follow-the-perturbed-leader on one-hot coordinates, all public. Then one
+    signed query is selected by s · (⟨q, P_n⟩ − answer of the rows), ε₀-bounded-range with Δ = max_j (hi_j − lo_j)/n, so
+    T rounds cost T ε₀²/8 in zCDP, or T ε₀ in pure DP. Released is the union of rows.
+
+    judged "recent": errors are those of all rows so far, a round's rows counting 1 − memory as much as the next one's, which takes the noise of s random
+    rows out of the selection; "round": those of this round's rows alone, as published. output "tail": the rows of the last three quarters of the rounds; "all": of every round, as
+    published. An oracle that runs out of time costs accuracy, not privacy.
+    Source: Vietri, Tian, Bun, Steinke, Wu 2020, FEM, with bounded range in place of their composition.
+    """
+
+    rounds: int | None = param(
+        None, "number of selections", symbol="T", low=1, high=20_000, log=True,
+        auto="n and the budget: selection noise grows with √T, the leader's regret falls with it",
+    )  # fmt: skip
+    samples: int | None = param(
+        None, "rows a round", symbol="s", low=1, high=1000, log=True,
+        auto="20 where cells can be listed, fewer where every row is an integer program",
+    )  # fmt: skip
+    scale: float | None = param(
+        None, "mean of the random scores: large explores, small follows the selections", low=1e-3, high=1e3, log=True,
+        auto="√T/7, as regret asks for √T",
+    )  # fmt: skip
+    judged: str = param("recent", "whose errors are selected by: of recent rows, or this round's", choices=("recent", "round"))
+    output: str = param("tail", "rows released: of the last three quarters of rounds, or of all", choices=("tail", "all"))
+    seconds: float = param(2.0, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    noise: ClassVar[str] = "exponential"
+    about: ClassVar[About] = About(
+        title="Follow the perturbed leader (FEM)",
+        summary="Picks the worst-answered query in each round and adds rows that fit everything picked so far, each up "
+        "to some randomness of its own. It never lists the cells.",
+        use_when="there are too many cells to list them: the most accurate of the methods that make rows",
+        avoid_when="the cells can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
+        cost="one selection and s best responses: passes over k cells, or integer programs where k is large",
+        source="Vietri, Tian, Bun, Steinke, Wu 2020",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """T equal selections that use the whole budget; T, s and the scale from n, k and the budget where not given."""
+        workload, pure = self._asked(problem), budget.delta == 0
+        listed = Oracle(workload).enumerates
+        rounds, samples, scale = (Choice(name, getattr(self, name), "given") for name in ("rounds", "samples", "scale"))
+        if self.rounds is None:
+            signal = problem.effective_n / max(workload.width, NARROW) * (budget.epsilon if pure else math.sqrt(budget.rho))
+            (constant, power), letters = RULE[pure], "nε" if pure else "n√ρ"
+            most = MOST_ROUNDS if listed else MOST_PROGRAMS // UNLISTED
+            best = min(max(constant * signal**power, FEWEST_ROUNDS), most)
+            why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{most}: fitted on two tables"
+            rounds = Choice("rounds", round(best), why)
+        if self.samples is None:
+            why = "cells are listed" if listed else "every row is an integer program"
+            samples = Choice("samples", LISTED if listed else UNLISTED, why)
+        if self.scale is None:
+            scale = Choice("scale", max(math.sqrt(rounds.value) / 7, 1e-3), "√T/7: as regret asks for √T")
+        given = (Choice(name, getattr(self, name), "given") for name in ("judged", "output", "seconds"))
+        charge = Charge("select", equal_selections(budget, rounds.value), rounds.value)
+        return Plan(budget, (charge,), (rounds, samples, scale, *given))
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """s rows and one selection a step."""
+        workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
+        oracle, spend, size = Oracle(workload, self.seconds), plan.spend(BoundedRange), sum(problem.domain.shape)
+        weights, recent, rows = np.zeros(workload.m), np.zeros(workload.m), []
+        share = 1.0 if self.judged == "round" else min(WINDOW / T, 0.5)
+        for t in range(1, T + 1):
+            scores = rng.standard_exponential((s, size)) if self.noise == "exponential" else rng.laplace(size=(s, size))
+            found = oracle.argmax(weights, rng, plan["scale"] * scores)
+            rows.append(found.codes)
+            counter = Counter(workload)
+            counter.add(found.codes)
+            recent += (1.0 if t == 1 else share) * (counter.sums / s - recent)
+            index = curator.select(SignedErrors(workload, recent), spend)
+            j, sign = index % workload.m, 1 if index < workload.m else -1
+            weights[j] += sign
+            released = rows if self.output == "all" else rows[t // 4 :]
+            note = f"{'more' if sign > 0 else 'less'} " + ", ".join(f"{c} = {v}" for c, v in workload.label(j))
+            if found.late:
+                note += f"; time limit reached for {found.late} of {s} rows"
+            yield Step(t, Records.of(problem.domain, np.concatenate(released)), note)
+
+    def _asked(self, problem: QueryRelease) -> Workload:
+        """What is selected from."""
+        return problem.workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class SepFEM(FEM):
+    """FEM with Laplace scores on the queries of a separator set, a set of queries that tells any two cells apart.
+
+    On a product of columns the indicators 1[x_i = v] are one, so the scores act on one-hot coordinates as in FEM, with
+    scale · Laplace(1) in place of exponential ones. The separators belong to Q: those that the workload lacks are added
+    to what is selected from, as a public matter. Raises InputError for queries given as a matrix, which say nothing of
+    columns. Source: Vietri, Tian, Bun, Steinke, Wu 2020, sepFEM.
+    """
+
+    noise: ClassVar[str] = "laplace"
+    about: ClassVar[About] = About(
+        title="Follow the perturbed leader with separators (sepFEM)",
+        summary="FEM with another kind of randomness, tied to queries that tell any two cells apart; it also keeps "
+        "every single column right.",
+        use_when="as fem, and single columns matter too",
+        avoid_when="queries are a matrix over cells; or the cells can be listed: dpfw and mwem are more accurate",
+        cost="as fem",
+        source="Vietri, Tian, Bun, Steinke, Wu 2020",
+    )
+
+    def _asked(self, problem: QueryRelease) -> Workload:
+        workload = problem.workload
+        members = workload.workloads if isinstance(workload, Union) else (workload,)
+        if any(isinstance(member, Explicit) for member in members):
+            raise InputError("sepfem needs queries on columns that tell any two cells apart; a query matrix has none")
+        there = {axes for member in members if isinstance(member, Marginals) for axes in member.axes}
+        missing = [[name] for i, name in enumerate(workload.domain.names) if (i,) not in there]
+        return Union([workload, Marginals(workload.domain, missing)]) if missing else workload
