@@ -183,7 +183,9 @@ class _Conjunctions:
         if row:
             self.rules.append(LinearConstraint(_sparse(entries, (row, width)), -np.inf, np.array(high)))  # type: ignore[arg-type]
 
-    def solve(self, scores: np.ndarray | None, seconds: float, rng: np.random.Generator) -> tuple[np.ndarray, float, bool]:
+    def solve(
+        self, scores: np.ndarray | None, seconds: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, float, bool]:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
         each = self._split(scores, rng)
         objective = np.concatenate([self.linear, self.weights[self.z]])

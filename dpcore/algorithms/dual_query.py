@@ -47,7 +47,9 @@ class DualQuery:
     samples: int | None = param(
         None, "queries drawn a round", symbol="s", low=1, high=10_000, log=True, auto="10, or 2 at δ = 0",
     )  # fmt: skip
-    memory: float = param(0.8, "how much an earlier round's draws count, compared with the next one's", low=0, high=0.99)
+    memory: float = param(
+        0.8, "how much an earlier round's draws count, compared with the next one's", low=0, high=0.99
+    )
     seconds: float = param(2.0, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
 
     problem: ClassVar[type] = QueryRelease
@@ -176,7 +178,9 @@ class _Expected:
             self.reuses = self.bit.epsilon + share * draws < draws
         else:
             self.reuses = self.bit.epsilon**2 + share * draws**2 < draws**2
-        self.redraws = np.diff(np.floor(np.cumsum(np.append(0, np.where(self.reuses, s * share, s))) + 1e-9)).astype(int)
+        self.redraws = np.diff(np.floor(np.cumsum(np.append(0, np.where(self.reuses, s * share, s))) + 1e-9)).astype(
+            int
+        )
         self.bits = s * int(self.reuses.sum())
         pure = (self.bits * self.bit.epsilon + self.redraws @ draws) / budget.epsilon
         rho = (self.bits * self.bit.epsilon**2 + self.redraws @ draws**2) / 8

@@ -23,7 +23,7 @@ RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^powe
 FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # of the rule
 LISTED, UNLISTED = 20, 5  # rows a round where cells are enumerated, and where each is an integer program
 MOST_PROGRAMS = 400  # of the rule, where cells are not enumerated
-STEADY = 14.0  # scale of the perturbation = √(T/STEADY²)... 
+STEADY = 14.0  # scale of the perturbation = √(T/STEADY²)...
 WINDOW = 10.0
 NARROW = 1e-9
 
@@ -55,8 +55,12 @@ class FEM:
         None, "mean of the random scores: large explores, small follows the selections", low=1e-3, high=1e3, log=True,
         auto="√T/7, as regret asks for √T",
     )  # fmt: skip
-    judged: str = param("recent", "whose errors are selected by: of recent rows, or this round's", choices=("recent", "round"))
-    output: str = param("tail", "rows released: of the last three quarters of rounds, or of all", choices=("tail", "all"))
+    judged: str = param(
+        "recent", "whose errors are selected by: of recent rows, or this round's", choices=("recent", "round")
+    )
+    output: str = param(
+        "tail", "rows released: of the last three quarters of rounds, or of all", choices=("tail", "all")
+    )
     seconds: float = param(2.0, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
 
     problem: ClassVar[type] = QueryRelease
@@ -82,7 +86,9 @@ class FEM:
         listed = Oracle(workload).enumerates
         rounds, samples, scale = (Choice(name, getattr(self, name), "given") for name in ("rounds", "samples", "scale"))
         if self.rounds is None:
-            signal = problem.effective_n / max(workload.width, NARROW) * (budget.epsilon if pure else math.sqrt(budget.rho))
+            signal = (
+                problem.effective_n / max(workload.width, NARROW) * (budget.epsilon if pure else math.sqrt(budget.rho))
+            )
             (constant, power), letters = RULE[pure], "nε" if pure else "n√ρ"
             most = MOST_ROUNDS if listed else MOST_PROGRAMS // UNLISTED
             best = min(max(constant * signal**power, FEWEST_ROUNDS), most)

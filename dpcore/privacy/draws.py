@@ -30,7 +30,9 @@ class SummedErrors(Known):
     def check(self) -> None:
         """Raise InputError for a workload whose sensitivities are not known, or sums that do not fit it."""
         super().check()
-        if not (isinstance(self.rounds, (int, np.integer)) and self.rounds > 0) or self.past.shape != (self.workload.m,):
+        if not (isinstance(self.rounds, (int, np.integer)) and self.rounds > 0) or self.past.shape != (
+            self.workload.m,
+        ):
             raise InputError(f"rounds={self.rounds} must be a whole number ≥ 1, and past one sum for each query")
 
     @property

@@ -17,7 +17,8 @@ LINES = {  # error: colour, dash, words
 }
 
 
-def _finish(figure: go.Figure, height: int = 380) -> go.Figure:
+def finish(figure: go.Figure, height: int = 380) -> go.Figure:
+    """The margins, height and legend of every figure."""
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
     return figure.update_layout(height=height, margin={"l": 10, "r": 10, "t": 40, "b": 10}, legend=legend)
 
@@ -45,7 +46,7 @@ def convergence(records: pd.DataFrame, x: str, x_title: str, pinned: pd.DataFram
         line = {"color": GREY, "dash": "longdash"}
         figure.add_scatter(x=middle.index, y=middle, mode=mode, name="worst query, pinned A", line=line, marker_size=10)
     figure.update_yaxes(title="error (difference of probabilities)", type="log", exponentformat="power", dtick=1)
-    return _finish(figure.update_xaxes(title=x_title, rangemode="tozero"))
+    return finish(figure.update_xaxes(title=x_title, rangemode="tozero"))
 
 
 def groups(frame: pd.DataFrame, title: str) -> go.Figure:
@@ -59,7 +60,7 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     )
     figure.update_yaxes(title=figure_text(title), autorange="reversed", **_ticks(names, 30))
     figure.update_xaxes(title="misplaced share of what is said about the group", tickformat=".2~%", rangemode="tozero")
-    return _finish(figure, 120 + 26 * min(len(names), 30))
+    return finish(figure, 120 + 26 * min(len(names), 30))
 
 
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:
@@ -76,7 +77,7 @@ def bars(frame: pd.DataFrame, title: str) -> go.Figure:
         )  # fmt: skip
     figure.update_xaxes(title=figure_text(title), **_ticks(ticks, 24))
     figure.update_layout(barmode="group", bargap=0.2)
-    return _finish(figure.update_yaxes(title="share of records", rangemode="tozero", tickformat=".2~%"))
+    return finish(figure.update_yaxes(title="share of records", rangemode="tozero", tickformat=".2~%"))
 
 
 def heat_map(
@@ -99,7 +100,7 @@ def heat_map(
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(axes[1]), tickangle=-45, **_ticks(columns, 12))
     figure.update_yaxes(title=figure_text(axes[0]), autorange="reversed", **_ticks(rows, 16))
-    return _finish(figure.update_layout(title={"text": title, "font_size": 14}), 360)
+    return finish(figure.update_layout(title={"text": title, "font_size": 14}), 360)
 
 
 def _ticks(labels: list[str], most: int) -> dict[str, list]:

@@ -11,6 +11,7 @@ MENU = {
     "app.py": ("Start", ":material/home:"),
     "pages/data.py": ("Data", ":material/table_chart:"),
     "pages/explore.py": ("Explore", ":material/query_stats:"),
+    "pages/compare.py": ("Compare", ":material/balance:"),
     "pages/lessons.py": ("Lessons", ":material/school:"),
     "pages/glossary.py": ("Glossary", ":material/menu_book:"),
 }

@@ -64,9 +64,13 @@ class Table:
     def rows(self, names: tuple[str, ...]) -> Rows:
         """The records encoded in the named columns, once."""
         if names not in self.encoded:
-            frame = self.frame if self.person is None else limit_rows(self.frame, self.person, self.most_rows)
-            self.encoded[names] = domain_from_json(self.schema).project(names).encode(frame)
+            self.encoded[names] = domain_from_json(self.schema).project(names).encode(self.kept)
         return self.encoded[names]
+
+    @property
+    def kept(self) -> pd.DataFrame:
+        """The rows that count: all, or at most so many of each person."""
+        return self.frame if self.person is None else limit_rows(self.frame, self.person, self.most_rows)
 
     @property
     def promise(self) -> str:

@@ -1,0 +1,190 @@
+"""Where the error of one question comes from, and how often a conclusion turns into its opposite."""
+
+import math
+import time
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.algorithms import solving
+from dpcore.diagnosis import Conclusion, Waterfall, twin, waterfall
+from dpcore.domain import Domain
+from dpcore.errors import InputError
+from dpcore.params import build
+from dpcore.pool import Job
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.questions import unbinned, understand
+from dpcore.tags import Tag
+from dpcore.workloads import Marginals, Workload
+
+from . import frontier
+from .frame import heading
+from .questions import GRAMMAR
+from .results import QUIET, below
+from .runs import pool
+from .state import Table, shared
+from .sweeps import Dot, Sweep
+from .text import clean, plain, question
+
+PATIENCE = 120  # seconds that taking an error apart may take
+MOST_LISTED = 300
+PARTS = {
+    "sampling": "sampling: the table instead of its population",
+    "binning": "binning: cells instead of values",
+    "model": "model: what the algorithm misses even without noise",
+    "privacy": "privacy: the noise",
+}
+
+
+def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
+    """The waterfall of one question's error, for the clicked dot or the best run at the largest ε."""
+    heading("Where does the error come from?", Tag.PEEK)
+    done = [d for d in sweep.shown if d.point.state == "done"]
+    if not done or sweep.problem is None:
+        return
+    if chosen is None:
+        largest = max(d.point.epsilon for d in done)
+        chosen = min((d for d in done if d.point.epsilon == largest), key=lambda d: d.point.errors["max_error"] or 0)
+    point = chosen.point
+    st.caption(f"For {point.algorithm} at ε = {point.epsilon:g}, seed {point.seed}: the clicked dot, or the best one.")
+    text = st.text_input(
+        "Question in words (empty: choose one below)", key="cause-question", placeholder="age > 50", help=GRAMMAR,
+        **shared(),
+    )  # fmt: skip
+    try:
+        asked, j, values, label = _asked(table, sweep, text, chosen)
+    except InputError as error:
+        st.error(plain(error, 400))
+        return
+    key = (sweep.task, point.key, text or j)
+    kept = st.session_state.get("_waterfall")
+    if st.button("Take this error apart", icon=":material/account_tree:"):
+        kept = st.session_state["_waterfall"] = key, _measure(sweep, chosen, asked, values)
+    if kept is None or kept[0] != key:
+        st.caption("Two runs: this one once more, and its twin without noise.")
+        return
+    found = kept[1]
+    if isinstance(found, str):
+        st.error(plain(found, 300))
+        return
+    parts = {name: float(part[j]) for name, part in found.parts.items()}
+    total = float(found.released[j] - found.reference[j])
+    frame = pd.DataFrame({"part": [*(PARTS[n] for n in parts), "all together"], "share": [*parts.values(), total]})
+    largest = max(parts, key=lambda name: abs(parts[name]))
+    summary = (
+        f"“{clean(label, 120)}”: true {found.reference[j]:.2%}, synthetic {found.released[j]:.2%}. The largest part, "
+        f"{100 * parts[largest]:+.2g} points, is {PARTS[largest]}."
+    )
+    figure = frontier.waterfall({name: 100 * value for name, value in parts.items()}, 100 * total, "points")
+    st.plotly_chart(figure, key="waterfall", alt=summary, config=QUIET)
+    below(summary, frame, "waterfall")
+    if "sampling" not in parts:
+        st.caption("The population of this table is not known, so the table itself counts as the truth here.")
+
+
+def _asked(table: Table, sweep: Sweep, text: str, chosen: Dot) -> tuple[Workload, int, np.ndarray | None, str]:
+    """The workload asked, which of its queries, its answers by the table's own values, and the query in words."""
+    problem = sweep.problem
+    if problem is None or chosen.answers is None or sweep.real is None:
+        raise InputError("this run has no answers to take apart")
+    if text.strip():
+        asked = understand(text, problem.domain)
+        drawn = problem.n != table.rows(problem.domain.names).n  # a drawn table has cells, and no values of its own
+        values = None if drawn else np.array([unbinned(text, problem.domain, table.kept)])
+        return asked.workload, 0, values, asked.text
+    worst = np.argsort(-np.abs(chosen.answers - sweep.real), kind="stable")[:MOST_LISTED].tolist()
+    names = {f"{clean(question(problem.workload.label(j)), 120)}": j for j in worst}
+    label = st.selectbox("Question, the worst answered first", list(names), key=f"cause-{sweep.id}", **shared())
+    return problem.workload, names[label], None, label
+
+
+def _measure(sweep: Sweep, chosen: Dot, asked: Workload, values: np.ndarray | None) -> Waterfall | str:
+    """Both runs in the pool, waited for; an error in words where they fail."""
+    point, problem = chosen.point, sweep.problem
+    algorithm = build(solving(QueryRelease)[point.algorithm], {})
+    budget = Budget(point.epsilon, point.delta)
+    both = (algorithm, budget), twin(algorithm, problem, budget)  # type: ignore[arg-type]
+    jobs = [pool().submit(sweep.task_for(*which, point.seed), f"cause-{sweep.id}") for which in both]
+    if failed := _waited(jobs):
+        return failed
+    released, noiseless = (job.results[0].release for job in jobs)
+    return waterfall(asked, sweep.rows, released, noiseless, sweep.population, values)  # type: ignore[arg-type]
+
+
+def _waited(jobs: list[Job]) -> str:
+    """Wait for jobs, saying so; what went wrong, or an empty text."""
+    place, started = st.empty(), time.monotonic()
+    try:
+        while not all(job.ended for job in jobs):
+            if time.monotonic() - started > PATIENCE:
+                return f"not done after {PATIENCE} s"
+            place.caption(f"Running both… {time.monotonic() - started:.0f} s")
+            next(job for job in jobs if not job.ended).wait(0.3)
+    finally:
+        for job in jobs:
+            job.cancel()
+        place.empty()
+    return next((job.error or job.state for job in jobs if job.state != "done"), "")
+
+
+def conclusions(sweep: Sweep) -> None:
+    """In how many runs the synthetic table says the opposite of the real one, against ε."""
+    heading("Would you still conclude the same?", Tag.PEEK)
+    if sweep.pairs is None or sweep.real_pairs is None or len(sweep.pairs.domain.names) < 2:
+        st.caption("This needs two columns, and few enough cells to keep all pairs.")
+        return
+    asked = _conclusion(sweep.pairs.domain, sweep.id)
+    if asked is None:
+        return
+    domain, place = sweep.pairs.domain, _place(sweep.pairs, asked)
+    truth = asked.difference(domain, sweep.real_pairs[place])
+    if math.isnan(truth):
+        st.caption("One of these groups is empty.")
+        return
+    lines = []
+    for d in (d for d in sweep.shown if d.pairs is not None):
+        said = asked.difference(domain, d.pairs[place])  # type: ignore[index]
+        lines.append((d.point.algorithm, d.point.epsilon, not said * truth > 0))
+    frame = pd.DataFrame(lines, columns=pd.Index(["algorithm", "epsilon", "flipped"]))
+    table = frame.groupby(["algorithm", "epsilon"])["flipped"].agg(["sum", "count", "mean"]).reset_index()
+    table = table.rename(columns={"mean": "share"})
+    table["words"] = [f"{s} of {c} runs" for s, c in zip(table["sum"], table["count"], strict=True)]
+    more = "more" if truth > 0 else "less"
+    summary = (
+        f"Really, {clean(asked.value)} is {more} frequent among {clean(asked.first)} than among {clean(asked.second)} "
+        f"(by {100 * abs(truth):.2g} points). The synthetic table says otherwise in {int(frame['flipped'].sum())} of "
+        f"{len(frame)} runs."
+    )
+    figure = frontier.flips(table, frontier.look(list(solving(QueryRelease))))
+    st.plotly_chart(figure, key="flips", alt=summary, config=QUIET)
+    below(summary, table.drop(columns="words"), "flips")
+
+
+def _conclusion(domain: Domain, key: str) -> Conclusion | None:
+    """The widgets of a comparison between two groups."""
+    columns = st.columns(5)
+    places = iter(columns)
+    names = [c.name for c in domain.columns if c.size > 1]
+    if len(names) < 2:
+        st.caption("This needs two columns with more than one value.")
+        return None
+    outcome = next(places).selectbox("Compare how often", names, format_func=clean, key=f"flip-o-{key}", **shared())
+    labels = domain.columns[domain.names.index(outcome)].labels
+    value = next(places).selectbox(
+        "is", labels, len(labels) - 1, format_func=clean, key=f"flip-v-{key}-{outcome}", **shared()
+    )
+    others = [name for name in names if name != outcome]
+    group = next(places).selectbox("by", others, format_func=clean, key=f"flip-g-{key}-{outcome}", **shared())
+    labels = domain.columns[domain.names.index(group)].labels
+    first = next(places).selectbox("among", labels, format_func=clean, key=f"flip-1-{key}-{group}", **shared())
+    rest = [label for label in labels if label != first]
+    second = next(places).selectbox("and", rest, format_func=clean, key=f"flip-2-{key}-{group}", **shared())
+    return Conclusion(group, first, second, outcome, value)
+
+
+def _place(pairs: Marginals, asked: Conclusion) -> slice:
+    """Where the answers of a conclusion's table stand among those of all pairs."""
+    axes = tuple(sorted(pairs.domain.axes([asked.group, asked.outcome])))
+    return pairs.tables[pairs.axes.index(axes)]

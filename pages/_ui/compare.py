@@ -1,0 +1,183 @@
+"""The Compare page's first half: what is compared, the frontier, the regret table and a dot's own facts."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.diagnosis import baselines, draw, empirical
+from dpcore.frontier import middles, regret, steps
+from dpcore.params import build
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.run import Comparison
+from dpcore.tags import Tag
+
+from . import charts, controls, frontier, questions
+from .frame import heading
+from .measures import Measure
+from .results import QUIET, below
+from .state import Table, shared
+from .sweeps import Dot, Sweep
+from .text import clean, plain
+
+FIRST = ("gaussian_maxent", "aim", "dpam", "mwem", "pep", "dpfw")
+EPSILONS = (0.1, 0.3, 1.0, 3.0)
+SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
+
+
+def settings(table: Table, sweep: Sweep) -> tuple[list[str], Callable[[], None]]:
+    """The widgets of what to compare; the algorithms' names and what starts it. Raises InputError for bad choices."""
+    known = solving(QueryRelease)
+    left, middle, right = st.columns(3)
+    with left:
+        workload, texts = questions.choose(table)
+    with middle:
+        first = [name for name in FIRST if name in known]
+        names = st.multiselect("Algorithms", list(known), first, key="compared", bind="query-params")
+        values = st.multiselect(
+            "ε", controls.EPSILONS, EPSILONS, format_func=controls.number, key="epsilons", bind="query-params"
+        )
+    with right:
+        words = "The table as it is, or tables drawn at random from its population: the sample's own, or, for an "
+        words += "upload, the upload taken as the population. Then both errors are shown."
+        size = st.selectbox("Records", list(SIZES), key="records", help=words, **shared())
+        seeds = st.number_input("Seeds", 1, 20, 3, key="sweep-seeds", bind="query-params", help="Runs at each ε.")
+        delta = st.select_slider(
+            "δ, failure probability", controls.DELTAS, 1e-9, controls.number, key="delta", bind="query-params"
+        )
+
+    def make() -> tuple[QueryRelease, Any, np.ndarray | None]:
+        rows, population = table.rows(workload.domain.names), table.population
+        if population is not None and table.domain is not None:
+            population = table.domain.marginal(population, workload.domain.names)
+        if not SIZES[size]:
+            return QueryRelease(workload, rows.n, table.most_rows), rows, population
+        P = empirical(workload.domain, rows) if population is None else population
+        n = max(2, round(SIZES[size] * rows.n))
+        return QueryRelease(workload, n), draw(workload.domain, P, n, np.random.default_rng(0)), P
+
+    def start() -> None:
+        task = (table, table.rows(workload.domain.names), table.most_rows, texts, delta, size)
+        algorithms = {name: build(known[name], {}) for name in names}
+        sweep.start(task, make, algorithms, [Budget(float(v), delta) for v in sorted(values)], range(int(seeds)))
+
+    return texts, start
+
+
+def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) -> Dot | None:
+    """The frontier with its sentence; the dot that was clicked, if any."""
+    dots = sweep.table(measure.of)
+    middle = middles(dots)
+    if not len(middle):
+        st.info("No finished run has this error yet.")
+        return None
+    found = steps(middle)
+    floors = floors_of(sweep, measure.name, measure.scale)
+    if other is not None and measure.name is not None:
+        floors[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
+    against = sweep.table(measure.population).dropna(subset=["error"])
+    log = st.segmented_control(
+        "Axis", ["logarithmic", "linear"], default="logarithmic", required=True, key="axis", bind="query-params"
+    )
+    figure = frontier.frontier(
+        dots.dropna(subset=["error"]), middle, found, floors, frontier.look(list(solving(QueryRelease))),
+        title=measure.words, log=log == "logarithmic", population=middles(against) if len(against) else None,
+    )  # fmt: skip
+    best = found.iloc[-1]
+    summary = (
+        f"At ε = {best['epsilon']:g} the smallest error is {best['error']:.3g}, by {best['algorithm']}. "
+        "Grey: the best that anybody reached with that ε or less. Solid: against the table"
+        + (", dotted: against the population." if len(against) else ".")
+    )
+    event = st.plotly_chart(
+        figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
+    )
+    below(summary + " Click a dot to see its run.", dots, "frontier")
+    picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
+    if not picked:
+        return None
+    name, epsilon, seed = picked[0][:3]
+    same = (d for d in sweep.shown if (d.point.algorithm, d.point.epsilon, d.point.seed) == (name, epsilon, seed))
+    return next(same, None)
+
+
+def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, float]:
+    """The baselines of an error by their words; none for an error that they do not have."""
+    if name is None or sweep.problem is None or sweep.rows is None:
+        return {}
+    kept = st.session_state.get("_floors")
+    if kept is None or kept[0] is not sweep.rows or kept[1] is not sweep.problem:
+        kept = sweep.rows, sweep.problem, baselines(sweep.problem, sweep.rows, sweep.population)
+        st.session_state["_floors"] = kept
+    words = {"uniform": "uniform", "independent": "independent columns", "resampling": "sampling floor of n rows"}
+    words["sampling"] = "the table's own sampling error"
+    values = {words[key]: getattr(base.errors, name) for key, base in kept[2].items()}
+    return {key: scale * value for key, value in values.items() if value}
+
+
+def regrets(sweep: Sweep, measure: Measure) -> None:
+    """How many times the best error each choice has."""
+    heading("What does the choice of algorithm cost?", Tag.PEEK)
+    middle = middles(sweep.table(measure.of))
+    if not len(middle):
+        return
+    table = regret(middle)
+    shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if c != "seconds"})
+    config = {c: st.column_config.NumberColumn(format="%.2f ×") for c in shown.columns if c != "seconds"}
+    config["seconds"] = st.column_config.NumberColumn(format="%.2f s", help="Median of a run's own time.")
+    st.dataframe(shown, column_config=config)
+    st.caption("Median error over seeds, as a multiple of the best one at the same ε; 1 is the best.")
+    refused = {d.point.algorithm: d.point.message for d in sweep.shown if d.point.state != "done"}
+    for name, why in refused.items():
+        st.caption(plain(f"{name} has no dot: {why}", 400))
+
+
+def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
+    """A clicked run: its settings, a link that restores it, and its marginals beside the real ones."""
+    point = chosen.point
+    heading(f"{point.algorithm} at ε = {point.epsilon:g}, seed {point.seed}", Tag.PEEK)
+    errors = ", ".join(f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None)
+    spent = point.spent
+    st.caption(f"Spent ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}. {errors}. {point.seconds:.2g} s.")
+    _link(table, point)
+    if sweep.pairs is None or chosen.pairs is None or sweep.problem is None:
+        return
+    domain = sweep.problem.domain
+    column = st.selectbox("Column of this run", domain.names, format_func=clean, key=f"dot-{sweep.id}", **shared())
+    frame = pd.DataFrame({"value": domain.columns[domain.names.index(column)].labels})
+    for name, answers in (("real", sweep.real_pairs), ("synthetic", chosen.pairs)):
+        frame[name] = _single(sweep, np.asarray(answers), column)
+    gap = float((frame["synthetic"] - frame["real"]).abs().max())
+    summary = f"{clean(column)}: the largest difference is {100 * gap:.2g} points."
+    st.plotly_chart(charts.bars(frame, column), key="dot-marginal", alt=summary, config=QUIET)
+    below(summary, frame, "dot-marginal")
+
+
+def _single(sweep: Sweep, answers: np.ndarray, column: str) -> np.ndarray:
+    """One column's shares, summed out of the first pair that holds it."""
+    pairs = sweep.pairs
+    axis = pairs.domain.names.index(column)  # type: ignore[union-attr]
+    i = next(i for i, axes in enumerate(pairs.axes) if axis in axes)  # type: ignore[union-attr]
+    shape, axes = pairs.shapes[i], pairs.axes[i]  # type: ignore[union-attr]
+    gone = tuple(j for j, a in enumerate(axes) if a != axis)
+    return answers[pairs.tables[i]].reshape(shape).sum(axis=gone)  # type: ignore[union-attr]
+
+
+def _link(table: Table, point: Any) -> None:
+    """Explore with exactly these settings; for an upload in words, as no address may name it."""
+    facts = {
+        "algorithm": ALGORITHMS[point.algorithm].about.title, "epsilon": controls.number(point.epsilon),
+        "delta": controls.number(point.delta), "seed": point.seed,
+    }  # fmt: skip
+    if table.uploaded:
+        words = ", ".join(f"{name} {value}" for name, value in facts.items())
+        st.caption(plain(f"To see this run on Explore, choose {words}, and the same columns and questions.", 300))
+        return
+    here = {k: st.query_params.get_all(k) for k in ("questions", f"columns-{table.name}") if k in st.query_params}
+    address = "explore?" + urlencode({"sample": table.name, **here, **facts}, doseq=True)
+    st.markdown(f"[Open exactly this run on Explore]({address})")

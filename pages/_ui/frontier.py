@@ -1,0 +1,113 @@
+"""The frontier's figure and its neighbours: DataFrames to Plotly, nothing here computes or knows an algorithm."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from .charts import GREY, finish
+from .text import figure_text
+
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A7A7A"]
+MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagram", "triangle-down"]
+
+
+def look(names: list[str]) -> dict[str, dict[str, str]]:
+    """A colour and a marker for each algorithm by its place in the registry; no two alike up to seventy."""
+    return {
+        name: {"color": COLOURS[i % len(COLOURS)], "symbol": MARKERS[i % len(MARKERS)]} for i, name in enumerate(names)
+    }
+
+
+def frontier(
+    dots: pd.DataFrame,
+    middle: pd.DataFrame,
+    steps: pd.DataFrame,
+    floors: Mapping[str, float],
+    looks: Mapping[str, Mapping[str, str]],
+    *,
+    title: str,
+    log: bool,
+    population: pd.DataFrame | None = None,
+    curves: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
+) -> go.Figure:
+    """Error against ε: a dot a run, a line of medians and a band over seeds for each algorithm, and the step frontier.
+
+    `floors` are horizontal lines by name, `population` medians against the population (dotted), `curves` theory by
+    name. A dot's customdata is (algorithm, ε, seed).
+    """
+    figure = go.Figure()
+    for name, own in dots.groupby("algorithm", sort=False):
+        mine, own_look = middle[middle["algorithm"] == name], looks[str(name)]
+        if (mine["high"] > mine["low"]).any():
+            band = {
+                "x": [*mine["epsilon"], *mine["epsilon"][::-1]],
+                "y": [*mine["high"], *mine["low"][::-1]],
+            }
+            figure.add_scatter(
+                **band, fill="toself", fillcolor=own_look["color"], opacity=0.15, line_width=0, hoverinfo="skip",
+                showlegend=False, legendgroup=name,
+            )  # fmt: skip
+        figure.add_scatter(
+            x=mine["epsilon"], y=mine["error"], mode="lines", line={"color": own_look["color"]}, legendgroup=name,
+            showlegend=False, hoverinfo="skip",
+        )  # fmt: skip
+        if population is not None and len(other := population[population["algorithm"] == name]):
+            line = {"color": own_look["color"], "dash": "dot"}
+            figure.add_scatter(
+                x=other["epsilon"], y=other["error"], mode="lines", line=line, legendgroup=name, showlegend=False,
+                hovertemplate=f"{name}, against the population: %{{y:.3g}}<extra></extra>",
+            )  # fmt: skip
+        figure.add_scatter(
+            x=own["epsilon"], y=own["error"], mode="markers", name=str(name), legendgroup=name,
+            marker={**own_look, "size": 9, "line": {"width": 0.5, "color": "white"}},
+            customdata=own[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
+            hovertemplate="%{customdata[0]}, ε = %{customdata[1]}, seed %{customdata[2]}: %{y:.3g}<extra></extra>",
+        )  # fmt: skip
+    if len(steps):
+        figure.add_scatter(
+            x=steps["epsilon"], y=steps["error"], mode="lines", name="frontier", hoverinfo="skip",
+            line={"color": GREY, "width": 5, "shape": "hv"}, opacity=0.4,
+        )  # fmt: skip
+    for name, (x, y) in (curves or {}).items():
+        line = {"color": GREY, "dash": "dash", "width": 1}
+        figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
+    span = [float(dots["epsilon"].min()), float(dots["epsilon"].max())]
+    for (name, value), dash in zip(floors.items(), ["dash", "dashdot", "dot", "longdash", "longdashdot"], strict=False):
+        figure.add_scatter(
+            x=span, y=[value, value], mode="lines", name=figure_text(name, 40), line={"color": GREY, "dash": dash},
+            hovertemplate=f"{figure_text(name, 40)}: %{{y:.3g}}<extra></extra>",
+        )  # fmt: skip
+    kind = "log" if log else "linear"
+    figure.update_yaxes(title=title, type=kind, **({"exponentformat": "power", "dtick": 1} if log else {}))
+    values = sorted(dots["epsilon"].unique())
+    figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
+    figure.update_layout(clickmode="event+select")
+    return finish(figure, 520)
+
+
+def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
+    """Parts of one question's error as steps from zero to their sum."""
+    figure = go.Figure()
+    figure.add_waterfall(
+        x=[*parts, "all together"], y=[*parts.values(), total], measure=[*["relative"] * len(parts), "total"],
+        text=[f"{v:+.3g}" for v in [*parts.values(), total]], textposition="outside", cliponaxis=False,
+        increasing_marker_color="#D55E00", decreasing_marker_color="#0072B2", totals_marker_color=GREY,
+        connector_line_color=GREY,
+    )  # fmt: skip
+    return finish(figure.update_yaxes(title=f"synthetic − true, {unit}", rangemode="tozero"), 360)
+
+
+def flips(table: pd.DataFrame, looks: Mapping[str, Mapping[str, str]]) -> go.Figure:
+    """Share of runs that say the opposite, against ε; `table` has algorithm, epsilon, share, words."""
+    figure = go.Figure()
+    for name, own in table.groupby("algorithm", sort=False):
+        figure.add_scatter(
+            x=own["epsilon"], y=own["share"], name=str(name), mode="lines+markers", customdata=own["words"],
+            line_color=looks[str(name)]["color"], marker={**looks[str(name)], "size": 9},
+            hovertemplate=f"{name}: %{{customdata}}<extra></extra>",
+        )  # fmt: skip
+    values = sorted(table["epsilon"].unique())
+    figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
+    return finish(figure.update_yaxes(title="runs that say the opposite", tickformat=".0%", range=[-0.03, 1.03]), 360)

@@ -1,0 +1,93 @@
+"""What "error" means on the Compare page: the worst question, a mean, one question, one group; in shares or records."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from dpcore.run import Comparison, subgroups
+
+from .state import shared
+from .sweeps import Dot, Sweep
+from .text import clean, question
+
+MOST_LISTED = 2_000  # questions in the list to choose one from
+KINDS = {
+    "worst question": "max_error",
+    "mean over questions": "mean_error",
+    "mean L1 distance of tables": "mean_l1",
+    "one question": None,
+    "one group": None,
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number for each dot: `words` for the axis, `of` the dot, against the `population` where that is known.
+
+    `name` is that of a baseline's error; None where baselines have none.
+    """
+
+    words: str
+    of: Callable[[Dot], float | None]
+    population: Callable[[Dot], float | None]
+    name: str | None
+    scale: float = 1.0
+
+
+def choose(sweep: Sweep) -> Measure:
+    """The widgets, and the measure they say."""
+    left, right = st.columns([3, 2])
+    with left:
+        kind = st.selectbox("Error of", list(KINDS), key="measure", bind="query-params")
+    with right:
+        units = ["share of records", "records"]
+        unit = st.segmented_control("In", units, default=units[0], required=True, key="unit", bind="query-params")
+    scale = float(sweep.problem.n) if unit == units[1] and sweep.problem else 1.0
+    words = f"error ({'difference of shares' if scale == 1 else 'records'})"
+    if kind == "one question":
+        return _one_question(sweep, words, scale)
+    if kind == "one group":
+        return _one_group(sweep)
+    name = KINDS[kind] or ""
+    return Measure(f"{kind}: {words}", _scaled(name, scale), _scaled(f"population_{name}", scale), name, scale)
+
+
+def _scaled(name: str, scale: float) -> Callable[[Dot], float | None]:
+    def of(dot: Dot) -> float | None:
+        value = dot.point.errors.get(name)
+        return None if value is None else scale * value
+
+    return of
+
+
+def _one_question(sweep: Sweep, words: str, scale: float) -> Measure:
+    """One query of the workload, the largest real shares first in the list."""
+    real, workload = np.asarray(sweep.real), sweep.problem.workload  # type: ignore[union-attr]
+    listed = np.argsort(-real, kind="stable")[:MOST_LISTED].tolist()
+    names = {f"{clean(question(workload.label(j)), 120)} ({real[j]:.2%})": j for j in listed}
+    j = names[st.selectbox("Question", list(names), key=f"measured-question-{sweep.id}", **shared())]
+
+    def of(dot: Dot) -> float | None:
+        return None if dot.answers is None else scale * float(abs(dot.answers[j] - real[j]))
+
+    return Measure(f"one question: {words}", of, lambda _: None, None, scale)
+
+
+def _one_group(sweep: Sweep) -> Measure:
+    """One value of one column: what is misplaced of all that is said about its members."""
+    domain = sweep.problem.domain  # type: ignore[union-attr]
+    left, right = st.columns(2)
+    column = left.selectbox("Groups by", domain.names, format_func=clean, key=f"group-column-{sweep.id}", **shared())
+    labels = domain.columns[domain.names.index(column)].labels
+    label = right.selectbox("Group", labels, format_func=clean, key=f"group-{sweep.id}-{column}", **shared())
+
+    def of(dot: Dot) -> float | None:
+        if sweep.pairs is None or dot.pairs is None:
+            return None
+        both = Comparison(sweep.pairs, sweep.real_pairs, dot.pairs)  # type: ignore[arg-type]
+        value = float(subgroups(both, column).error[labels.index(label)])
+        return None if np.isnan(value) else value
+
+    return Measure("misplaced share of what is said about the group", of, lambda _: None, None)

@@ -1,0 +1,125 @@
+"""The comparison on one page, for people who were not there: HTML without scripts, to print, mail or keep."""
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+import streamlit as st
+
+from dpcore.algorithms import solving
+from dpcore.frontier import middles, steps
+from dpcore.problems import QueryRelease
+from dpcore.run import Comparison, subgroups
+from dpcore.tags import Tag
+from dpcore.theory import balanced_guess
+
+from . import drawing, frontier
+from .compare import floors_of
+from .frame import heading
+from .state import Table
+from .sweeps import Dot, Sweep
+from .text import clean
+
+STYLE = """body {font: 15px/1.45 system-ui, sans-serif; color: #111}
+body {max-width: 46rem; margin: 2rem auto; padding: 0 1rem}
+table {border-collapse: collapse; margin: .5rem 0}
+td, th {border: 1px solid #bbb; padding: .2rem .6rem; text-align: left}
+.tag {font-size: 12px; border: 1px solid currentColor; border-radius: 3px; padding: 0 .3rem; color: #555}
+svg {width: 100%; height: auto}
+@media print {body {margin: 0} h2 {break-after: avoid} svg, table {break-inside: avoid}}"""
+TITLE = "error of the worst question (median over seeds)"
+PEEK = f'<span class="tag">{Tag.PEEK}</span>'
+PUBLIC = f'<span class="tag">{Tag.PUBLIC}</span>'
+
+
+def download(table: Table, sweep: Sweep, texts: Sequence[str]) -> None:
+    """The button; the page is written when it is pressed."""
+    heading("Take it to a meeting", Tag.PEEK)
+    done = any(d.point.state == "done" for d in sweep.shown)
+    st.download_button(
+        "One-page report (HTML)", lambda: page(table, sweep, texts), "comparison.html", "text/html",
+        icon=":material/description:", on_click="ignore", disabled=not done,
+        help="Settings, frontier, verdict, groups and what ε means; opens anywhere, prints on one or two pages.",
+    )  # fmt: skip
+    st.caption("It shows errors against the real table: a private peek, for people who may see the table.")
+
+
+def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
+    """The whole report."""
+    problem = sweep.problem
+    if problem is None:
+        return ""
+    dots = sweep.table(lambda d: d.point.errors.get("max_error"))
+    middle = middles(dots)
+    found = steps(middle)
+    delta = sweep.shown[0].point.delta
+    kind = "private peek" if table.schema.get("peeked") else "typed by a person" if table.uploaded else "public"
+    rows = {
+        "Table": f"{clean(table.name)}, {problem.n:,} records ({kind} schema)",
+        "Columns": ", ".join(map(clean, problem.domain.names)),
+        "Questions": f"{problem.workload.m:,}: {', '.join(clean(t, 120) for t in texts)}",
+        "Protected": table.promise,
+        "δ": f"{delta:g}",
+        "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"])),
+        "Seeds": str(dots["seed"].nunique()),
+    }
+    looks = frontier.look(list(solving(QueryRelease)))
+    parts = [
+        "<h1>What does privacy cost on this table?</h1>",
+        f"<h2>Verdict {PEEK}</h2>{_verdict(found)}",
+        f"<h2>Error against ε {PEEK}</h2>",
+        drawing.frontier(
+            middle, found, floors_of(sweep, "max_error"), looks, "error of the worst question (median over seeds)"
+        ),
+        "<p>Grey: the best that anybody reached with that ε or less.</p>",
+        f"<h2>What ε means {PUBLIC}</h2>{_odds(sorted(set(dots['epsilon'])), delta)}",
+        f"<h2>Who pays most? {PEEK}</h2>{_groups(sweep)}",
+        f"<h2>Settings {PUBLIC}</h2>{_table(rows.items())}",
+        "<p>Errors were computed from the real records to choose by. They are not private: do not publish this "
+        "page, and keep in mind that an ε chosen by them says a little about the table.</p>",
+    ]
+    head = f'<meta charset="utf-8"><title>What does privacy cost on this table?</title><style>{STYLE}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
+
+
+def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
+    lines = [(f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", line.algorithm) for line in found.itertuples()]
+    return _table(lines, ("budget", "worst question off by", "best algorithm"))
+
+
+def _odds(epsilons: Sequence[float], delta: float) -> str:
+    lines = [(f"{e:g}", f"{math.exp(min(e, 700)):.3g}", f"{balanced_guess(e, delta):.1%}") for e in epsilons]
+    words = (
+        "<p>Somebody who knows every other record, and sees what is released, tries to tell which of two values the "
+    )
+    words += "last one has. Without the release a guess is right 50% of the time.</p>"
+    return words + _table(lines, ("ε", "odds change by at most a factor of", "guesses are right at most"))
+
+
+def _groups(sweep: Sweep) -> str:
+    """The smallest and the largest group of every column, for the best run at the middle budget."""
+    done = [d for d in sweep.shown if d.point.state == "done" and d.pairs is not None]
+    if not done or sweep.pairs is None:
+        return "<p>Not measured.</p>"
+    budgets = sorted({d.point.epsilon for d in done})
+    epsilon = budgets[len(budgets) // 2]
+    best: Dot = min((d for d in done if d.point.epsilon == epsilon), key=lambda d: d.point.errors["max_error"] or 0)
+    both, lines = Comparison(sweep.pairs, np.asarray(sweep.real_pairs), np.asarray(best.pairs)), []
+    for name in sweep.pairs.domain.names:
+        found = subgroups(both, name)
+        present = np.flatnonzero(found.share > 0)
+        for i in sorted({present[found.share[present].argmin()], present[found.share[present].argmax()]}):
+            where = f"{clean(name)}: {clean(found.labels[i])}"
+            lines.append((where, f"{found.share[i]:.2%}", f"{found.error[i]:.2%}"))
+    words = (
+        f"<p>{best.point.algorithm} at ε = {epsilon:g}, seed {best.point.seed}: the share of all that the synthetic "
+    )
+    words += "table says about a group that is misplaced, for the smallest and the largest group of each column.</p>"
+    return words + _table(lines, ("group", "share of records", "misplaced"))
+
+
+def _table(lines, head: Sequence[str] = ()) -> str:  # noqa: ANN001 - lines of texts
+    top = f"<tr>{''.join(f'<th>{escape(h)}</th>' for h in head)}</tr>" if head else ""
+    body = "".join(f"<tr>{''.join(f'<td>{escape(str(c))}</td>' for c in line)}</tr>" for line in lines)
+    return f"<table>{top}{body}</table>"

@@ -1,0 +1,51 @@
+"""Compare: the privacy–accuracy frontier on this table, what each choice costs, and where the error comes from."""
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.tags import Tag
+from pages._ui import causes, compare, measures, others, report, solve, sweeps
+from pages._ui.frame import frame, heading, tag
+from pages._ui.state import table as current_table
+from pages._ui.text import clean, plain
+
+frame("Compare", "Which algorithm, and how small an ε, does this table bear? Every dot is a run; lower is better.")
+table, sweep = current_table(), sweeps.current()
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
+    st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
+if table.domain is None:
+    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then compare here.")
+    st.stop()
+
+try:
+    with st.container(border=True, key="settings"):
+        texts, start = compare.settings(table, sweep)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if st.button("Run the comparison", type="primary", icon=":material/play_arrow:"):
+                start()
+            tag(Tag.TYPED)
+            st.caption("Runs that are there already are kept: add an algorithm, an ε or seeds, and only those run.")
+except InputError as error:
+    st.error(plain(error, 400))
+    st.stop()
+
+sweeps.watch(sweep)
+if not sweep.shown or sweep.problem is None:
+    if sweep.ended:
+        st.info("Nothing has run yet. Six algorithms at four budgets take about a minute; dots appear as they come.")
+    st.stop()
+heading("What does privacy cost, by algorithm?", Tag.PEEK)
+if sweep.stale(table):
+    st.warning("These dots are of another table or schema. Run the comparison to renew them.")
+measure = measures.choose(sweep)
+other = others.bring(table, sweep)
+chosen = compare.panel(sweep, measure, other)
+if chosen is not None:
+    compare.dot(table, sweep, chosen)
+compare.regrets(sweep, measure)
+solve.solve(table, sweep)
+causes.taken_apart(table, sweep, chosen)
+causes.conclusions(sweep)
+report.download(table, sweep, texts)
