@@ -1,0 +1,163 @@
+"""The Compare page, headless: what its charts and tables say is what the library says."""
+
+import base64
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.frontier import steps
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.run import Run
+from dpcore.workloads import Marginals
+from pages._ui import drawing, frontier
+from pages._ui.state import sample_table
+from tests.test_pages import figures, settled
+
+ROOT = Path(__file__).parents[1]
+RUN = "Run the comparison"
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    yield
+    st.cache_resource.clear()
+
+
+def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=2, **query):
+    """The page after a comparison on the Berkeley sample has ended."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+    app.query_params["sample"] = "berkeley"
+    for name, value in query.items():
+        app.query_params[name] = value
+    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    app.multiselect(key="compared").set_value(list(algorithms))
+    app.multiselect(key="epsilons").set_value(list(epsilons))
+    app.number_input(key="sweep-seeds").set_value(seeds)
+    return again(app)
+
+
+def again(app):
+    next(b for b in app.button if b.label == RUN).click().run()
+    assert not app.exception
+    return settled(app)
+
+
+def berkeley(algorithm: str, epsilon: float, seed: int) -> Run:
+    table = sample_table("berkeley")
+    rows = table.rows(table.domain.names)
+    problem = QueryRelease(Marginals.all(table.domain, 2), rows.n)
+    return Run(ALGORITHMS[algorithm](), problem, rows, Budget(epsilon, 1e-9), seed=seed).finish()
+
+
+def dots(app) -> dict[tuple, float]:
+    """Every dot of the frontier: (algorithm, ε, seed) to error."""
+    drawn = [trace for trace in figures(app)[0]["data"] if "customdata" in trace]
+    return {tuple(key): y for trace in drawn for key, y in zip(trace["customdata"], _plain(trace["y"]), strict=True)}
+
+
+def _plain(values):
+    """Plotly's JSON writes long arrays as base64."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist()
+    return values
+
+
+def test_before_anything_ran_the_page_says_what_to_do():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    assert "Nothing has run yet" in app.info[0].value
+    assert not figures(app)
+
+
+def test_every_dot_is_the_run_with_its_seed():
+    app = compared()
+    found = dots(app)
+    assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
+    for key in (("gaussian_maxent", 1.0, 1), ("dpfw", 0.1, 0)):
+        assert found[key] == pytest.approx(berkeley(*key).records[-1].empirical.max_error, rel=1e-6)
+    names = {trace.get("name") for trace in figures(app)[0]["data"]}
+    assert {"frontier", "uniform", "independent columns", "sampling floor of n rows"} <= names
+
+
+def test_more_budgets_add_dots_and_keep_the_others():
+    app = compared(seeds=1)
+    before = dots(app)
+    app.multiselect(key="epsilons").set_value([0.1, 1.0, 3.0])
+    after = dots(again(app))
+    assert before.items() <= after.items()
+    assert len(after) == 6
+    app.select_slider(key="delta").set_value(1e-6)
+    assert dots(again(app)).items().isdisjoint(before.items()), "another δ is another comparison"
+
+
+def test_errors_of_one_question_and_of_one_group_are_drawn():
+    app = compared(seeds=1)
+    table = sample_table("berkeley")
+    run = berkeley("gaussian_maxent", 1.0, 0)
+    app.selectbox(key="measure").set_value("one question").run()
+    assert not app.exception
+    workload, real = run.problem.workload, run.truth.answers
+    j = int(real.argmax())
+    gap = abs(run.release.answers(workload) - real)[j]
+    assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(gap, rel=1e-6)
+    app.selectbox(key="measure").set_value("one group").run()
+    assert not app.exception
+    assert 0 < dots(app)[("gaussian_maxent", 1.0, 0)] < 1
+    app.selectbox(key="measure").set_value("worst question")
+    app.segmented_control(key="unit").set_value("records").run()
+    assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(
+        run.records[-1].empirical.max_error * len(table.frame), rel=1e-6
+    )
+
+
+def test_tables_drawn_from_the_table_have_both_errors():
+    app = compared(seeds=1)
+    app.selectbox(key="records").set_value("ten times as many")
+    app = again(app)
+    assert any(trace.get("line", {}).get("dash") == "dot" for trace in figures(app)[0]["data"])
+    assert any(trace.get("name") == "the table's own sampling error" for trace in figures(app)[0]["data"])
+
+
+def test_an_algorithm_that_cannot_serve_is_named_and_the_others_run():
+    app = compared(seeds=1)
+    app.select_slider(key="delta").set_value(0.0)
+    app = again(app)
+    assert set(dots(app)) == {("dpfw", 0.1, 0), ("dpfw", 1.0, 0)}
+    assert any("gaussian" in c.value and "promised with Gaussian noise" in c.value for c in app.caption)
+
+
+MIDDLE = pd.DataFrame(
+    [("a", 0.1, 0.3), ("a", 1.0, 0.03), ("b", 0.1, 0.2), ("b", 1.0, 0.1)], columns=["algorithm", "epsilon", "error"]
+)
+
+
+def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
+    hostile = {"<script>alert(1)</script>": 0.25, "sampling & more": 0.01}
+    drawn = drawing.frontier(MIDDLE, steps(MIDDLE), hostile, frontier.look(["a", "b"]), 'a "title" <b>')
+    root = ET.fromstring(drawn)
+    texts = [node.text for node in root.iter("text")]
+    assert {"a", "b", "0.1", "1"} <= set(texts)
+    assert any(t.startswith("<script>") for t in texts), "shown as it stands"
+    assert not list(root.iter("script"))
+    lines = [node.get("points") for node in root.iter("polyline")]
+    heights = [[float(p.split(",")[1]) for p in line.split()] for line in lines]
+    assert heights[0][0] < heights[0][1], "smaller errors stand lower"
+    assert heights[0][0] < heights[1][0]
+    assert heights[0][1] > heights[1][1]
+
+
+def test_errors_of_zero_do_not_break_the_drawing():
+    zero = MIDDLE.assign(error=0.0)
+    assert "nothing to draw" in drawing.frontier(zero, steps(zero), {}, frontier.look(["a", "b"]), "t")
+
+
+def test_no_two_of_fifty_algorithms_look_alike():
+    looks = frontier.look([str(i) for i in range(50)])
+    assert len({tuple(look.values()) for look in looks.values()}) == 50
