@@ -15,7 +15,8 @@ CORE = ROOT / "dpcore"
 ORDER = [
     *("errors", "tags", "params", "domain", "schema", "tables", "samples", "workloads", "grammar", "questions"),
     *("releases", "problems"),
-    *("theory", "privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.statistics"),
+    *("theory.schedules", "theory.*", "theory"),
+    *("privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.statistics"),
     *("privacy.mechanisms", "privacy.curator", "algorithms.base", "algorithms.*", "algorithms"),
     *("metrics", "truth", "run", "diagnosis", "frontier", "pool", "points", "sweep"),
     *("cli.queries", "cli.files", "cli.task", "cli.*", "cli", "__main__"),

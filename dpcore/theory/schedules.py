@@ -1,13 +1,9 @@
-"""The papers' schedules and bounds as functions of public numbers, corrected. Imports nothing of dpcore.
+"""The linear-queries paper's schedules as functions of public numbers, corrected. Imports nothing of dpcore.
 
 n records, k cells, m unsigned queries of width hi − lo; ρ is the zCDP budget.
 """
 
 import math
-
-import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 
 D_INF = 2.0  # diameter of conv(Q ∪ −Q) in the sup norm, for queries with values in [-1, 1]
 
@@ -62,22 +58,6 @@ def mirror_descent_rounds(*, n: float, k: int, mu: float, l2: float, gaussian_wi
     They have σ = Δ₂√T/(nμ) on every cell, μ the whole budget's, where the paper has 4√(T log(1/δ))/(nε).
     """
     return math.sqrt(math.log(max(k, 2))) * n * mu / max(l2 * gaussian_width, 1e-12)
-
-
-def gaussian_width_bound(norms: np.ndarray) -> float:
-    """An upper bound on w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩, ξ ~ N(0, I_k), from the norms ‖q_j‖₂ (m,).
-
-    For every λ > 0, E max ≤ (1/λ) log E Σ_j 2 cosh(λ⟨q_j, ξ⟩) = (1/λ) log Σ_j 2 exp(λ²‖q_j‖²/2) by Jensen; λ is chosen.
-    """
-    largest = float(norms.max())
-    if largest == 0:
-        return 0.0
-
-    def bound(x: float) -> float:  # in units of the largest norm, λ = x/largest
-        return (float(logsumexp((x * norms / largest) ** 2 / 2)) + math.log(2)) / x  # type: ignore[arg-type]
-
-    high = 2 * math.sqrt(2 * math.log(2 * len(norms)))
-    return largest * float(minimize_scalar(bound, bounds=(0.1, high), method="bounded").fun)  # type: ignore[union-attr]
 
 
 def balanced_guess(epsilon: float, delta: float) -> float:

@@ -1,0 +1,52 @@
+"""The papers' schedules and bounds as functions of public numbers, corrected; one file a subject."""
+
+from .rates import (
+    ROWS,
+    Rate,
+    Setting,
+    dpam_empirical,
+    dpam_population,
+    dpam_smallest_n,
+    dpfw_empirical,
+    dpfw_population,
+    lower_bound_applies,
+    lower_bound_empirical,
+    lower_bound_population,
+)
+from .schedules import (
+    D_INF,
+    balanced_guess,
+    frank_wolfe_alpha,
+    frank_wolfe_rounds,
+    frank_wolfe_step,
+    mirror_descent_alpha,
+    mirror_descent_rounds,
+    sampling_bound,
+    selection_noise,
+)
+from .width import gaussian_width, gaussian_width_bound
+
+__all__ = [
+    "D_INF",
+    "ROWS",
+    "Rate",
+    "Setting",
+    "balanced_guess",
+    "dpam_empirical",
+    "dpam_population",
+    "dpam_smallest_n",
+    "dpfw_empirical",
+    "dpfw_population",
+    "frank_wolfe_alpha",
+    "frank_wolfe_rounds",
+    "frank_wolfe_step",
+    "gaussian_width",
+    "gaussian_width_bound",
+    "lower_bound_applies",
+    "lower_bound_empirical",
+    "lower_bound_population",
+    "mirror_descent_alpha",
+    "mirror_descent_rounds",
+    "sampling_bound",
+    "selection_noise",
+]

@@ -1,0 +1,43 @@
+"""w(Q), the Gaussian width of a set of queries: by Monte Carlo and from above. Imports errors, problems and workloads.
+
+w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩ with ξ ~ N(0, I_k): the queries are closed under negation, so the maximum is of |⟨q_j, ξ⟩|.
+"""
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from ..errors import InputError
+from ..problems import require_enumerable
+from ..workloads import Workload
+
+
+def gaussian_width(workload: Workload, draws: int, rng: np.random.Generator) -> tuple[float, float]:
+    """w(Q) as the mean of max_j |⟨q_j, ξ⟩| over `draws` vectors ξ (k,), and the standard error of that mean.
+
+    Public: no record is asked for. Raises InputError for fewer than two draws, and for cells that cannot be enumerated.
+    """
+    if draws < 2:
+        raise InputError(f"draws={draws} must be at least 2, to tell a standard error")
+    require_enumerable(workload.domain)
+    k = workload.domain.size
+    largest = np.array([np.abs(workload.answers(rng.standard_normal(k))).max() for _ in range(draws)])
+    return float(largest.mean()), float(largest.std(ddof=1) / math.sqrt(draws))
+
+
+def gaussian_width_bound(norms: np.ndarray) -> float:
+    """An upper bound on w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩, ξ ~ N(0, I_k), from the norms ‖q_j‖₂ (m,).
+
+    For every λ > 0, E max ≤ (1/λ) log E Σ_j 2 cosh(λ⟨q_j, ξ⟩) = (1/λ) log Σ_j 2 exp(λ²‖q_j‖²/2) by Jensen; λ is chosen.
+    """
+    largest = float(norms.max())
+    if largest == 0:
+        return 0.0
+
+    def bound(x: float) -> float:  # in units of the largest norm, λ = x/largest
+        return (float(logsumexp((x * norms / largest) ** 2 / 2)) + math.log(2)) / x  # type: ignore[arg-type]
+
+    high = 2 * math.sqrt(2 * math.log(2 * len(norms)))
+    return largest * float(minimize_scalar(bound, bounds=(0.1, high), method="bounded").fun)  # type: ignore[union-attr]

@@ -1,0 +1,153 @@
+"""Rates at points computed by hand, their slopes and their derivations; the Gaussian width against closed forms."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import erf
+
+from dpcore import theory
+from dpcore.algorithms import ALGORITHMS
+from dpcore.errors import InputError
+from dpcore.theory import ROWS, Setting, gaussian_width
+from dpcore.workloads import Explicit, Marginals
+from tests.helpers import codes, matrix_of
+
+# n ε = 10^6, d = 16 (log k = 16 log 2), log|Q| = 32 (so that every root is easy), log(1/δ) = 1, w = 4.
+BY_HAND = Setting(n=10**6, k=2**16, m=round(math.exp(32) / 2), epsilon=1.0, delta=math.exp(-1), gaussian_width=4.0)
+SAMPLING = 0.5 * math.sqrt(2 * 32 / 10**6)  # .004
+VALUES = {
+    ("mwem", "empirical"): 2 * 32**0.5 / 1000,
+    ("dualquery", "empirical"): 16 ** (1 / 6) * 32**0.5 / 100,
+    ("fem", "empirical"): 8 * 32**0.5 / 1000,
+    ("sepfem", "empirical"): 2**2.5 * 32**0.5 / 1000,
+    ("dqrs", "empirical"): 16**0.2 * 8 / 10**2.4,
+    ("dpfw", "empirical"): (16 * math.log(2)) ** 0.2 * 4 / 10**2.4,
+    ("dpfw", "population"): (16 * math.log(2)) ** 0.2 * 4 / 10**2.4 + SAMPLING,
+    ("dpam", "empirical"): 2 * math.log(2) ** 0.25 * 2 / 1000,
+    ("dpam", "population"): 2 * math.log(2) ** 0.25 * 2 / 1000 + SAMPLING,
+}
+USUAL = Setting(n=48_842, k=20_160, m=4_667, epsilon=1.0, delta=1e-9, gaussian_width=300.0)
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.algorithm} {row.bounds}")
+
+
+@each_row
+def test_a_row_has_the_value_computed_by_hand(row):
+    assert row.at(BY_HAND) == pytest.approx(VALUES[row.algorithm, row.bounds], rel=1e-9)
+
+
+def test_the_rows_are_those_of_the_table():
+    assert {(row.algorithm, row.bounds) for row in ROWS} == set(VALUES)
+    assert {"mwem", "dpfw", "dpam"} <= set(ALGORITHMS) & {row.algorithm for row in ROWS}
+    assert pytest.approx(0.004) == SAMPLING
+
+
+@each_row
+def test_a_row_falls_with_n_and_budget_and_grows_with_cells_and_queries(row):
+    here = row.at(USUAL)
+    for better in ({"n": 2 * USUAL.n}, {"epsilon": 2.0}, {"delta": 1e-6}):
+        assert row.at(replace(USUAL, **better)) < here
+    assert row.at(replace(USUAL, k=2 * USUAL.k)) > here
+    wider = {"gaussian_width": 600.0} if (row.algorithm, row.bounds) == ("dpam", "empirical") else {"m": 2 * USUAL.m}
+    assert row.at(replace(USUAL, **wider)) > here
+
+
+def test_the_population_error_never_falls_below_what_sampling_costs():
+    rich = replace(USUAL, epsilon=1e9)
+    for row in ROWS:
+        if row.bounds == "population":
+            assert row.at(rich) >= theory.sampling_bound(n=rich.n, m=rich.m, width=1.0)
+
+
+def test_theorem_3_is_the_minimum_over_alpha():
+    for s in (USUAL, replace(USUAL, n=500, k=100, delta=1e-3)):
+        A = s.log_delta**0.25 * math.sqrt(s.log_queries / (s.n * s.epsilon))
+        best = minimize_scalar(lambda x, A=A, s=s: A * math.exp(-x / 4) + math.exp(x) * s.log_k).fun
+        assert best / theory.dpfw_empirical(s) == pytest.approx(4**0.2 + 4**-0.8, rel=1e-6), "a constant"
+
+
+def test_theorem_5_is_the_minimum_over_alpha_and_rounds_with_the_corrected_alpha():
+    for s in (USUAL, replace(USUAL, n=500, k=100, delta=1e-3, gaussian_width=3.0)):
+
+        def error(x, s=s):
+            alpha, T = np.exp(x)
+            noise = math.sqrt(T * s.log_delta) * s.gaussian_width / (s.n * s.epsilon)
+            return 1 / (alpha * T) + alpha * s.log_k + noise
+
+        found = minimize(error, [-3, 3], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14, "maxiter": 4000})
+        assert found.fun / theory.dpam_empirical(s) == pytest.approx(2 * math.sqrt(2), rel=1e-5), "a constant"
+        names = {"n": s.n, "k": s.k, "epsilon": s.epsilon, "delta": s.delta, "gaussian_width": s.gaussian_width}
+        ratio = math.exp(found.x[0]) / theory.mirror_descent_alpha(**names)
+        assert ratio == pytest.approx(1 / math.sqrt(2), rel=1e-3), "the rate of α* in δ is ¼"
+
+
+def test_theorem_5_needs_as_many_records_as_make_the_smoothing_rough_enough():
+    for delta in (1e-3, 1e-12):
+        s = replace(USUAL, delta=delta)
+        s = replace(s, n=theory.dpam_smallest_n(s))
+        T = math.sqrt(s.log_k / s.log_delta) * s.n * s.epsilon / s.gaussian_width
+        assert T * 4 * math.sqrt(T * s.log_delta) / (s.n * s.epsilon) == pytest.approx(4), "Tσ, whatever δ is"
+
+
+def test_the_lower_bounds_at_a_point_and_against_the_rates_above_them():
+    assert theory.lower_bound_empirical(BY_HAND) == pytest.approx(2 * math.log(2) ** 0.25 * 32**0.5 / 1000)
+    assert theory.lower_bound_population(BY_HAND) == pytest.approx(math.log(2) ** 0.25 * 32**0.5 / 1000)
+    for bound in (theory.lower_bound_empirical, theory.lower_bound_population):
+        assert bound(replace(USUAL, n=2 * USUAL.n)) < bound(USUAL) > bound(replace(USUAL, epsilon=2.0))
+    s = replace(USUAL, epsilon=0.3)
+    within = replace(s, epsilon=s.epsilon / (4 * s.log_delta))  # Lemma 8's ε'
+    assert theory.lower_bound_population(within) == pytest.approx(theory.lower_bound_empirical(s))
+
+
+@pytest.mark.parametrize(
+    ("change", "applies"),
+    [({}, True), ({"m": 10}, False), ({"k": 2}, False), ({"delta": 1e-3}, False), ({"epsilon": 1e-6}, False)],
+)
+def test_the_lower_bound_says_when_it_applies(change, applies):
+    large = Setting(n=10**5, k=2**40, m=10**9, epsilon=0.1, delta=1e-9, gaussian_width=1.0)
+    assert theory.lower_bound_applies(replace(large, **change)) is applies
+
+
+@pytest.mark.parametrize("change", [{"delta": 0}, {"delta": 1}, {"n": 0}, {"epsilon": 0}, {"k": 0}, {"m": 0}])
+def test_a_setting_without_meaning_is_refused(change):
+    with pytest.raises(InputError, match=next(iter(change))):
+        replace(USUAL, **change)
+
+
+# the Gaussian width
+
+
+def largest_of(m: int) -> float:
+    """E max |N_j| of m independent standard normals: ∫ P(max > x) dx."""
+    return quad(lambda x: 1 - erf(x / math.sqrt(2)) ** m, 0, 12)[0]
+
+
+def test_the_width_of_one_query_and_of_orthogonal_ones_is_known():
+    domain, rng = codes(4, 3, 2), np.random.default_rng(0)
+    q = rng.uniform(-1, 1, domain.size)
+    one, se = gaussian_width(Explicit(domain, q[None]), 4000, rng)
+    assert one == pytest.approx(np.linalg.norm(q) * math.sqrt(2 / math.pi), abs=4 * se)
+    assert se == pytest.approx(np.linalg.norm(q) * math.sqrt((1 - 2 / math.pi) / 4000), rel=0.1)
+    for workload, norm in ((Explicit(domain, np.eye(24)[:7]), 1), (Marginals(domain, [["a", "b"]]), math.sqrt(2))):
+        mean, se = gaussian_width(workload, 4000, rng)
+        assert mean == pytest.approx(norm * largest_of(workload.m), abs=4 * se)
+        assert 4 * se < 0.05 * mean, "so that 5 % more or less is told apart"
+
+
+def test_the_width_is_below_its_bound_and_the_same_for_equal_queries_in_another_form():
+    domain = codes(3, 2, 4)
+    tables, columns = Marginals.all(domain, 2), [["a", "b"], ["a", "c"], ["b", "c"]]
+    A = matrix_of(domain, columns)
+    ours = gaussian_width(tables, 200, np.random.default_rng(3))
+    assert ours == pytest.approx(gaussian_width(Explicit(domain, A), 200, np.random.default_rng(3)))
+    assert ours[0] - 4 * ours[1] <= theory.gaussian_width_bound(np.linalg.norm(A, axis=1))
+
+
+def test_the_width_needs_two_draws_and_cells_that_can_be_enumerated():
+    with pytest.raises(InputError, match="draws=1"):
+        gaussian_width(Marginals.all(codes(2, 2), 1), 1, np.random.default_rng(0))
+    with pytest.raises(InputError, match="cells"):
+        gaussian_width(Marginals.all(codes(1000, 1000, 1000), 1), 5, np.random.default_rng(0))
