@@ -21,7 +21,6 @@ from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ..workloads.base import largest_distance
 
 ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
-SVD_WORK = 2 * 10**8  # m · k · min(m, k) up to which the row space of an explicit matrix is computed
 MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
 
 
@@ -147,9 +146,10 @@ class CellAnswers(Known):
       Π_zz' = (1/k) Σ_S Π_{i∈S} (d_i a_i − 1). As Π is a projection with constant diagonal, Δ₂² = 2 max_a (Π_zz − Π_zz')
       over all patterns a of agreement: the maximum is not always where all columns differ. Beyond 20 columns: √2.
     - TableQueries, and Unions without an explicit member: inside the row space of the tables they read, whose Π serves.
-    - Explicit: the noise is drawn on coordinates VP_n (p,), V an orthonormal basis of the row space by SVD, and AVᵀ of
-      it leaves; Δ₂ is that of VP_n, the largest distance of V's columns, however exact V is. √2, and noise on the
-      cells, where the matrix is too large for that; likewise for a Union with an explicit member.
+    - Explicit: the noise is drawn on coordinates VP_n (p,), V an orthonormal basis of the row space, and AVᵀ of it
+      leaves; Δ₂ is that of VP_n, the largest distance of V's columns or √2 ‖V‖₂, however exact V is, so that V may come
+      from a QR factorisation: an error in it costs accuracy, never privacy. √2, and noise on the cells, where the
+      matrix is too large for that; likewise for a Union with an explicit member.
     """
 
     workload: Workload
@@ -166,7 +166,8 @@ class CellAnswers(Known):
         """Δ₂ for one record."""
         tables = marginal_tables(self.workload)
         if self._basis is not None:
-            return min(largest_distance(self._basis, 2), math.sqrt(2)) * ROOM
+            stretch = float(np.abs(self._basis @ self._basis.T).sum(axis=1).max())  # ≥ ‖V‖₂², 1 if V is exact
+            return min(largest_distance(self._basis, 2), math.sqrt(2 * stretch)) * ROOM
         return _projected_distance(tables) if self.subspace and tables else math.sqrt(2)
 
     @cached_property
@@ -183,11 +184,10 @@ class CellAnswers(Known):
     def _basis(self) -> np.ndarray | None:
         """V (p, k) with orthonormal rows, where noise is drawn on coordinates."""
         w = self.workload
-        if not (self.subspace and isinstance(w, Explicit)) or w.matrix.size * min(w.matrix.shape) > SVD_WORK:
+        if not (self.subspace and isinstance(w, Explicit)) or w.row_space is None:
             return None
-        _, scales, V = np.linalg.svd(w.matrix, full_matrices=False)
-        rank = np.count_nonzero(scales > max(w.matrix.shape) * np.finfo(float).eps * scales[0])
-        return V[:rank] if rank else np.zeros((1, w.domain.size))
+        V = w.row_space.basis
+        return V if len(V) else np.zeros((1, w.domain.size))
 
     def value(self, rows: Rows) -> np.ndarray:
         """P_n on all cells (k,), or its coordinates (p,)."""

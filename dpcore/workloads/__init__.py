@@ -4,9 +4,9 @@ A query maps cells to [-1, 1]. Every workload is closed under negation by the si
 """
 
 from .base import Workload
-from .explicit import Explicit
+from .explicit import Explicit, RowSpace, row_space
 from .marginals import Marginals
 from .table_queries import TableQueries
 from .union import Union
 
-__all__ = ["Explicit", "Marginals", "TableQueries", "Union", "Workload"]
+__all__ = ["Explicit", "Marginals", "RowSpace", "TableQueries", "Union", "Workload", "row_space"]

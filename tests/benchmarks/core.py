@@ -27,7 +27,7 @@ from dpcore.run import Run
 from dpcore.schema import domain_from_json
 from dpcore.sweep import cases, sweep
 from dpcore.tables import read_json, read_table
-from dpcore.workloads import Marginals
+from dpcore.workloads import Explicit, Marginals
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SEEDS = (0, 1, 2)
@@ -110,6 +110,20 @@ def iteration(problem: QueryRelease, rows: Rows, rounds: int) -> None:
     print(f"peak memory of this process = {peak:.0f} arrays of k doubles")
 
 
+def row_space_passes(m: int, rank: int, k: int) -> None:
+    """A pass over dependent explicit queries through their row space, in passes over the whole matrix."""
+    rng = np.random.default_rng(0)
+    matrix = rng.uniform(-1, 1, (m, rank)) @ rng.uniform(-1, 1, (rank, k)) / rank
+    workload, D = Explicit(domain_from_json({"a": k}), matrix), rng.dirichlet(np.ones(k))
+    start = time.perf_counter()
+    workload.answers(D)
+    once = time.perf_counter() - start
+    through, whole = seconds_each(lambda: workload.answers(D), 50), seconds_each(lambda: matrix @ D, 50)
+    back, all_back = seconds_each(lambda: workload.adjoint(matrix[:, 0]), 50), seconds_each(lambda: D[:m] @ matrix, 50)
+    print(f"{m} queries of rank {rank} on {k:,} cells: answers {whole / through:.1f} times, adjoint ", end="")
+    print(f"{all_back / back:.1f} times as fast as by the matrix; finding the rank costs {once / whole:.0f} passes")
+
+
 def main() -> None:
     """Print everything."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -130,6 +144,8 @@ def main() -> None:
         rows = domain.encode(sample.frame)
     problem = QueryRelease(Marginals.all(domain, min(3, len(domain.columns))), rows.n)
     errors(problem, rows, chosen.delta, chosen.algorithms.split(","), chosen.jobs)
+    row_space_passes(2_000, 40, 5_000)
+    row_space_passes(400, 400, 5_000)
     iteration(problem, rows, 500)
     binary: Domain = domain_from_json({f"b{i}": 2 for i in range(20)})
     coins = binary.group(np.random.default_rng(0).integers(0, 2, (50_000, 20)))

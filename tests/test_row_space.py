@@ -1,0 +1,108 @@
+"""The row space of explicit queries: an orthonormal basis, the same answers, and no privacy lost if it is wrong."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpcore.privacy.statistics import CellAnswers
+from dpcore.workloads import Explicit, RowSpace, row_space
+from dpcore.workloads import explicit as module
+from tests.helpers import codes, random_rows
+
+RNG = np.random.default_rng(0)
+
+
+def dependent(m: int, rank: int, k: int) -> np.ndarray:
+    return RNG.uniform(-1, 1, (m, rank)) @ RNG.uniform(-1, 1, (rank, k)) / rank
+
+
+KAHAN = np.triu(np.where(np.eye(40, dtype=bool), 1, -0.3)) * (1 - 0.3**2) ** (np.arange(40)[:, None] / 2)
+MATRICES = {
+    "independent": (RNG.choice([-1.0, 1.0], (7, 60)), 7),
+    "more queries than cells": (RNG.choice([-1.0, 1.0], (90, 20)), 20),
+    "low rank": (dependent(80, 5, 60), 5),
+    "a query and its complement": (np.array([[1.0, 0, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1]]), 2),
+    "repeated": (np.ones((4, 6)), 1),
+    "nothing": (np.zeros((3, 6)), 0),
+    "one": (np.array([[0.0, 0.5, 0, -1]]), 1),
+    "badly scaled": (np.vstack([np.eye(6), 1e-9 * np.arange(6.0)]), 6),
+    "nearly dependent": (KAHAN, 40),
+}
+each = pytest.mark.parametrize("name", MATRICES)
+
+
+@each
+def test_the_factors_are_orthonormal_and_give_the_matrix_back(name):
+    A, rank = MATRICES[name]
+    space = row_space(A)
+    assert space.basis.shape == (rank, A.shape[1])
+    assert space.coordinates.shape == (len(A), rank)
+    assert space.basis @ space.basis.T == pytest.approx(np.eye(rank), abs=1e-13)
+    assert space.coordinates @ space.basis == pytest.approx(A, abs=1e-13)
+
+
+@each
+def test_the_projection_is_that_of_the_singular_vectors(name):
+    A, rank = MATRICES[name]
+    V = np.linalg.svd(A)[2][:rank]
+    space = row_space(A)
+    assert space.basis.T @ space.basis == pytest.approx(V.T @ V, abs=1e-6 if name == "nearly dependent" else 1e-11)
+
+
+@each
+def test_a_small_rank_is_found_from_random_combinations_and_a_larger_one_is_not_taken(name):
+    A, rank = MATRICES[name]
+    found = row_space(A, rank)
+    if name != "badly scaled":  # where rounding leaves it to the check
+        assert found is not None
+        assert found.coordinates @ found.basis == pytest.approx(A, abs=1e-12)
+        assert len(found.basis) == rank
+    if rank > 0:
+        assert row_space(A, rank - 1) is None
+
+
+def test_a_space_that_misses_a_query_is_not_taken(monkeypatch):
+    A = np.vstack([dependent(20, 2, 30), 1e-9 * RNG.uniform(-1, 1, 30)])
+    monkeypatch.setattr(module, "np", SimpleNamespace(**{**vars(np), "finfo": lambda _: SimpleNamespace(eps=1e-6)}))
+    assert row_space(A, 4) is None
+    assert row_space(A[:-1], 4) is not None
+
+
+def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix(monkeypatch):
+    A, D, w = dependent(300, 6, 400), RNG.dirichlet(np.ones(400)), RNG.normal(size=300)
+    workload = Explicit(codes(20, 20), A)
+    assert isinstance(workload._short, RowSpace)
+    assert workload.answers(D) == pytest.approx(A @ D, abs=1e-14)
+    assert workload.adjoint(w) == pytest.approx(w @ A, abs=1e-12)
+    rows = random_rows(workload.domain, 50)
+    P_n = np.bincount(workload.domain.index(rows.values), rows.weights / 50, 400)
+    assert workload.answers_of_rows(rows) == pytest.approx(workload.answers(P_n), abs=1e-14)
+    monkeypatch.setattr(workload, "_short", RowSpace(np.zeros((1, 400)), np.zeros((300, 1))))
+    assert not workload.answers(D).any(), "it is the space that was asked"
+
+
+@pytest.mark.parametrize(("m", "rank", "k"), [(300, 300, 400), (300, 40, 400), (20, 2, 40)])
+def test_no_space_is_used_where_it_is_no_shorter_or_too_small_to_matter(m, rank, k):
+    workload = Explicit(codes(k // 20, 20), dependent(m, rank, k))
+    assert workload._short is None
+
+
+def test_no_space_is_looked_for_where_that_costs_too_much(monkeypatch):
+    monkeypatch.setattr(module, "FACTOR_WORK", 300 * 300 * 400 - 1)
+    workload = Explicit(codes(20, 20), dependent(300, 6, 400))
+    assert workload.row_space is None
+    assert workload.answers(np.full(400, 1 / 400)) == pytest.approx(workload.matrix.mean(axis=1))
+    assert CellAnswers(workload, subspace=True).l2 == pytest.approx(np.sqrt(2))
+
+
+@pytest.mark.parametrize("stretch", [1.0, 1.3, 0.8])
+def test_the_noise_covers_what_leaves_even_of_a_wrong_basis(monkeypatch, stretch):
+    workload = Explicit(codes(3, 4), dependent(5, 3, 12))
+    right = row_space(workload.matrix)
+    wrong = RowSpace(stretch * right.basis + (stretch - 1) * RNG.normal(size=right.basis.shape), right.coordinates)
+    monkeypatch.setattr(workload, "row_space", wrong)
+    columns = wrong.basis.T
+    moved = max(np.linalg.norm(a - b) for a in columns for b in columns)
+    assert CellAnswers(workload, subspace=True).l2 >= moved
+    assert moved > 1.5 or stretch < 1.3, "more than √2, to which a right basis is limited"
