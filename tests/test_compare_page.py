@@ -161,3 +161,16 @@ def test_errors_of_zero_do_not_break_the_drawing():
 def test_no_two_of_fifty_algorithms_look_alike():
     looks = frontier.look([str(i) for i in range(50)])
     assert len({tuple(look.values()) for look in looks.values()}) == 50
+
+
+def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in():
+    app = compared(("dpfw",), (0.1, 1.0, 3.0), seeds=1)
+    app.toggle(key="theory").set_value(True).run()
+    assert not app.exception
+    curve = next(t for t in figures(app)[0]["data"] if "theory" in t.get("name", ""))
+    x, y = _plain(curve["x"]), _plain(curve["y"])
+    assert np.interp(1.0, x, y) == pytest.approx(dots(app)[("dpfw", 1.0, 0)], rel=0.02)
+    assert y[0] / y[-1] == pytest.approx((x[-1] / x[0]) ** 0.4), "the rate of Theorem 3"
+    told = " ".join(c.value for c in app.caption)
+    assert "n = 4,526, k = 24, |Q| = 56" in told
+    assert "up to constants" in told

@@ -17,7 +17,7 @@ from dpcore.problems import QueryRelease
 from dpcore.run import Comparison
 from dpcore.tags import Tag
 
-from . import charts, controls, frontier, questions
+from . import charts, controls, frontier, overlay, questions
 from .frame import heading
 from .measures import Measure
 from .results import QUIET, below
@@ -84,9 +84,11 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) 
     log = st.segmented_control(
         "Axis", ["logarithmic", "linear"], default="logarithmic", required=True, key="axis", bind="query-params"
     )
+    curves = overlay.choose(sweep, middle)
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, found, floors, frontier.look(list(solving(QueryRelease))),
-        title=measure.words, log=log == "logarithmic", population=middles(against) if len(against) else None,
+        title=measure.words, log=log == "logarithmic", curves=curves,
+        population=middles(against) if len(against) else None,
     )  # fmt: skip
     best = found.iloc[-1]
     summary = (

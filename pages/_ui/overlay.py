@@ -1,0 +1,69 @@
+"""Proved error rates beside measured errors: their shapes, scaled to pass through an algorithm's own dots."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.tags import Tag
+from dpcore.theory import gaussian_width
+from dpcore.theory.rates import ROWS, Setting
+
+from .frame import tag
+from .sweeps import Sweep
+from .text import plain
+
+DRAWS = 20  # of the Gaussian width
+POINTS = 30  # of a curve
+
+Curves = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
+    """The toggle; curves by their words in the legend, and the values put in below. Empty when switched off."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        shown = st.toggle("Theory, up to constants", key="theory", bind="query-params")
+        tag(Tag.PUBLIC)
+    if not shown or sweep.problem is None:
+        return {}
+    problem, delta = sweep.problem, sweep.planned[0].budget.delta
+    low, high = float(middle["epsilon"].min()), float(middle["epsilon"].max())
+    epsilons = np.geomspace(low / 1.1, high * 1.1, POINTS)
+    try:
+        problem.require_enumerable()
+        w, error = _width(sweep)
+        curves: Curves = {}
+        for row in ROWS:
+            own = middle[middle["algorithm"] == row.algorithm]
+            if row.bounds != "empirical" or not len(own):
+                continue
+            at = own.iloc[(len(own) - 1) // 2]
+            constant = at["error"] / row.at(_setting(sweep, float(at["epsilon"]), delta, w))
+            values = [constant * row.at(_setting(sweep, float(e), delta, w)) for e in epsilons]
+            curves[f"{row.algorithm}, theory × {constant:.2g}"] = epsilons, np.array(values)
+            st.caption(plain(f"{row.algorithm}: {row.formula}, up to constants", 200))
+    except InputError as problem_with_it:
+        st.caption(plain(f"No theory here: {problem_with_it}", 300))
+        return {}
+    st.caption(
+        f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = {2 * problem.workload.m:,}, "
+        f"δ = {delta:g}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). Each curve is scaled to pass "
+        "through the algorithm's median at a middle ε: only its shape is proved."
+    )
+    return curves
+
+
+def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> Setting:
+    problem = sweep.problem
+    k, m = problem.domain.size, problem.workload.m  # type: ignore[union-attr]
+    return Setting(n=problem.effective_n, k=k, m=m, epsilon=epsilon, delta=delta, gaussian_width=w)  # type: ignore
+
+
+def _width(sweep: Sweep) -> tuple[float, float]:
+    """w(Q) and its standard error, once a comparison."""
+    kept = st.session_state.get("_width")
+    if kept is None or kept[0] is not sweep.problem:
+        workload = sweep.problem.workload  # type: ignore[union-attr]
+        kept = sweep.problem, gaussian_width(workload, DRAWS, np.random.default_rng(0))
+        st.session_state["_width"] = kept
+    return kept[1]
