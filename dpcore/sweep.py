@@ -120,7 +120,7 @@ def sweep(
     """
     if pool is None:
         for case in waiting:
-            yield case.refused(problem) or _run(case, problem, rows, population, watch)
+            yield case.refused(problem) or run_case(case, problem, rows, population, watch)
         return
     block, running = SharedRows(rows), []
     try:
@@ -152,9 +152,14 @@ def collect(case: Case, job: Job) -> Point:
     return case.point(job.results[0].summary) if job.state == "done" else case.failed(job.error or job.state)
 
 
-def _run(
-    case: Case, problem: QueryRelease, rows: Rows, population: np.ndarray | None, watch: Callable[[], None]
+def run_case(
+    case: Case,
+    problem: QueryRelease,
+    rows: Rows,
+    population: np.ndarray | None = None,
+    watch: Callable[[], None] = lambda: None,
 ) -> Point:
+    """The point of a case, run here and now; a bug ends it with a message."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)

@@ -18,7 +18,7 @@ ORDER = [
     *("theory.schedules", "theory.*", "theory"),
     *("privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.statistics"),
     *("privacy.mechanisms", "privacy.curator", "algorithms.base", "algorithms.*", "algorithms"),
-    *("metrics", "truth", "run", "diagnosis", "frontier", "pool", "points", "sweep"),
+    *("metrics", "truth", "run", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
     *("cli.queries", "cli.files", "cli.task", "cli.*", "cli", "__main__"),
 ]
 EMPTY = {"__init__", "privacy.__init__"}  # a docstring only
@@ -120,7 +120,7 @@ def test_algorithms_use_the_verbs_of_a_curator_and_nothing_else(name):
 
 def test_records_are_known_to_the_door_and_to_those_who_bring_them():
     holders = {name.split(".")[0] for name, path in FILES.items() if "Rows" in {n for _, n in imports(path)}}
-    assert holders <= {"cli", "workloads", "privacy", "truth", "run", "diagnosis", "pool", "sweep"}
+    assert holders <= {"cli", "workloads", "privacy", "truth", "run", "diagnosis", "pool", "sweep", "cluster"}
     makers = {name for name, path in FILES.items() if ("dpcore.privacy.curator", "Curator") in imports(path)}
     assert makers <= {"run", *METHODS}, "algorithms name the type, run makes one"
     calls = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "Curator")}

@@ -5,12 +5,15 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..algorithms import solving
+from ..cluster import check_address, connect, sweep_on
+from ..domain import Rows
 from ..errors import InputError
 from ..points import Mean, Point, best, means
 from ..pool import Pool
@@ -40,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--repeat", type=int, default=5, metavar="R", help="seeds seed, seed + 1, … (default: 5)")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="runs at the same time (default: 1)")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
+    )
+    for name, what in (("ca", "authority's certificate"), ("cert", "own certificate"), ("key", "own key")):
+        parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"the {what}, for tls://")
     parser.add_argument("--json", metavar="out.json", help="write all points; kept up to date, also when interrupted")
     parser.add_argument("--csv", metavar="out.csv", help="write one line a point")
     parser.add_argument("--resume", action="store_true", help="run only what out.json lacks, or what failed there")
@@ -52,6 +60,8 @@ def execute(chosen: argparse.Namespace) -> None:
         raise InputError(f"--jobs {chosen.jobs} is more than {MOST_JOBS}")
     for target in (chosen.json, chosen.csv):
         check_writable(target)
+    if chosen.scheduler:
+        check_address(chosen.scheduler)
     if chosen.resume and not chosen.json:
         raise InputError("--resume continues the file that --json names; give one")
     budgets = [Budget(epsilon, chosen.delta) for epsilon in _epsilons(chosen.epsilons)]
@@ -72,10 +82,15 @@ def execute(chosen: argparse.Namespace) -> None:
     waiting = missing(planned, before)
     redone = {case.key for case in waiting}
     points = [point for point in before if point.key not in redone]
-    pool = Pool(workers=min(chosen.jobs, len(waiting))) if chosen.jobs > 1 and waiting else None
     try:
-        with closing(pool) if pool else nullcontext():
-            _collect(points, waiting, chosen, file, problem=problem, rows=rows, pool=pool)
+        if chosen.scheduler:
+            print(f"note: {_shipped(rows, problem, chosen.scheduler)}", file=sys.stderr)
+            with closing(connect(chosen.scheduler, _certificates(chosen))) as client:
+                _collect(points, waiting, chosen, file, partial(sweep_on, client, problem=problem, rows=rows))
+        else:
+            pool = Pool(workers=min(chosen.jobs, len(waiting))) if chosen.jobs > 1 and waiting else None
+            with closing(pool) if pool else nullcontext():
+                _collect(points, waiting, chosen, file, partial(sweep, problem=problem, rows=rows, pool=pool))
     finally:
         _write(points, chosen, file)
     asked = {case.key for case in planned}
@@ -86,7 +101,11 @@ def execute(chosen: argparse.Namespace) -> None:
 
 
 def _collect(
-    points: list[Point], waiting: Sequence[Case], chosen: argparse.Namespace, file: dict[str, Any], **task: Any
+    points: list[Point],
+    waiting: Sequence[Case],
+    chosen: argparse.Namespace,
+    file: dict[str, Any],
+    run: Callable[..., Iterator[Point]],
 ) -> None:
     """Add points as they come, write them every so often, say where it stands."""
     progress, total = Progress(), len(points) + len(waiting)
@@ -99,7 +118,7 @@ def _collect(
         last = f", last {_name(points[-1])}" if points else ""
         return f"{len(points)} of {total} points{last}{_left(elapsed, fresh, left)}"
 
-    for point in sweep(waiting, watch=lambda: progress.say(line), **task):
+    for point in run(waiting, watch=lambda: progress.say(line)):
         points.append(point)
         fresh.append(point)
         known.add(point.key)
@@ -108,6 +127,18 @@ def _collect(
             _write(points, chosen, file)
             written = now
     progress.clear()
+
+
+def _shipped(rows: Rows, problem: QueryRelease, address: str) -> str:
+    """What is about to leave this machine, in words."""
+    columns = ", ".join(problem.domain.names)
+    what = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
+    return f"{what}, are sent to {address}; whoever runs that cluster can see them"
+
+
+def _certificates(chosen: argparse.Namespace) -> dict[str, str]:
+    given = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
+    return {name: path for name, path in given.items() if path}
 
 
 def _left(elapsed: float, done: Sequence[Point], waiting: Sequence[Case]) -> str:

@@ -1,0 +1,107 @@
+"""The same sweep on a Dask cluster: the optional extra `cluster`. Imports sweep and what is above it.
+
+The records travel to the cluster's workers, and errors come back: whoever runs the cluster can see the table.
+"""
+
+import ipaddress
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from .domain import Rows
+from .errors import InputError
+from .points import Point
+from .problems import QueryRelease
+from .sweep import POLL_SECONDS, Case, run_case
+
+CONNECT_SECONDS = 10
+
+
+def check_address(address: str) -> str:
+    """The address of a scheduler; InputError unless it is tls://, or tcp:// on this very machine.
+
+    A table must not travel in the clear.
+    """
+    parts = urlsplit(address)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname or port is None:
+        raise InputError(f"{address[:80]!r} is not the address of a scheduler, tls://HOST:PORT or tcp://127.0.0.1:PORT")
+    if parts.scheme == "tcp" and not _loopback(parts.hostname):
+        raise InputError(f"{address[:80]!r}: records would travel in the clear; use tls:// for another machine")
+    return address
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def connect(address: str, certificates: dict[str, str] | None = None) -> Any:
+    """A client of the scheduler at `address`, to be closed by the caller.
+
+    `certificates` for tls://: file names by "ca", "cert" and "key". Raises InputError where the extra is not installed,
+    the address is refused or nobody answers.
+    """
+    check_address(address)
+    try:
+        from distributed import Client
+        from distributed.security import Security
+    except ImportError:
+        raise InputError(
+            "a cluster needs the extra `cluster`: pip install 'privacy-utility-explorer[cluster]'"
+        ) from None
+    files = certificates or {}
+    named = {"tls_ca_file": files.get("ca"), "tls_client_cert": files.get("cert"), "tls_client_key": files.get("key")}
+    try:
+        security = Security(require_encryption=True, **named) if address.startswith("tls:") else None
+        return Client(address, timeout=CONNECT_SECONDS, security=security, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise InputError(
+            f"no scheduler answers at {address[:80]}: {str(error)[:200] or type(error).__name__}"
+        ) from None
+
+
+def sweep_on(
+    client: Any,
+    waiting: Iterable[Case],
+    problem: QueryRelease,
+    rows: Rows,
+    *,
+    population: np.ndarray | None = None,
+    watch: Callable[[], None] = lambda: None,
+) -> Iterator[Point]:
+    """`sweep.sweep` on a cluster: the same points, in the order in which they come back.
+
+    A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers. Lazy: closing the
+    generator, or an exception in it, cancels what runs.
+    """
+    from distributed import as_completed
+
+    running: dict[Any, Case] = {}
+    shared = client.scatter([problem, rows, population], broadcast=True, hash=False)
+    try:
+        for case in waiting:
+            if refused := case.refused(problem):
+                yield refused
+            else:
+                future = client.submit(run_case, case, *shared, pure=False)
+                running[future] = case
+        done = as_completed(list(running), loop=client.loop)
+        while not done.is_empty():
+            watch()
+            batch = done.next_batch(block=False)
+            for future in batch:
+                case = running.pop(future)
+                yield future.result() if future.status == "finished" else case.failed("the cluster lost this run")
+            if not batch:
+                time.sleep(POLL_SECONDS)
+    finally:
+        client.cancel([*running, *shared], force=True)
