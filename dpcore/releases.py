@@ -9,6 +9,7 @@ import pandas as pd
 from .domain import Domain, Rows
 from .tags import Tag
 from .workloads import Workload
+from .workloads.products import Products, blocks
 
 
 class Release(Protocol):
@@ -72,6 +73,44 @@ class Records:
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
         """`rows` records by systematic sampling of the synthetic ones, as `Histogram.sample`."""
         return self.domain.decode(self.codes[_systematic(self.counts, rows, rng)], rng)
+
+
+@dataclass(frozen=True, eq=False)
+class ProductMixture:
+    """A mixture of C product distributions over the columns of a domain, which may have any number of cells.
+
+    `probabilities` (C, Σ d_i): one block a column, each summing to 1; `weights` (C,): non-negative, summing to 1.
+    """
+
+    domain: Domain
+    probabilities: np.ndarray
+    weights: np.ndarray
+    tag: ClassVar[Tag] = Tag.PAID
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """Σ_c w_c ⟨q_j, p_c⟩ (m,); InputError for an explicit matrix over too many cells."""
+        return Products(workload).answers(np.ascontiguousarray(self.probabilities.T), self.weights)
+
+    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+        """`rows` records: every component c gets ⌊rows · w_c⌋ or one more, and spreads its own evenly.
+
+        A component with r rows gives each value of a column r · p rounded up or down, or nearly so; the remainders of
+        all components are spread evenly too. Columns are independent within a component; the rows are shuffled.
+        """
+        owner = np.sort(_systematic(self.weights, rows, rng))
+        count = np.bincount(owner, minlength=len(self.weights))
+        first = np.repeat(np.cumsum(count) - count, count)
+        codes = np.empty((rows, len(self.domain.shape)), dtype=np.int64)
+        for i, block in enumerate(blocks(self.domain)):
+            rank = np.empty(rows, dtype=np.int64)
+            rank[np.lexsort((rng.random(rows), owner))] = np.arange(rows)
+            inside = (rng.permutation(rows) + rng.random()) / rows  # of a stratum of width 1/r
+            points = np.minimum((rank - first + inside) / count[owner], 1 - 1e-9)
+            cumulative = np.cumsum(self.probabilities[:, block], axis=1)
+            ladder = (cumulative / cumulative[:, -1:] + np.arange(len(count))[:, None]).ravel()
+            found = np.searchsorted(ladder, owner + points, side="right") - owner * cumulative.shape[1]
+            codes[:, i] = np.clip(found, 0, cumulative.shape[1] - 1)
+        return self.domain.decode(codes[rng.permutation(rows)], rng)
 
 
 def _systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:

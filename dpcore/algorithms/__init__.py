@@ -7,6 +7,7 @@ from .maximum_entropy import GaussianMaxEnt
 from .mirror_descent import DPAM
 from .multiplicative_weights import MWEM
 from .perturbed_leader import FEM, SepFEM
+from .relaxed import GEM, RAP
 
 ALGORITHMS: dict[str, type] = {
     "gaussian_maxent": GaussianMaxEnt,
@@ -17,6 +18,8 @@ ALGORITHMS: dict[str, type] = {
     "dqrs": DQRS,
     "fem": FEM,
     "sepfem": SepFEM,
+    "gem": GEM,
+    "rap": RAP,
 }
 
 

@@ -217,13 +217,22 @@ def equal_selections(budget: Budget, times: int) -> BoundedRange:
     return BoundedRange(epsilon * MARGIN)
 
 
-def select_and_measure(budget: Budget, times: int, share: float) -> tuple[BoundedRange, Gaussian | Pure]:
-    """`times` equal pairs of a selection and a measurement that use the whole budget, `share` of it to measure.
+def select_and_measure(
+    budget: Budget, times: int, share: float, part: float = 1.0
+) -> tuple[BoundedRange, Gaussian | Pure]:
+    """`times` equal pairs of a selection and a measurement that use `part` of the budget, `share` of it to measure.
 
-    δ > 0: T(ε₀²/8 + μ²/2) = ρ, a mixed plan in zCDP. δ = 0: Laplace noise and T(ε₀ + ε₁) = ε.
+    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP. δ = 0: Laplace noise and T(ε₀ + ε₁) = part · ε.
     """
     if budget.delta == 0:
-        epsilon = budget.epsilon / times * MARGIN
+        epsilon = part * budget.epsilon / times * MARGIN
         return BoundedRange((1 - share) * epsilon), Pure(share * epsilon)
-    rho = budget.rho / times * MARGIN
+    rho = part * budget.rho / times * MARGIN
     return BoundedRange(math.sqrt(8 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
+
+
+def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
+    """A measurement that uses `part` of the budget beside `select_and_measure`: μ²/2 = part · ρ, or ε₁ = part · ε."""
+    if budget.delta == 0:
+        return Pure(part * budget.epsilon * MARGIN)
+    return Gaussian(math.sqrt(2 * part * budget.rho * MARGIN))

@@ -1,0 +1,163 @@
+"""Mixtures of product distributions, fitted by gradient steps to noisy answers. Sees noisy answers, never records."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..workloads import Workload
+from ..workloads.products import Products, blocks
+
+MEMORY = (0.9, 0.99)  # of Adam: how much of the mean gradient, and of its mean square, a step keeps
+INPUTS, HIDDEN = 16, 64  # of the generator
+
+
+class Logits(Protocol):
+    """Parameters that make the logits (Σ d_i, C) of C product distributions."""
+
+    parameters: list[np.ndarray]
+    rate: float  # of Adam
+
+    def forward(self) -> np.ndarray:
+        """The logits."""
+        ...
+
+    def backward(self, g: np.ndarray) -> list[np.ndarray]:
+        """The gradient of each parameter, from that of the logits last made (Σ d_i, C)."""
+        ...
+
+
+class RelaxedRows:
+    """Every logit is a parameter: C rows, each relaxed to a product distribution. They start spread about `start`."""
+
+    rate = 0.1
+
+    def __init__(self, start: np.ndarray, C: int, rng: np.random.Generator) -> None:
+        self.parameters = [start[:, None] + 0.5 * rng.normal(size=(len(start), C))]
+
+    def forward(self) -> np.ndarray:
+        """The parameter."""
+        return self.parameters[0]
+
+    def backward(self, g: np.ndarray) -> list[np.ndarray]:
+        """g."""
+        return [g]
+
+
+class Generator:
+    """logits = B tanh(Az + a) + b, with noise z (INPUTS, C) drawn once: two layers that all components share.
+
+    A (HIDDEN, INPUTS), a (HIDDEN, 1), B (Σ d_i, HIDDEN), b (Σ d_i, 1); the logits start near `start`, which is b.
+    """
+
+    rate = 0.01
+
+    def __init__(self, start: np.ndarray, C: int, rng: np.random.Generator) -> None:
+        self.z = rng.normal(size=(INPUTS, C))
+        A = rng.normal(size=(HIDDEN, INPUTS)) / math.sqrt(INPUTS)
+        B = 0.5 * rng.normal(size=(len(start), HIDDEN)) / math.sqrt(HIDDEN)
+        self.parameters = [A, rng.normal(size=(HIDDEN, 1)), B, start[:, None].copy()]
+
+    def forward(self) -> np.ndarray:
+        """B h + b, keeping h = tanh(Az + a)."""
+        A, a, B, b = self.parameters
+        self.h = np.tanh(A @ self.z + a)
+        return B @ self.h + b
+
+    def backward(self, g: np.ndarray) -> list[np.ndarray]:
+        """The chain rule, with tanh' = 1 − tanh²."""
+        below = (self.parameters[2].T @ g) * (1 - self.h**2)
+        return [below @ self.z.T, below.sum(axis=1, keepdims=True), g @ self.h.T, g.sum(axis=1, keepdims=True)]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Noisy answers y (J,), as a function of product distributions, and their precisions 1/σ² (J,)."""
+
+    products: Products
+    y: np.ndarray
+    precision: np.ndarray
+
+
+class Noisy:
+    """Answers measured so far, one or a table at a time; what was measured again counts once, averaged by precision."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self._facts: dict[int, tuple[slice, np.ndarray, float]] = {}
+
+    def add(self, part: slice, y: np.ndarray, sigma: float) -> None:
+        """Note that the answers `part` were measured as y, with standard deviation sigma."""
+        _, mean, precision = self._facts.get(part.start, (part, np.zeros_like(y), 0.0))
+        both = precision + sigma**-2
+        self._facts[part.start] = (part, (precision * mean + sigma**-2 * y) / both, both)
+
+    def targets(self) -> list[Target]:
+        """All of them together, or nothing."""
+        if not self._facts:
+            return []
+        facts = sorted(self._facts.values(), key=lambda fact: fact[0].start)
+        chosen = np.concatenate([np.arange(part.start, part.stop) for part, _, _ in facts])
+        precision = np.repeat([p for _, _, p in facts], [len(y) for _, y, _ in facts])
+        return [Target(Products(self.workload, chosen), np.concatenate([y for _, y, _ in facts]), precision)]
+
+
+class MixtureFit:
+    """A mixture of C product distributions with equal weights (C,), and Adam's state.
+
+    `p` (Σ d_i, C) is the softmax of the logits within every column; `base` (Σ d_i,) is log p_0 of the product
+    distribution that the prior draws towards.
+    """
+
+    def __init__(self, workload: Workload, logits: Logits, base: np.ndarray) -> None:
+        parts = blocks(workload.domain)
+        self.starts, self.sizes = [part.start for part in parts], [part.stop - part.start for part in parts]
+        self.logits, self.base, self.t = logits, base[:, None], 0
+        self.mean = [np.zeros_like(x) for x in logits.parameters]
+        self.square = [np.zeros_like(x) for x in logits.parameters]
+        self._make()
+
+    def _make(self) -> None:
+        """p, its logarithm, and the weights from the parameters."""
+        x = self.logits.forward()
+        x = x - self._each(np.maximum, x)
+        self.log_p = x - np.log(self._each(np.add, np.exp(x)))
+        self.p = np.exp(self.log_p)
+        self.weights = np.full(self.p.shape[1], 1 / self.p.shape[1])
+
+    def _each(self, combine: np.ufunc, x: np.ndarray) -> np.ndarray:
+        """x (Σ d_i, C) combined within every column, and written to each of its values."""
+        return np.repeat(combine.reduceat(x, self.starts, axis=0), self.sizes, axis=0)
+
+    def objective(self, targets: Sequence[Target], prior: float) -> tuple[float, np.ndarray]:
+        """f = ½ Σ_j ((answers_j − y_j)/σ_j)² + prior · Σ_c w_c KL(p_c ‖ p_0), and ∂f/∂logits (Σ d_i, C).
+
+        The last sum bounds KL(D ‖ p_0) of the mixture D from above, as KL is convex.
+        """
+        apart = self.log_p - self.base
+        value = prior * float((self.p * apart).sum(axis=0) @ self.weights)
+        g = prior * self.weights * apart
+        for target in targets:
+            gap = target.products.answers(self.p, self.weights) - target.y
+            value += float(gap @ (target.precision * gap)) / 2
+            g += target.products.gradient(self.p, self.weights, target.precision * gap)
+        return value, self.p * (g - self._each(np.add, self.p * g))
+
+    def descend(self, targets: Sequence[Target], prior: float, steps: int) -> None:
+        """`steps` steps of Adam down the objective, at a rate that falls to 0 along a cosine.
+
+        Source: Kingma, Ba 2015, Algorithm 1.
+        """
+        for i in range(steps):
+            _, g = self.objective(targets, prior)
+            self.t += 1
+            rate = self.logits.rate * (1 + math.cos(math.pi * i / steps)) / 2
+            slow, quick = (1 - keep**self.t for keep in MEMORY)
+            moments = zip(self.mean, self.square, self.logits.parameters, self.logits.backward(g), strict=True)
+            for mean, square, parameter, own in moments:
+                mean += (1 - MEMORY[0]) * (own - mean)
+                square += (1 - MEMORY[1]) * (own**2 - square)
+                parameter -= rate * (mean / slow) / (np.sqrt(square / quick) + 1e-12)
+            self._make()

@@ -1,0 +1,239 @@
+"""GEM and RAP: select, measure, and fit a mixture of product distributions. Sees a Curator, never records."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..params import check_parameters, param
+from ..privacy.budget import BoundedRange, Budget, measure_once, select_and_measure
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.statistics import Answers, SignedErrors, SomeAnswers, marginal_tables
+from ..problems import QueryRelease
+from ..releases import ProductMixture
+from ..workloads import Marginals, Workload
+from ..workloads.products import Products, blocks
+from .base import About, Step
+from .fitting import TINY
+from .multiplicative_weights import SHARES, _deviation, _Queries, _Tables, _tables
+from .product_fitting import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
+
+RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
+    ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
+    ("query", True): (0.2, 1 / 2), ("marginal", True): (0.065, 1 / 2),
+}  # fmt: skip
+MOST_SELECTIONS = 200  # of the rule
+PRIOR = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
+FLOOR = 1e-5  # of a value's share in p_0
+LAST = 4  # the last round takes so many times the steps of the others
+MOST_PRODUCTS = 5 * 10**7  # queries times components up to which components are not thinned out
+MEASURE = "what a selection is followed by: a measurement of the query, or of its whole table; auto: tables if any"
+FIRST = "share of the budget for noisy counts of single columns, whose product the fit starts from"
+COMPONENTS = "product distributions in the mixture"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GEM:
+    """Select the worst-answered query, measure it, and train a small network whose output explains what was measured.
+
+    D is a mixture of C product distributions with equal weights: D = (1/C) Σ_c Π_i p_c,i, the logits of all p_c being
+    B tanh(Az + a) + b for C inputs of fixed noise z, 16 numbers each, and 64 hidden units: 1,088 + 65 Σ d_i parameters.
+    First all single columns are measured together, with a share `first` of the budget and Δ₂ = √(2d)/n; b starts at the
+    logarithm of these counts, p_0. Then T rounds each select a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range,
+    Δ = max_j (hi_j − lo_j)/n) and measure it, Δ₂ = (hi_j − lo_j)/n, or its whole table, Δ₂ = √2/n, with Gaussian noise
+    Δ₂/μ: T (ε₀²/8 + μ²/2) in zCDP. At δ = 0 noise is Laplace, and costs ε add up. After each round Adam takes `updates`
+    steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c ‖ p_0)/C over all measurements a_i.
+
+    Raises InputError for "marginal" where a query is not read off a marginal table, and for a query matrix over more
+    than 10⁶ cells. Source: Liu, Vietri, Wu 2021, Algorithm 4 (GEM), with a loss weighted by precision, single columns
+    first, and a prior, which the paper has not.
+    """
+
+    rounds: int | None = param(
+        None, "selections, and as many measurements", symbol="T", low=1, high=100_000, log=True,
+        auto="n, m and the budget: where the noise of a round overtakes what another one gains",
+    )  # fmt: skip
+    measure: str = param("auto", MEASURE, choices=("auto", "query", "marginal"))
+    first: float = param(0.1, FIRST, low=0.0, high=0.9)
+    components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
+    updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Generative network (GEM)",
+        summary="Picks the worst-answered query in each round, measures it or its table with noise, and trains a small "
+        "network to generate a distribution that agrees. It never lists the cells, so many columns are no obstacle.",
+        use_when="the table has too many columns to enumerate its cells, or you want a smooth fit at a small ε",
+        avoid_when="the cells can be enumerated: gaussian_maxent is more accurate and quicker",
+        cost=f"updates × components × the cells measured so far, a round; the generator has {INPUTS} inputs, {HIDDEN} "
+        f"hidden units and {HIDDEN * (INPUTS + 1):,} + {HIDDEN + 1} Σ d_i parameters",
+        source="Liu, Vietri, Wu 2021",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The counts of single columns, then T equal selections and measurements with the rest of the budget."""
+        return _plan(self, problem, budget, most_updates=50)
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """One selection and one measurement a step; the first step measures the single columns too."""
+        return _steps(Generator, problem, plan, curator, rng)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RAP:
+    """Select the q worst-answered queries, measure them, and move relaxed rows until they explain what was measured.
+
+    D = (1/C) Σ_c Π_i p_c,i is the mixture of C relaxed rows, each one probability vector a column, the softmax of free
+    logits: C Σ d_i parameters. First all single columns are measured together, with a share `first` of the budget and
+    Δ₂ = √(2d)/n; the logits start at the logarithm of these counts, p_0, plus noise. Then each of T rounds selects and
+    measures q times, as GEM does, without a fit in between: what was just measured counts as answered by its noisy
+    value, which is public, so that it is not chosen again. Tq (ε₀²/8 + μ²/2) in zCDP; at δ = 0 noise is Laplace, and
+    costs ε add up. After each round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c ‖
+    p_0)/C over all measurements a_i.
+
+    Raises InputError for "marginal" where a query is not read off a marginal table, and for a query matrix over more
+    than 10⁶ cells. Source: Aydore et al. 2021, Algorithm 3 (adaptive RAP) with SparseMax replaced by softmax, single
+    columns first, and a prior.
+    """
+
+    rounds: int | None = param(
+        None, "rounds of q selections and measurements and a fit", symbol="T", low=1, high=100_000, log=True,
+        auto="n, m, q and the budget: where the noise of a selection overtakes what another one gains",
+    )  # fmt: skip
+    queries: int = param(4, "selections, and as many measurements, a round", symbol="q", low=1, high=1000, log=True)
+    measure: str = param("auto", MEASURE, choices=("auto", "query", "marginal"))
+    first: float = param(0.1, FIRST, low=0.0, high=0.9)
+    components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
+    updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Relaxed rows (RAP)",
+        summary="Picks a few of the worst-answered queries in each round, measures them or their tables with noise, "
+        "and moves synthetic rows whose values are probabilities until they agree. It never lists the cells, and fits "
+        "only once for several measurements.",
+        use_when="the table has too many columns to enumerate its cells, and time matters",
+        avoid_when="the cells can be enumerated: gaussian_maxent is more accurate and quicker",
+        cost="updates × components × the cells measured so far, a round, and the m answers; C Σ d_i parameters",
+        source="Aydore, Brown, Kearns, Kenthapadi, Melis, Roth, Siva 2021",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The counts of single columns, then T q equal selections and measurements with the rest of the budget."""
+        return _plan(self, problem, budget, most_updates=100)
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """q selections and q measurements a step; the first step measures the single columns too."""
+        return _steps(RelaxedRows, problem, plan, curator, rng)
+
+
+def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_updates: int) -> Plan:
+    """Charges and choices from public numbers; `most_updates` is for workloads that are not small."""
+    workload, tables = problem.workload, marginal_tables(problem.workload)
+    Products(workload, np.arange(1))  # refuses a query matrix over too many cells
+    given = algorithm.measure != "auto"
+    measure = algorithm.measure if given else "query" if tables is None else "marginal"
+    if measure == "marginal":
+        tables = _tables(workload)
+        most, widest, what = len(tables.tables), (2.0, math.sqrt(2)), "cell of a measured table"
+    else:
+        most, widest, what = workload.m, (workload.width, workload.width), "query"
+    queries = min(algorithm.queries, most) if isinstance(algorithm, RAP) else 1
+    signal = problem.effective_n / max(workload.width, TINY)
+    signal, letters = (signal * budget.epsilon, "nε") if budget.delta == 0 else (signal * budget.rho**0.5, "n√ρ")
+    constant, power = RULE[measure, budget.delta == 0]
+    best = constant * signal**power
+    limit = min(MOST_SELECTIONS, 2 * most if measure == "marginal" else most)
+    why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g} selections, {queries} a round; {limit} at the most"
+    rounds = algorithm.rounds or math.ceil(max(1, min(round(best), limit)) / queries)
+    C = algorithm.components or int(min(max(workload.m // 20, 50), 200, max(MOST_PRODUCTS // workload.m, 50)))
+    updates = algorithm.updates or min(most_updates, 10 + workload.m // 10)
+
+    times, share = rounds * queries, SHARES[measure]
+    select, paid = select_and_measure(budget, times, share, 1 - algorithm.first)
+    charges = [Charge("select", select, times), Charge("measure", paid, times)]
+    if algorithm.first > 0:
+        charges.append(Charge("measure", measure_once(budget, algorithm.first)))
+    sigma = _deviation(*widest, paid) / problem.effective_n
+    choices = [
+        Choice("rounds", rounds, "given" if algorithm.rounds else why),
+        Choice("measure", measure, "given" if given else "whole tables, where all queries are read off tables"),
+        Choice("first", algorithm.first, "given"),
+        Choice("components", C, "given" if algorithm.components else f"50..200: m/20, and at most {MOST_PRODUCTS:g}/m"),
+        Choice("updates", updates, "given" if algorithm.updates else f"10 + m/10, at most {most_updates}"),
+        Choice("share", share, "of the rest for measurements, what is left for selections: as mwem"),
+        Choice("sigma", sigma, f"standard deviation of the noise on every {what}, at the most"),
+    ]
+    if isinstance(algorithm, RAP):
+        few = "given" if queries == algorithm.queries else f"there are only {queries} to measure"
+        choices.append(Choice("queries", queries, few))
+    return Plan(budget, tuple(charges), tuple(choices))
+
+
+def _steps(
+    make: type[Generator] | type[RelaxedRows], problem: QueryRelease, plan: Plan, curator: Curator,
+    rng: np.random.Generator,
+) -> Iterator[Step]:  # fmt: skip
+    """The rounds of both; they differ in what makes the logits, and in how many queries a round has."""
+    workload, select, paid = problem.workload, plan.spend(BoundedRange), plan.charges[1].spend
+    asked = _Tables(workload, None) if plan["measure"] == "marginal" else _Queries(workload)
+    noisy = Noisy(asked.tables if isinstance(asked, _Tables) else workload)
+    every, prior = Products(workload), PRIOR / plan["sigma"]
+    base, targets = _single_columns(problem, plan, curator)
+    fit = MixtureFit(workload, make(base, plan["components"], rng), base)
+    together = plan["queries"] if make is RelaxedRows else 1
+    for t in range(1, plan["rounds"] + 1):
+        answers, worst = every.answers(fit.p, fit.weights), []
+        for _ in range(together):
+            j = curator.select(SignedErrors(workload, answers), select) % workload.m
+            statistic = asked.statistic(j)
+            y = curator.measure(statistic, paid)
+            if statistic.l2 > 0:  # else the answer is the same on all records
+                noisy.add(statistic.part, y, _deviation(statistic.l1, statistic.l2, paid) / problem.effective_n)
+            answers = _known(workload, answers, statistic, y)
+            worst.append(", ".join(f"{column} = {value}" for column, value in workload.label(j)))
+        fit.descend([*targets, *noisy.targets()], prior, plan["updates"] * (LAST if t == plan["rounds"] else 1))
+        release = ProductMixture(problem.domain, np.ascontiguousarray(fit.p.T), fit.weights)
+        yield Step(t, release, "worst: " + "; ".join(worst))
+
+
+def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tuple[np.ndarray, list[Target]]:
+    """log p_0 (Σ d_i,) of the product of noisy counts of single columns, and these counts; uniform without them."""
+    domain, tables = problem.domain, marginal_tables(problem.workload)
+    base = np.concatenate([np.full(size, -math.log(size)) for size in domain.shape])
+    if not plan["first"]:
+        return base, []
+    read = range(len(domain.shape)) if tables is None else sorted({a for axes in tables.axes for a in axes})
+    singles, spend = Marginals(domain, [[domain.names[a]] for a in read]), plan.charges[2].spend
+    statistic = Answers(singles)
+    y = curator.measure(statistic, spend)
+    sigma = _deviation(statistic.l1, statistic.l2, spend) / problem.effective_n
+    for axis, table in zip(read, singles.tables, strict=True):
+        shares = np.maximum(y[table], max(FLOOR, sigma / 2))
+        base[blocks(domain)[axis]] = np.log(shares / shares.sum())
+    return base, [Target(Products(singles), y, np.full(singles.m, sigma**-2))]
+
+
+def _known(workload: Workload, answers: np.ndarray, statistic: SomeAnswers, y: np.ndarray) -> np.ndarray:
+    """The answers (m,) with those that were just measured in their place."""
+    answers = answers.copy()
+    if statistic.workload is workload:
+        answers[statistic.part] = y
+    else:
+        reads = workload.matrix[:, statistic.part]  # type: ignore[union-attr]
+        own = np.diff(reads.indptr) > 0
+        answers[own] = (reads @ y)[own]
+    return answers

@@ -1,0 +1,215 @@
+"""Answers of product distributions, and their gradients. Imports errors, domain and the other files of the package.
+
+A product distribution is one probability vector a column of the table. C of them stand as `p` (Σ d_i, C): one column of
+`p` each, the blocks of the table's columns below one another, so that a value of all of them lies together in memory.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..domain import Domain
+from ..errors import InputError
+from .base import BLOCK, Workload
+from .explicit import Explicit
+from .marginals import Marginals
+from .union import Union
+
+MOST_JOINT = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
+FEW = 8  # a table of which less than one cell in so many is asked for is not summed up whole
+
+
+def blocks(domain: Domain) -> tuple[slice, ...]:
+    """The place of every column's values in the Σ d_i rows of `p`."""
+    return tuple(slice(a, b) for a, b in pairwise([0, *accumulate(domain.shape)]))
+
+
+class Products:
+    """Chosen queries j (J,) of a workload, all unless given, as functions of C product distributions `p` (Σ d_i, C).
+
+    A cell of a table is a product of one row of `p` a column of the table. A table asked for whole is one matrix
+    product (cells of some columns, C) @ (C, cells of the others); of other tables only the cells asked for are
+    multiplied out. Explicit queries are read off the table of all columns; InputError where that has too many cells.
+    """
+
+    def __init__(self, workload: Workload, chosen: np.ndarray | None = None) -> None:
+        self.domain = workload.domain
+        self.m = workload.m if chosen is None else len(chosen)
+        self._readers = list(_readers(workload, np.arange(workload.m) if chosen is None else np.asarray(chosen)))
+
+    def answers(self, p: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The answers (J,) of the mixture with weights (C,): Σ_c w_c ⟨q_j, p_c⟩."""
+        out = np.zeros(self.m)
+        for reader in self._readers:
+            values = np.zeros(reader.size)
+            for table in reader.tables:
+                values[table.place] = table.answers(p, weights)
+            for cells in reader.cells:
+                values[cells.place] = cells.answers(p, weights)
+            out[reader.rows] += values if reader.matrix is None else reader.matrix @ values
+        return out
+
+    def gradient(self, p: np.ndarray, weights: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """∂(Σ_j v_j answers_j)/∂p (Σ d_i, C), each entry of `p` on its own: the adjoint of what `answers` does."""
+        out = np.zeros_like(p)
+        for reader in self._readers:
+            own = v[reader.rows]
+            values = own if reader.matrix is None else reader.matrix.T @ own
+            for table in reader.tables:
+                table.add_gradient(out, p, weights, values[table.place])
+            for cells in reader.cells:
+                cells.add_gradient(out, p, weights, values[cells.place])
+        return out
+
+
+@dataclass
+class _Reader:
+    """Answers `rows` = matrix @ values (size,) of whole tables and single cells; the values themselves if None."""
+
+    rows: np.ndarray
+    matrix: Any
+    size: int
+    tables: "list[_Table]"
+    cells: "list[_Cells]"
+
+
+def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_Reader]:
+    """One reader for the queries on tables, one for each explicit member."""
+    if isinstance(workload, Marginals):
+        yield _reader(workload, np.arange(len(chosen)), None, chosen)
+        return
+    base = getattr(workload, "base", None)
+    if base is not None:
+        yield _reader(base, np.arange(len(chosen)), workload.matrix[chosen])  # type: ignore[union-attr]
+    members = [(workload, slice(0, workload.m))] if isinstance(workload, Explicit) else []
+    if isinstance(workload, Union):
+        members = [(w, place) for w, place in zip(workload.workloads, workload.places, strict=True)]
+    for member, place in members:
+        rows = np.flatnonzero((chosen >= place.start) & (chosen < place.stop))
+        if isinstance(member, Explicit) and len(rows):
+            if workload.domain.size > MOST_JOINT:
+                raise InputError(
+                    f"a query matrix over {workload.domain.size:,} cells is more than the {MOST_JOINT:,} on which a"
+                    " mixture of products answers it; ask for marginals, or choose fewer columns"
+                )
+            joint = Marginals(workload.domain, [workload.domain.names])
+            yield _reader(joint, rows, member.matrix[chosen[rows] - place.start])
+
+
+def _reader(base: Marginals, rows: np.ndarray, matrix: Any, asked: np.ndarray | None = None) -> _Reader:
+    """A reader of the cells of `base` that the matrix reads, or that are asked for."""
+    if matrix is None:
+        wanted, back = np.unique(asked, return_inverse=True)  # type: ignore[arg-type]
+        if not np.array_equal(wanted, asked):  # type: ignore[arg-type]
+            matrix = csr_array((np.ones(len(back)), back, np.arange(len(back) + 1)), (len(back), len(wanted)))
+    elif isinstance(matrix, np.ndarray):
+        wanted = np.arange(matrix.shape[1])
+    else:
+        wanted = np.unique(matrix.indices)
+        matrix = matrix[:, wanted]
+    starts, place = blocks(base.domain), np.searchsorted(wanted, [t.start for t in base.tables] + [base.m])
+    tables, few = [], {}
+    for axes, shape, table, (a, b) in zip(base.axes, base.shapes, base.tables, pairwise(place.tolist()), strict=True):
+        if a == b:
+            continue
+        here = wanted[a:b] - table.start
+        if (b - a) * FEW > math.prod(shape):
+            only = None if b - a == math.prod(shape) else here
+            tables.append(_Table(slice(a, b), shape, [starts[axis] for axis in axes], only))
+        else:
+            index = [code + starts[axis].start for axis, code in zip(axes, np.unravel_index(here, shape), strict=True)]
+            few.setdefault(len(axes), []).append((np.arange(a, b), np.array(index)))
+    cells = [_Cells(*(np.concatenate(x, axis=-1) for x in zip(*some, strict=True))) for some in few.values()]
+    return _Reader(rows, matrix, len(wanted), tables, cells)
+
+
+@dataclass
+class _Table:
+    """A whole table of columns whose values stand in `parts` of `p`; of its cells (flat) `only` some are asked for."""
+
+    place: slice
+    shape: tuple[int, ...]
+    parts: list[slice]
+    only: np.ndarray | None
+
+    def __post_init__(self) -> None:
+        sizes = [(math.prod(self.shape[:i]), math.prod(self.shape[i:])) for i in range(1, len(self.shape) + 1)]
+        self.cut = 1 + min(range(len(sizes)), key=lambda i: sum(sizes[i]))
+        self.left, self.right = sizes[self.cut - 1]
+
+    def _pieces(self, count: int) -> Iterator[slice]:
+        """Components in pieces whose products take bounded memory."""
+        step = max(1, BLOCK // (self.left + self.right))
+        return (slice(i, i + step) for i in range(0, count, step))
+
+    def answers(self, p: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        total = np.zeros((self.left, self.right))
+        for piece in self._pieces(p.shape[1]):
+            factors = [p[part, piece] for part in self.parts]
+            left, right = _multiplied(factors[: self.cut]), _multiplied(factors[self.cut :], weights[piece])
+            total += left @ right.T
+        return total.ravel() if self.only is None else total.ravel()[self.only]
+
+    def add_gradient(self, out: np.ndarray, p: np.ndarray, weights: np.ndarray, v: np.ndarray) -> None:
+        if self.only is not None:
+            v, some = np.zeros(self.left * self.right), v
+            v[self.only] = some
+        v = v.reshape(self.left, self.right)
+        for piece in self._pieces(p.shape[1]):
+            factors = [p[part, piece] for part in self.parts]
+            left, right = _multiplied(factors[: self.cut]), _multiplied(factors[self.cut :], weights[piece])
+            _add_factors(out, self.parts[: self.cut], factors[: self.cut], v @ right, piece)
+            if self.cut < len(factors):
+                _add_factors(out, self.parts[self.cut :], factors[self.cut :], (v.T @ left) * weights[piece], piece)
+
+
+def _multiplied(factors: list[np.ndarray], weights: np.ndarray | None = None) -> np.ndarray:
+    """All products of one row of each factor (d_i, C), as (Π d_i, C), times the weights; those alone for no factor."""
+    if not factors:
+        return weights[None]  # type: ignore[index]
+    first = factors[0] if weights is None else factors[0] * weights
+    return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors[1:], first)
+
+
+def _add_factors(out: np.ndarray, parts: list[slice], factors: list[np.ndarray], v: np.ndarray, piece: slice) -> None:
+    """Add to `out` the gradient of Σ v · _multiplied(factors), for v (Π d_i, C): one factor after the other."""
+    while len(factors) > 1:
+        others, last = _multiplied(factors[:-1]), factors[-1]
+        v = v.reshape(len(others), len(last), -1)
+        out[parts[-1], piece] += np.einsum("abc,ac->bc", v, others)
+        v = np.einsum("abc,bc->ac", v, last)
+        parts, factors = parts[:-1], factors[:-1]
+    out[parts[0], piece] += v
+
+
+class _Cells:
+    """Single cells: each the product of the rows `index` (w, Q) of `p`."""
+
+    def __init__(self, place: np.ndarray, index: np.ndarray) -> None:
+        self.place, self.index = place, index
+
+    def _pieces(self) -> Iterator[tuple[slice, np.ndarray]]:
+        step = 4096
+        return ((slice(i, i + step), self.index[:, i : i + step]) for i in range(0, self.index.shape[1], step))
+
+    def answers(self, p: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        parts = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._pieces())
+        return np.concatenate(list(parts))
+
+    def add_gradient(self, out: np.ndarray, p: np.ndarray, weights: np.ndarray, v: np.ndarray) -> None:
+        for piece, index in self._pieces():
+            factors, behind = [p[rows] for rows in index], [v[piece, None] * weights]
+            for factor in factors[:-1]:
+                behind.append(behind[-1] * factor)
+            ahead: Any = 1.0
+            for rows, factor, before in zip(index[::-1], factors[::-1], behind[::-1], strict=True):
+                count = len(rows)
+                scatter = csr_array((np.ones(count), rows, np.arange(count + 1)), (count, len(p)))
+                out += scatter.T @ (before * ahead)
+                ahead = ahead * factor
