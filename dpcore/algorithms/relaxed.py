@@ -15,7 +15,7 @@ from ..privacy.statistics import Answers, SignedErrors, SomeAnswers, marginal_ta
 from ..problems import QueryRelease
 from ..releases import ProductMixture
 from ..workloads import Marginals, Workload
-from ..workloads.products import Products, blocks
+from ..workloads.products import Products, blocks, require_readable
 from .base import About, Step
 from .fitting import TINY
 from .multiplicative_weights import SHARES, _deviation, _Queries, _Tables, _tables
@@ -26,6 +26,8 @@ RULE = {  # selections = constant · signal^power, by what is measured and wheth
     ("query", True): (0.2, 1 / 2), ("marginal", True): (0.065, 1 / 2),
 }  # fmt: skip
 MOST_SELECTIONS = 200  # of the rule
+ROUNDS, MOST_TOGETHER = 5, 8  # of RAP's rule: rounds, and selections a round
+SINGLES, FIRST_RANGE = 0.1, (0.1, 0.4)  # of the rule for `first`: L1 noise on a column, and its range
 PRIOR = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
 FLOOR = 1e-5  # of a value's share in p_0
 LAST = 4  # the last round takes so many times the steps of the others
@@ -57,7 +59,7 @@ class GEM:
         auto="n, m and the budget: where the noise of a round overtakes what another one gains",
     )  # fmt: skip
     measure: str = param("auto", MEASURE, choices=("auto", "query", "marginal"))
-    first: float = param(0.1, FIRST, low=0.0, high=0.9)
+    first: float | None = param(None, FIRST, low=0.0, high=0.9, auto="n, the columns and the budget")
     components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
     updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
 
@@ -108,9 +110,12 @@ class RAP:
         None, "rounds of q selections and measurements and a fit", symbol="T", low=1, high=100_000, log=True,
         auto="n, m, q and the budget: where the noise of a selection overtakes what another one gains",
     )  # fmt: skip
-    queries: int = param(4, "selections, and as many measurements, a round", symbol="q", low=1, high=1000, log=True)
+    queries: int | None = param(
+        None, "selections, and as many measurements, a round", symbol="q", low=1, high=1000, log=True,
+        auto="n, m and the budget: a fifth of all selections",
+    )  # fmt: skip
     measure: str = param("auto", MEASURE, choices=("auto", "query", "marginal"))
-    first: float = param(0.1, FIRST, low=0.0, high=0.9)
+    first: float | None = param(None, FIRST, low=0.0, high=0.9, auto="n, the columns and the budget")
     components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
     updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
 
@@ -143,7 +148,7 @@ class RAP:
 def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_updates: int) -> Plan:
     """Charges and choices from public numbers; `most_updates` is for workloads that are not small."""
     workload, tables = problem.workload, marginal_tables(problem.workload)
-    Products(workload, np.arange(1))  # refuses a query matrix over too many cells
+    require_readable(workload)
     given = algorithm.measure != "auto"
     measure = algorithm.measure if given else "query" if tables is None else "marginal"
     if measure == "marginal":
@@ -151,36 +156,59 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
         most, widest, what = len(tables.tables), (2.0, math.sqrt(2)), "cell of a measured table"
     else:
         most, widest, what = workload.m, (workload.width, workload.width), "query"
-    queries = min(algorithm.queries, most) if isinstance(algorithm, RAP) else 1
     signal = problem.effective_n / max(workload.width, TINY)
     signal, letters = (signal * budget.epsilon, "nε") if budget.delta == 0 else (signal * budget.rho**0.5, "n√ρ")
     constant, power = RULE[measure, budget.delta == 0]
-    best = constant * signal**power
-    limit = min(MOST_SELECTIONS, 2 * most if measure == "marginal" else most)
+    best, limit = constant * signal**power, min(MOST_SELECTIONS, 2 * most if measure == "marginal" else most)
+    selections, asked = max(1, min(round(best), limit)), getattr(algorithm, "queries", 1)
+    queries = min(asked or min(max(selections // ROUNDS, 1), MOST_TOGETHER), most)
+    rounds = algorithm.rounds or math.ceil(selections / queries)
     why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g} selections, {queries} a round; {limit} at the most"
-    rounds = algorithm.rounds or math.ceil(max(1, min(round(best), limit)) / queries)
     C = algorithm.components or int(min(max(workload.m // 20, 50), 200, max(MOST_PRODUCTS // workload.m, 50)))
     updates = algorithm.updates or min(most_updates, 10 + workload.m // 10)
 
+    first = _first(problem, budget) if algorithm.first is None else Choice("first", algorithm.first, "given")
     times, share = rounds * queries, SHARES[measure]
-    select, paid = select_and_measure(budget, times, share, 1 - algorithm.first)
+    select, paid = select_and_measure(budget, times, share, 1 - first.value)
     charges = [Charge("select", select, times), Charge("measure", paid, times)]
-    if algorithm.first > 0:
-        charges.append(Charge("measure", measure_once(budget, algorithm.first)))
+    if first.value > 0:
+        charges.append(Charge("measure", measure_once(budget, first.value)))
     sigma = _deviation(*widest, paid) / problem.effective_n
     choices = [
         Choice("rounds", rounds, "given" if algorithm.rounds else why),
         Choice("measure", measure, "given" if given else "whole tables, where all queries are read off tables"),
-        Choice("first", algorithm.first, "given"),
+        first,
         Choice("components", C, "given" if algorithm.components else f"50..200: m/20, and at most {MOST_PRODUCTS:g}/m"),
         Choice("updates", updates, "given" if algorithm.updates else f"10 + m/10, at most {most_updates}"),
         Choice("share", share, "of the rest for measurements, what is left for selections: as mwem"),
         Choice("sigma", sigma, f"standard deviation of the noise on every {what}, at the most"),
     ]
     if isinstance(algorithm, RAP):
-        few = "given" if queries == algorithm.queries else f"there are only {queries} to measure"
+        few = "given" if queries == asked else f"1/{ROUNDS} of all selections, 1..{MOST_TOGETHER}, and at most {most}"
         choices.append(Choice("queries", queries, few))
     return Plan(budget, tuple(charges), tuple(choices))
+
+
+def _columns(workload: Workload) -> list[int]:
+    """The columns that queries read: those of their tables, or all."""
+    tables = marginal_tables(workload)
+    return sorted({a for axes in tables.axes for a in axes} if tables else range(len(workload.domain.shape)))
+
+
+def _first(problem: QueryRelease, budget: Budget) -> Choice:
+    """The share of the budget with which noise moves a column's counts by SINGLES in L1, in the mean of the columns.
+
+    With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε), as Δ₁ = 2d/n.
+    """
+    read, n = _columns(problem.workload), problem.effective_n
+    values = sum(problem.domain.shape[a] for a in read)
+    if budget.delta == 0:
+        f = 2 * values / (SINGLES * n * budget.epsilon)
+    else:
+        f = 2 / math.pi * values**2 / (len(read) * budget.rho * (SINGLES * n) ** 2)
+    low, high = FIRST_RANGE
+    why = f"{f:.3g} would keep the noise on a column to {SINGLES:g} in L1; kept in {low:g}..{high:g}"
+    return Choice("first", min(max(f, low), high), why)
 
 
 def _steps(
@@ -212,11 +240,11 @@ def _steps(
 
 def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tuple[np.ndarray, list[Target]]:
     """log p_0 (Σ d_i,) of the product of noisy counts of single columns, and these counts; uniform without them."""
-    domain, tables = problem.domain, marginal_tables(problem.workload)
+    domain = problem.domain
     base = np.concatenate([np.full(size, -math.log(size)) for size in domain.shape])
     if not plan["first"]:
         return base, []
-    read = range(len(domain.shape)) if tables is None else sorted({a for axes in tables.axes for a in axes})
+    read = _columns(problem.workload)
     singles, spend = Marginals(domain, [[domain.names[a]] for a in read]), plan.charges[2].spend
     statistic = Answers(singles)
     y = curator.measure(statistic, spend)

@@ -23,11 +23,22 @@ from .union import Union
 
 MOST_JOINT = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
 FEW = 8  # a table of which less than one cell in so many is asked for is not summed up whole
+PIECE = 4096  # cells multiplied out at once
 
 
 def blocks(domain: Domain) -> tuple[slice, ...]:
     """The place of every column's values in the Σ d_i rows of `p`."""
     return tuple(slice(a, b) for a, b in pairwise([0, *accumulate(domain.shape)]))
+
+
+def require_readable(workload: Workload) -> None:
+    """Raise InputError for a query matrix over more cells than a mixture of products can be multiplied out to."""
+    members, k = getattr(workload, "workloads", (workload,)), workload.domain.size
+    if k > MOST_JOINT and any(isinstance(member, Explicit) for member in members):
+        raise InputError(
+            f"a query matrix over {k:,} cells is more than the {MOST_JOINT:,} on which a mixture of products answers it"
+            "; ask for marginals, or choose fewer columns"
+        )
 
 
 class Products:
@@ -39,7 +50,7 @@ class Products:
     """
 
     def __init__(self, workload: Workload, chosen: np.ndarray | None = None) -> None:
-        self.domain = workload.domain
+        require_readable(workload)
         self.m = workload.m if chosen is None else len(chosen)
         self._readers = list(_readers(workload, np.arange(workload.m) if chosen is None else np.asarray(chosen)))
 
@@ -93,11 +104,6 @@ def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_Reader]:
     for member, place in members:
         rows = np.flatnonzero((chosen >= place.start) & (chosen < place.stop))
         if isinstance(member, Explicit) and len(rows):
-            if workload.domain.size > MOST_JOINT:
-                raise InputError(
-                    f"a query matrix over {workload.domain.size:,} cells is more than the {MOST_JOINT:,} on which a"
-                    " mixture of products answers it; ask for marginals, or choose fewer columns"
-                )
             joint = Marginals(workload.domain, [workload.domain.names])
             yield _reader(joint, rows, member.matrix[chosen[rows] - place.start])
 
@@ -195,8 +201,8 @@ class _Cells:
         self.place, self.index = place, index
 
     def _pieces(self) -> Iterator[tuple[slice, np.ndarray]]:
-        step = 4096
-        return ((slice(i, i + step), self.index[:, i : i + step]) for i in range(0, self.index.shape[1], step))
+        starts = range(0, self.index.shape[1], PIECE)
+        return ((slice(i, i + PIECE), self.index[:, i : i + PIECE]) for i in starts)
 
     def answers(self, p: np.ndarray, weights: np.ndarray) -> np.ndarray:
         parts = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._pieces())

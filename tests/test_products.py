@@ -1,0 +1,151 @@
+"""Product distributions: their answers by enumeration, gradients by finite differences, and rows drawn of a mixture."""
+
+import numpy as np
+import pytest
+
+from dpcore.domain import Domain
+from dpcore.errors import InputError
+from dpcore.releases import ProductMixture
+from dpcore.workloads import Explicit, Marginals, Union, Workload, products
+from dpcore.workloads.products import Products, blocks
+from tests.helpers import TASKS, cells, codes, histogram, signs, task
+
+WIDE = codes(*[20] * 14)  # 1.6e18 cells
+
+
+def mixture(domain: Domain, C: int, seed: int = 0) -> ProductMixture:
+    rng = np.random.default_rng(seed)
+    parts = [rng.dirichlet(np.full(size, 0.7), C) for size in domain.shape]
+    return ProductMixture(domain, np.concatenate(parts, axis=1), rng.dirichlet(np.ones(C)))
+
+
+def enumerated(release: ProductMixture) -> np.ndarray:
+    """D (k,) cell by cell."""
+    D = np.zeros(release.domain.size)
+    for weight, row in zip(release.weights, release.probabilities, strict=True):
+        parts = [row[block][cells(release.domain)[:, i]] for i, block in enumerate(blocks(release.domain))]
+        D += weight * np.prod(parts, axis=0)
+    return D
+
+
+def chosen(workload: Workload, which: str) -> np.ndarray:
+    order = np.random.default_rng(1).permutation(workload.m)
+    return {"all": np.arange(workload.m), "some": order[: -(-workload.m // 2)]}[which]
+
+
+@pytest.mark.parametrize("where", TASKS)
+def test_answers_are_those_of_the_enumerated_mixture(where):
+    workload = task(where)[0].workload
+    release = mixture(workload.domain, 4)
+    assert release.answers(workload) == pytest.approx(workload.answers(enumerated(release)), abs=1e-12)
+
+
+@pytest.mark.parametrize("few", [0, products.FEW, 10**6], ids=["cell by cell", "as it is", "whole tables"])
+@pytest.mark.parametrize("which", ["all", "some"])
+@pytest.mark.parametrize("where", TASKS)
+def test_chosen_answers_and_their_gradients(monkeypatch, where, which, few):
+    monkeypatch.setattr(products, "FEW", few)
+    workload = task(where)[0].workload
+    release, js = mixture(workload.domain, 3), chosen(workload, which)
+    p, some = release.probabilities.T.copy(), Products(workload, js)
+    assert some.answers(p, release.weights) == pytest.approx(release.answers(workload)[js], abs=1e-12)
+    v = np.random.default_rng(2).normal(size=len(js))
+    numeric = np.zeros_like(p)
+    for place in np.ndindex(*p.shape):
+        sides = []
+        for step in (0.5, -0.5):  # answers are linear in each single entry, so that any step is exact
+            moved = p.copy()
+            moved[place] += step
+            sides.append(v @ some.answers(moved, release.weights))
+        numeric[place] = sides[0] - sides[1]
+    assert some.gradient(p, release.weights, v) == pytest.approx(numeric, abs=1e-11)
+
+
+def test_pieces_of_components_and_of_cells_add_up(monkeypatch):
+    workload = task("3-way of 4")[0].workload
+    release = mixture(workload.domain, 7)
+    p, v = release.probabilities.T.copy(), np.arange(float(workload.m))
+    whole = Products(workload)
+    expected = whole.answers(p, release.weights), whole.gradient(p, release.weights, v)
+    monkeypatch.setattr(products, "BLOCK", 20)
+    monkeypatch.setattr(products, "PIECE", 2)
+    for few in (0, 10**6):
+        monkeypatch.setattr(products, "FEW", few)
+        pieces = Products(workload)
+        assert pieces.answers(p, release.weights) == pytest.approx(expected[0], abs=1e-12)
+        assert pieces.gradient(p, release.weights, v) == pytest.approx(expected[1], abs=1e-12)
+
+
+def test_a_domain_that_cannot_be_enumerated_is_answered():
+    workload = Marginals(WIDE, [["a", "c", "n"], ["b"]])
+    release = mixture(WIDE, 3)
+    a, c, i = (release.probabilities[:, blocks(WIDE)[axis]] for axis in (0, 2, 13))
+    table = np.einsum("w,wa,wc,wi->aci", release.weights, a, c, i)
+    assert release.answers(workload)[workload.tables[0]] == pytest.approx(table.ravel())
+    assert release.sample(5, np.random.default_rng(0)).shape == (5, 14)
+
+
+def test_a_matrix_over_too_many_cells_is_refused(monkeypatch):
+    monkeypatch.setattr(products, "MOST_JOINT", 23)
+    domain = codes(3, 2, 4)
+    release = mixture(domain, 2)
+    for workload in (signs(domain, 2), Union([Marginals.all(domain, 1), signs(domain, 2)])):
+        with pytest.raises(InputError, match="a query matrix over 24 cells is more than the 23"):
+            release.answers(workload)
+    assert len(release.answers(Marginals.all(domain, 3))) == 24
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10, 400])
+@pytest.mark.parametrize("C", [1, 3, 200])
+def test_rows_drawn_follow_the_mixture_closely(rows, C):
+    release = mixture(codes(3, 2, 4), C)
+    singles = Marginals.all(release.domain, 1)
+    gaps = []
+    for seed in range(12):
+        frame = release.sample(rows, np.random.default_rng(seed))
+        assert frame.shape == (rows, 3)
+        counts = singles.answers_of_rows(release.domain.group(frame.to_numpy()))
+        gaps.append(rows * (counts - release.answers(singles)))
+    assert np.abs(gaps).max() <= 2 * C + 1 if C < 200 else np.abs(gaps).max() < max(4 * np.sqrt(rows / 4), 2)
+    spread = np.sqrt(np.mean(np.square(gaps)))
+    independent = np.sqrt(rows * np.mean(release.answers(singles) * (1 - release.answers(singles))))
+    assert spread < independent * (1.2 if rows == 1 else 1 if rows < 20 else 0.6), "no worse than independent draws"
+
+
+def test_rows_drawn_have_the_mixtures_joint_distribution():
+    release = mixture(codes(3, 2, 2), 4)
+    D, seen = enumerated(release), np.zeros(12)
+    for seed in range(40):
+        frame = release.sample(500, np.random.default_rng(seed))
+        seen += histogram(release.domain, release.domain.group(frame.to_numpy())) / 40
+    bound = 4 * np.sqrt(0.25 / 20_000)
+    assert np.abs(seen - D).max() < bound
+    alone = ProductMixture(release.domain, (release.weights @ release.probabilities)[None], np.ones(1))
+    assert np.abs(enumerated(alone) - D).max() > 2 * bound, "columns that were independent would be seen"
+
+
+def test_each_component_and_each_value_gets_its_share_of_rows():
+    """Two far components: rows of each are exactly its share, and values within are even."""
+    domain = codes(2, 4)
+    release = ProductMixture(
+        domain, np.array([[1, 0, 0.25, 0.25, 0.25, 0.25], [0, 1, 0.5, 0.5, 0, 0]]), np.full(2, 0.5)
+    )
+    frame = release.sample(80, np.random.default_rng(0)).to_numpy()
+    assert (frame[:, 0] == 0).sum() == 40
+    assert np.bincount(frame[frame[:, 0] == 0, 1]).tolist() == [10] * 4
+    assert np.bincount(frame[frame[:, 0] == 1, 1]).tolist() == [20] * 2
+
+
+def test_one_row_is_drawn_from_the_mixture_itself():
+    release = mixture(codes(3, 2), 3)
+    seen = np.zeros(6)
+    for seed in range(600):
+        ((a, b),) = release.sample(1, np.random.default_rng(seed)).to_numpy()
+        seen[2 * a + b] += 1 / 600
+    assert np.abs(seen - enumerated(release)).max() < 4 * np.sqrt(0.25 / 600)
+
+
+def test_an_explicit_matrix_reads_the_joint_distribution():
+    domain = codes(2, 3)
+    release = mixture(domain, 5)
+    assert release.answers(Explicit(domain, np.eye(6))) == pytest.approx(enumerated(release))
