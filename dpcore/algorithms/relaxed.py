@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget, measure_once, select_and_measure
+from ..privacy.budget import BoundedRange, Budget, Gaussian, Pure, measure_once, select_and_measure
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import Answers, SignedErrors, SomeAnswers, marginal_tables
@@ -216,7 +216,8 @@ def _steps(
     rng: np.random.Generator,
 ) -> Iterator[Step]:  # fmt: skip
     """The rounds of both; they differ in what makes the logits, and in how many queries a round has."""
-    workload, select, paid = problem.workload, plan.spend(BoundedRange), plan.charges[1].spend
+    workload, select = problem.workload, plan.spend(BoundedRange)
+    paid = plan.spend(Gaussian) if plan.budget.delta > 0 else plan.spend(Pure)
     asked = _Tables(workload, None) if plan["measure"] == "marginal" else _Queries(workload)
     noisy = Noisy(asked.tables if isinstance(asked, _Tables) else workload)
     every, prior = Products(workload), PRIOR / plan["sigma"]
@@ -245,7 +246,7 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tupl
     if not plan["first"]:
         return base, []
     read = _columns(problem.workload)
-    singles, spend = Marginals(domain, [[domain.names[a]] for a in read]), plan.charges[2].spend
+    singles, spend = Marginals(domain, [[domain.names[a]] for a in read]), measure_once(plan.budget, plan["first"])
     statistic = Answers(singles)
     y = curator.measure(statistic, spend)
     sigma = _deviation(statistic.l1, statistic.l2, spend) / problem.effective_n
