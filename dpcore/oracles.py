@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
+from scipy.sparse import csr_array
 
 from .errors import InputError
 from .problems import require_enumerable
@@ -17,6 +17,7 @@ from .workloads import Explicit, Marginals, Union, Workload
 ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
 TIE = 1e-9  # relative difference below which two cells are equally good
 GAP = 1e-6  # relative gap at which an integer program counts as solved
+Solved = tuple[np.ndarray, float, bool]
 SWEEPS = 50  # of coordinate ascent at the most
 
 
@@ -35,11 +36,12 @@ class Oracle:
     Up to 1e6 cells, and for explicit matrices up to what can be enumerated, by looking at all of them. Beyond, by an
     integer program over one-hot variables x_{i,v} with Σ_v x_{i,v} = 1 and one variable z a table cell of weight ≠ 0;
     values that no such cell names are one variable a column. When `seconds` are over, the better of the best point
-    found and of a coordinate ascent counts, and is counted as late. Ties are broken at random where no scores are given.
+    found and of a coordinate ascent counts, and is counted as late. Without scores, ties are broken at random among the
+    cells looked at, and among values that no weighted cell names.
     Raises InputError for an explicit matrix over more cells than can be enumerated.
     """
 
-    def __init__(self, workload: Workload, seconds: float = 2.0, *, enumerated: int = ENUMERATED) -> None:
+    def __init__(self, workload: Workload, seconds: float = 0.25, *, enumerated: int = ENUMERATED) -> None:
         self.workload, self.seconds = workload, seconds
         self.shape = workload.domain.shape
         self.enumerates = workload.domain.size <= enumerated
@@ -114,7 +116,7 @@ def _tables(workload: Workload) -> Marginals | None:
 
 
 class _Conjunctions:
-    """A weighted sum of queries as weighted table cells: `cells` (N, d) holds the value each column must have, or −1."""
+    """A weighted sum of queries as weighted table cells; `cells` (N, d) holds a value for each column, −1 for any."""
 
     def __init__(self, workload: Workload, weights: np.ndarray) -> None:
         tables = _tables(workload)
@@ -183,9 +185,7 @@ class _Conjunctions:
         if row:
             self.rules.append(LinearConstraint(_sparse(entries, (row, width)), -np.inf, np.array(high)))  # type: ignore[arg-type]
 
-    def solve(
-        self, scores: np.ndarray | None, seconds: float, rng: np.random.Generator
-    ) -> tuple[np.ndarray, float, bool]:
+    def solve(self, scores: np.ndarray | None, seconds: float, rng: np.random.Generator) -> Solved:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
         each = self._split(scores, rng)
         objective = np.concatenate([self.linear, self.weights[self.z]])
@@ -245,7 +245,7 @@ class _Conjunctions:
         return point
 
 
-def _sparse(entries: list, shape: tuple[int, int]) -> coo_array:
+def _sparse(entries: list, shape: tuple[int, int]) -> csr_array:
     rows, columns = (np.concatenate([e[i] for e in entries]) for i in (0, 1))
     data = np.concatenate([np.full(len(e[0]), e[2]) for e in entries])
-    return coo_array((data, (rows, columns)), shape=shape).tocsr()
+    return csr_array((data, (rows, columns)), shape=shape)

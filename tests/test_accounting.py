@@ -134,7 +134,8 @@ def test_no_algorithm_plans_or_spends_more_than_requested(name, settings, budget
         return
     plan = make_plan(build(ALGORITHMS[name], settings), task("2-way")[0], budget)
     spent = charge_all(plan).spent
-    assert budget.epsilon * NEARLY <= spent.epsilon <= budget.epsilon
+    least = 0.7 if ALGORITHMS[name].adaptive else NEARLY  # adaptive plans say what is expected, in whole charges
+    assert budget.epsilon * least <= spent.epsilon <= budget.epsilon
     assert spent.delta <= budget.delta
     assert plan.sums.epsilon(budget.delta, plan.accounting) <= budget.epsilon
 

@@ -34,6 +34,10 @@ every_task = pytest.mark.parametrize("where", TASKS)
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 
 
+# sepFEM needs queries on columns; these tasks hold a query matrix.
+REFUSED = {"sepfem": ("explicit", "union", "one query", "constant queries")}
+
+
 def start(name, settings, where, budget, **options) -> Run:
     problem, rows = task(where)
     return Run(build(ALGORITHMS[name], settings), problem, rows, budget, **options)
@@ -47,7 +51,7 @@ def same(a: Record, b: Record) -> bool:
 @every_task
 @pytest.mark.parametrize("name", QUERIES)
 def test_every_algorithm_serves_every_task_with_its_defaults(name, where):
-    assert serves(name, {}, where, Budget(1, 1e-6))
+    assert serves(name, {}, where, Budget(1, 1e-6)) == (where not in REFUSED.get(name, ()))
 
 
 @quiet

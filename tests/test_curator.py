@@ -158,12 +158,14 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     curator, _ = watched()
     curator.select(ERRORS, BoundedRange(0.1))
     seen = {name: getattr(curator, name) for name in dir(curator) if not name.startswith("_")}
-    assert [seen.pop(verb) for verb in ("affords", "measure", "select")]
+    assert [seen.pop(verb) for verb in ("affords", "draw_queries", "keep_draws", "measure", "select")]
     assert seen.pop("ledger").plan is PLAN
     assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"
     assert list(arrays_in(curator)) == []
     assert {name for name in dir(Curator) if not name.startswith("_") and callable(getattr(Curator, name))} == {
         "affords",
+        "draw_queries",
+        "keep_draws",
         "measure",
         "select",
     }

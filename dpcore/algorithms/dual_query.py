@@ -20,7 +20,8 @@ from .base import About, Step
 NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
 SAMPLES = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
 RULE = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
-FEWEST_ROUNDS, MOST_ROUNDS = 20, 1000  # of the rule
+FEWEST_ROUNDS, MOST_ROUNDS = 20, {True: 1000, False: 400}  # of the rule, by whether cells can be listed
+FORGOTTEN = 0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
 REJECTED = 2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
 LOWEST, HIGHEST = 1e-12, 1e12  # step sizes ηw that are searched
 
@@ -30,8 +31,8 @@ class DualQuery:
     """Draw queries from weights that favour what the rows so far answer badly; add the row that answers the draws best.
 
     Round t draws s signed queries with probability ∝ exp(η Σ_{τ<t} s (⟨q, P_n⟩ − q(x^τ))) (t = 1: uniform, free), and
-    x^t = argmax_x Σ over draws of s q(x), a public best response. Draws of earlier rounds count too, each round `memory`
-    times less: they are public, their law changes slowly, and this takes noise out of x^t (memory = 0: as published).
+    x^t = argmax_x Σ over draws of s q(x), a public best response. Draws of earlier rounds count, `memory` times less
+    each round: they are public, their law changes slowly, and this takes noise out of x^t (memory = 0: as published).
     Released are the rows x^1 … x^t.
 
     A draw in round t is 2η(t − 1)Δ-bounded-range, Δ = w/n with w = max_j (hi_j − lo_j), so that
@@ -50,7 +51,7 @@ class DualQuery:
     memory: float = param(
         0.8, "how much an earlier round's draws count, compared with the next one's", low=0, high=0.99
     )
-    seconds: float = param(2.0, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
+    seconds: float = param(0.25, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = False
@@ -61,7 +62,7 @@ class DualQuery:
         "row that fits the drawn ones best. It keeps a weight for each query and never lists the cells.",
         use_when="there are too many cells to list them, or δ = 0",
         avoid_when="the cells can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
-        cost="s draws from 2m queries and one best response: a pass over k cells, or an integer program where k is large",
+        cost="s draws from 2m queries, and a best response: a pass over k cells, or an integer program for large k",
         source="Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014",
     )
 
@@ -98,8 +99,9 @@ class DualQuery:
         if self.rounds is None:
             signal = problem.effective_n / _width(problem) * (budget.epsilon if pure else math.sqrt(budget.rho))
             (constant, power), letters = RULE[pure], "nε" if pure else "n√ρ"
-            best = min(max(constant * signal**power, FEWEST_ROUNDS), MOST_ROUNDS)
-            why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{MOST_ROUNDS}: fitted on two tables"
+            most = MOST_ROUNDS[Oracle(problem.workload).enumerates]
+            best = min(max(constant * signal**power, FEWEST_ROUNDS), most)
+            why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{most}: fitted on two tables"
             rounds = Choice("rounds", round(best), why)
         if self.samples is None:
             samples = Choice("samples", SAMPLES[pure], "few at δ = 0, where every draw is dear: fitted on two tables")
@@ -115,8 +117,8 @@ class DQRS(DualQuery):
     """DualQuery that keeps some of the last round's draws, by rejection sampling, and pays for fresh ones only.
 
     With u(q) = η s (⟨q, P_n⟩ − q(x^{t−1})), |u| ≤ ηw, an old draw is kept with probability exp(u(q) − 2ηw), else
-    replaced by one from Q^t: for a fixed x^{t−1} it follows exactly Q^t. The bit is released: it is B-bounded-range with
-    B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)] and costs B²/8, a fresh draw costs η²(t − 1)²w²/(2n²), as in DualQuery.
+    replaced by one from Q^t: for a fixed x^{t−1} it follows exactly Q^t. The bit is released: it is B-bounded-range,
+    B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)], and costs B²/8; a fresh draw costs η²(t − 1)²w²/(2n²), as in DualQuery.
     Where bits are dearer than what they are expected to save (early rounds), all draws are fresh ones.
 
     How many draws are replaced is only known from the bits, so each charge is made as it comes; the run ends after T
@@ -167,7 +169,7 @@ class DQRS(DualQuery):
 
 
 class _Expected:
-    """What DQRS expects to be charged at step size ηw: in which rounds 2..T it reuses draws, and how many it redraws."""
+    """What DQRS expects to be charged at step size ηw: which rounds 2..T reuse draws, and the fresh draws of each."""
 
     def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
         n = problem.effective_n
@@ -221,16 +223,13 @@ class _Rows:
         m = self.workload.m
         self.weights *= self.memory
         np.add.at(self.weights, drawn % m, np.where(drawn < m, 1.0, -1.0))
-        self.weights[np.abs(self.weights) < FORGOTTEN] = 0  # keeps integer programs small
+        self.weights[np.abs(self.weights) < FORGOTTEN] = 0
         found = self.oracle.argmax(self.weights, rng)
         self.seen.add(found.codes)
         self.rows.append(found.codes)
         note = f"{kept} of {len(drawn)} draws kept" if kept else f"{len(drawn)} queries drawn"
         late = "; time limit reached, best row found so far" if found.late else ""
         return Step(len(self.rows), Records.of(self.workload.domain, np.concatenate(self.rows)), note + late)
-
-
-FORGOTTEN = 0.01  # weight below which an earlier draw no longer counts
 
 
 def _width(problem: QueryRelease) -> float:

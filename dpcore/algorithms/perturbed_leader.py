@@ -21,11 +21,10 @@ from .base import About, Step
 
 RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
 FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # of the rule
-LISTED, UNLISTED = 20, 5  # rows a round where cells are enumerated, and where each is an integer program
-MOST_PROGRAMS = 400  # of the rule, where cells are not enumerated
-STEADY = 14.0  # scale of the perturbation = √(T/STEADY²)...
-WINDOW = 10.0
-NARROW = 1e-9
+LISTED, PROGRAMS = 20, 900  # rows a round where cells are listed; where not, rows a run, each an integer program
+STEADY = 7.0  # scale of the random scores = √T/STEADY
+WINDOW = 10.0  # recent rows: a tenth of the rounds
+NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +36,10 @@ class FEM:
     signed query is selected by s · (⟨q, P_n⟩ − answer of the rows), ε₀-bounded-range with Δ = max_j (hi_j − lo_j)/n, so
     T rounds cost T ε₀²/8 in zCDP, or T ε₀ in pure DP. Released is the union of rows.
 
-    judged "recent": errors are those of all rows so far, a round's rows counting 1 − memory as much as the next one's, which takes the noise of s random
-    rows out of the selection; "round": those of this round's rows alone, as published. output "tail": the rows of the last three quarters of the rounds; "all": of every round, as
-    published. An oracle that runs out of time costs accuracy, not privacy.
+    judged "recent": errors are those of all rows so far, the older the less (a round counts 1 − 10/T as much as the
+    next one), which takes the noise of s random rows out of the selection; "round": of this round's rows, as published.
+    output "tail": the rows of the last three quarters of the rounds; "all": of every round, as published.
+    An oracle that runs out of time costs accuracy, not privacy.
     Source: Vietri, Tian, Bun, Steinke, Wu 2020, FEM, with bounded range in place of their composition.
     """
 
@@ -49,7 +49,7 @@ class FEM:
     )  # fmt: skip
     samples: int | None = param(
         None, "rows a round", symbol="s", low=1, high=1000, log=True,
-        auto="20 where cells can be listed, fewer where every row is an integer program",
+        auto="20 where cells can be listed, 900/T where every row is an integer program",
     )  # fmt: skip
     scale: float | None = param(
         None, "mean of the random scores: large explores, small follows the selections", low=1e-3, high=1e3, log=True,
@@ -61,7 +61,7 @@ class FEM:
     output: str = param(
         "tail", "rows released: of the last three quarters of rounds, or of all", choices=("tail", "all")
     )
-    seconds: float = param(2.0, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
+    seconds: float = param(0.25, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = False
@@ -86,19 +86,17 @@ class FEM:
         listed = Oracle(workload).enumerates
         rounds, samples, scale = (Choice(name, getattr(self, name), "given") for name in ("rounds", "samples", "scale"))
         if self.rounds is None:
-            signal = (
-                problem.effective_n / max(workload.width, NARROW) * (budget.epsilon if pure else math.sqrt(budget.rho))
-            )
+            cost = budget.epsilon if pure else math.sqrt(budget.rho)
+            signal = problem.effective_n / max(workload.width, NARROW) * cost
             (constant, power), letters = RULE[pure], "nε" if pure else "n√ρ"
-            most = MOST_ROUNDS if listed else MOST_PROGRAMS // UNLISTED
-            best = min(max(constant * signal**power, FEWEST_ROUNDS), most)
-            why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{most}: fitted on two tables"
+            best = min(max(constant * signal**power, FEWEST_ROUNDS), MOST_ROUNDS)
+            why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{MOST_ROUNDS}: fitted on two tables"
             rounds = Choice("rounds", round(best), why)
         if self.samples is None:
-            why = "cells are listed" if listed else "every row is an integer program"
-            samples = Choice("samples", LISTED if listed else UNLISTED, why)
+            why = "cells are listed" if listed else f"every row is an integer program, {PROGRAMS} a run or fewer"
+            samples = Choice("samples", LISTED if listed else max(1, PROGRAMS // rounds.value), why)
         if self.scale is None:
-            scale = Choice("scale", max(math.sqrt(rounds.value) / 7, 1e-3), "√T/7: as regret asks for √T")
+            scale = Choice("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
         given = (Choice(name, getattr(self, name), "given") for name in ("judged", "output", "seconds"))
         charge = Charge("select", equal_selections(budget, rounds.value), rounds.value)
         return Plan(budget, (charge,), (rounds, samples, scale, *given))
@@ -115,7 +113,7 @@ class FEM:
             rows.append(found.codes)
             counter = Counter(workload)
             counter.add(found.codes)
-            recent += (1.0 if t == 1 else share) * (counter.sums / s - recent)
+            recent = recent + (1.0 if t == 1 else share) * (counter.sums / s - recent)
             index = curator.select(SignedErrors(workload, recent), spend)
             j, sign = index % workload.m, 1 if index < workload.m else -1
             weights[j] += sign

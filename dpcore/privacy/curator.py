@@ -69,8 +69,8 @@ class Curator:
         """`times` independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
 
         Each is a draw of the exponential mechanism, ε₀-bounded-range as `SummedErrors` derives, and charged apart: they
-        are independent given the public sums, so ρ = times · ε₀²/8. Unlike `select`, the noise is part of the algorithm,
-        which knows η. Raises BudgetError, before any record is read, when the plan does not allow all the charges.
+        are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any record is read, when
+        the plan does not allow all the charges.
         """
         self._check(score, (SummedErrors,), spend, (BoundedRange,))
         self.ledger.charge("draw_queries", spend, times)
@@ -80,8 +80,8 @@ class Curator:
     def keep_draws(self, score: KeepOdds, spend: BoundedRange) -> np.ndarray:
         """One bit (s,) for each drawn query: True, with the probability that `KeepOdds` says, to keep it.
 
-        The bits are released. Each is B-bounded-range and charged apart, before any record is read; BudgetError when the
-        plan does not allow all the charges, or when `spend` is below B for this number of records.
+        The bits are released. Each is B-bounded-range and charged apart, before any record is read; BudgetError when
+        the plan does not allow all the charges, or when `spend` is below B for this number of records.
         """
         self._check(score, (KeepOdds,), spend, (BoundedRange,))
         if spend.epsilon < (needs := score.needs(self.unit)):

@@ -1,6 +1,6 @@
 """The closed set of scores that queries are drawn and kept by, each sensitivity derived beside it. Imports statistics.
 
-A signed query is an index in 0..2m-1: j stands for +q_j and m + j for −q_j. P_n, neighbours and units as in `statistics`.
+A signed query is an index in 0..2m-1: j is +q_j and m + j is −q_j. P_n, neighbours and units as in `statistics`.
 """
 
 import math
@@ -58,7 +58,7 @@ def bit_range(step: float, unit: float) -> float:
 class KeepOdds(Known):
     """log-probabilities u − 2ηw of keeping each of s drawn queries, u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
 
-    `drawn` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), and w the workload's width; as both terms
+    `drawn` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the workload's width; as both terms
     of u lie in [lo_j, hi_j], |u| ≤ ηw by itself, and clipping to that keeps the bound whatever `answers` are.
 
     Bounded range of one bit: with v = u − 2ηw in [−3ηw, −ηw], its log-odds are v − ln(1 − e^v), whose derivative

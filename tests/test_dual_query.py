@@ -1,0 +1,180 @@
+"""DualQuery and DQRS: the arithmetic of their charges, their limits, and large domains."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.dual_query import _Expected, _Rows
+from dpcore.domain import Rows
+from dpcore.privacy.budget import Accounting, BoundedRange, Budget
+from dpcore.privacy.draws import bit_range
+from dpcore.problems import QueryRelease
+from dpcore.run import Run
+from dpcore.workloads import Explicit, Marginals
+from tests.helpers import codes, random_rows, signs, task
+
+BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
+TALL = codes(*[20] * 9)  # 5e11 cells
+
+
+def tall_rows(n: int = 2000) -> Rows:
+    """Records whose columns follow one another."""
+    rng = np.random.default_rng(0)
+    values = (rng.geometric(0.3, size=(n, 1)) + rng.integers(2, size=(n, 9))) % 20
+    return TALL.group(values)
+
+
+@pytest.mark.parametrize("samples", [1, 7])
+@pytest.mark.parametrize("rounds", [2, 30])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("where", ["2-way", "explicit"])
+def test_the_charges_of_dualquery_are_those_of_the_docstring(where, budget, rounds, samples):
+    problem = task(where)[0]
+    plan = make_plan(ALGORITHMS["dualquery"](rounds=rounds, samples=samples), problem, budget)
+    step = plan["eta"] * problem.workload.width / problem.n
+    assert [c.times for c in plan.charges] == [samples] * (rounds - 1)
+    ranges = [2 * step * (t - 1) for t in range(2, rounds + 1)]
+    assert [c.spend.epsilon for c in plan.charges] == pytest.approx(ranges)
+    T = rounds
+    rho = samples * step**2 * T * (T - 1) * (2 * T - 1) / 12
+    assert plan.sums.rho == pytest.approx(rho, rel=1e-9)
+    assert plan.sums.pure == pytest.approx(samples * step * T * (T - 1), rel=1e-9)
+    if budget.delta == 0 or plan.accounting is Accounting.PURE:
+        assert plan.sums.pure == pytest.approx(budget.epsilon, rel=1e-8)
+    else:
+        assert rho == pytest.approx(budget.rho, rel=1e-8)
+
+
+@pytest.mark.parametrize("group", [1, 5])
+def test_rows_of_one_person_are_paid_for_together(group):
+    workload = task("2-way")[0].workload
+    alone, together = (
+        make_plan(ALGORITHMS["dualquery"](rounds=5), QueryRelease(workload, 500, b), Budget(1, 1e-6))["eta"]
+        for b in (1, group)
+    )
+    assert together == pytest.approx(alone / group)
+
+
+@pytest.mark.parametrize("budget", [*BUDGETS, Budget(0.01, 1e-9)], ids=str)
+@pytest.mark.parametrize("where", ["2-way", "explicit", "two records"])
+def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(where, budget):
+    problem = task(where)[0]
+    chosen = {"rounds": 40, "samples": 10}
+    plan = make_plan(ALGORITHMS["dqrs"](**chosen), problem, budget)
+    fresh = make_plan(ALGORITHMS["dualquery"](**chosen), problem, budget)
+    assert plan["eta"] >= fresh["eta"] * (1 - 1e-5)
+    expected = _Expected(problem, budget, 40, 10, plan["eta"] * problem.workload.width)
+    assert 0.5 < expected.cost <= 1
+    assert (expected.redraws <= 10).all()
+    assert expected.bits == 10 * expected.reuses.sum()
+    assert (expected.redraws[~expected.reuses] == 10).all(), "without a bit, every draw is new"
+
+
+def test_dqrs_saves_where_steps_are_small():
+    problem, chosen = QueryRelease(task("2-way")[0].workload, 200_000), {"rounds": 2000, "samples": 10}
+    with_bits, without = (
+        make_plan(ALGORITHMS[name](**chosen), problem, Budget(1, 1e-6)) for name in ("dqrs", "dualquery")
+    )
+    assert with_bits["eta"] > 1.3 * without["eta"]
+    (bits,) = [c for c in with_bits.charges if c.what == "keep_draws"]
+    assert bits.spend.epsilon == pytest.approx(bit_range(with_bits["eta"], 200_000))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
+    rows = random_rows(codes(3, 2, 4), 20_000)
+    problem = QueryRelease(Marginals.all(codes(3, 2, 4), 2), 20_000)
+    algorithm = ALGORITHMS["dqrs"](rounds=150, samples=6)
+    run = Run(algorithm, problem, rows, Budget(0.2, 1e-6), seed=seed).finish()
+    expected = _Expected(problem, run.budget, 150, 6, run.plan["eta"])
+    events, t = list(run._curator.ledger.events), 2
+    kept = 0
+    while events:
+        rejected = 6
+        if expected.reuses[t - 2]:
+            assert events[:6] == [("keep_draws", expected.bit)] * 6
+            del events[:6]
+            rejected = 0
+        draw = BoundedRange(2 * run.plan["eta"] * (t - 1) / 20_000)
+        while events and events[0][0] == "draw_queries" and events[0][1].epsilon == pytest.approx(draw.epsilon):
+            del events[0]
+            rejected += expected.reuses[t - 2]
+        if not expected.reuses[t - 2]:
+            assert rejected == 6
+        kept += 6 - min(rejected, 6)
+        t += 1
+    assert len(run.records) >= 100
+    assert kept > 100, "some draws were reused"
+    assert 0.8 < run.spent.rho / run.budget.rho <= 1
+
+
+def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
+    monkeypatch.setattr("dpcore.algorithms.dual_query.REJECTED", 0.5)  # expects too little, so η is too large
+    rows = random_rows(codes(3, 2, 4), 20_000)
+    problem = QueryRelease(Marginals.all(codes(3, 2, 4), 2), 20_000)
+    run = Run(ALGORITHMS["dqrs"](rounds=300, samples=6), problem, rows, Budget(0.2, 1e-6)).finish()
+    assert 20 < len(run.records) < 300
+    assert 0.95 < run.spent.rho / run.budget.rho <= 1
+    assert run.spent.epsilon <= 0.2
+
+
+@pytest.mark.parametrize("name", ["dualquery", "dqrs"])
+def test_with_all_the_budget_errors_vanish(name):
+    problem, rows = task("2-way")
+    with pytest.warns(UserWarning, match="epsilon=1e"):
+        run = Run(ALGORITHMS[name](rounds=600, samples=100), problem, rows, Budget(1e6, 1e-4), every=600).finish()
+    assert run.records[-1].empirical.max_error < 3 / 600, "a few rows"
+
+
+def test_a_wrong_sign_would_be_seen():
+    """Draws pull the rows towards the records: the row that answers 'more of q' satisfies q."""
+    problem = QueryRelease(Marginals(codes(4, 3), [["a"]]), 10)
+    for memory in (0.0, 0.9):
+        player = _Rows(problem, memory, 1.0)
+        more = player.respond(np.array([2, 2]), np.random.default_rng(0))
+        assert more.release.codes[0, 0] == 2
+        player.respond(np.array([4 + 2, 4 + 2, 1]), np.random.default_rng(0))
+        assert player.rows[-1][0, 0] == 1, "less of 2, more of 1"
+    assert player.errors(3).past.tolist() == [0, 1, 1, 0]
+
+
+def test_without_memory_a_row_answers_this_round_only():
+    problem = QueryRelease(signs(codes(3, 4), 6), 10)
+    player, A = _Rows(problem, 0.0, 1.0), problem.workload.matrix
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        drawn = rng.integers(12, size=3)
+        player.respond(drawn, rng)
+        total = (np.where(drawn < 6, 1, -1)[:, None] * A[drawn % 6]).sum(axis=0)
+        assert total[problem.domain.index(player.rows[-1])[0]] == pytest.approx(total.max())
+
+
+@pytest.mark.parametrize("name", ["dualquery", "dqrs", "fem", "sepfem"])
+def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
+    rows = tall_rows()
+    problem = QueryRelease(Marginals(TALL, [["a"], ["c"], ["e", "i"]]), rows.n)
+    chosen = {"rounds": 25} | ({"samples": 2} if "fem" in name else {})
+    first, *_, last = Run(ALGORITHMS[name](**chosen), problem, rows, Budget(9, 1e-6)).finish().records
+    assert last.empirical.mean_l1 < first.empirical.mean_l1 * 0.85
+    assert math.isfinite(last.empirical.max_error)
+
+
+@pytest.mark.parametrize("name", ["dualquery", "fem"])
+def test_a_best_response_out_of_time_is_told(name):
+    rows = tall_rows(200)
+    problem = QueryRelease(Marginals(TALL, [["a", "b"], ["c", "d"]]), 200)
+    run = Run(ALGORITHMS[name](rounds=4, samples=3, seconds=1e-6), problem, rows, Budget(1, 1e-6)).finish()
+    assert "time limit reached" in run.records[-1].note
+    assert run.spent.epsilon <= 1
+
+
+@pytest.mark.parametrize("name", ["dualquery", "dqrs", "fem"])
+def test_an_explicit_matrix_is_served_by_listing_its_cells(name):
+    domain = codes(3, 4)
+    rows, workload = random_rows(domain, 5000), Explicit(domain, np.eye(12)[:7])
+    with pytest.warns(UserWarning, match="epsilon"):
+        run = Run(ALGORITHMS[name](rounds=150), QueryRelease(workload, 5000), rows, Budget(20, 1e-5)).finish()
+    assert run.records[-1].empirical.max_error < 0.1
