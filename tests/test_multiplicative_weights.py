@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
-from dpcore.algorithms.multiplicative_weights import PRIOR, SHARES, _Queries
+from dpcore.algorithms.multiplicative_weights import SHARES
+from dpcore.algorithms.replay import PRIOR, Queries, likeliest
 from dpcore.errors import InputError
 from dpcore.privacy.budget import Accounting, BoundedRange, Budget, Gaussian, Pure, select_and_measure
 from dpcore.privacy.curator import Curator
@@ -196,7 +197,7 @@ def test_replay_tends_to_the_regularised_fit():
     workload = signs(domain, 6)
     A, sigma = workload.matrix[:3], 0.05
     y = A @ rng.dirichlet(np.ones(12)) + 0.05 * rng.normal(size=3)
-    past, D = _Queries(workload), np.full(12, 1 / 12)
+    past, D = Queries(workload, likeliest), np.full(12, 1 / 12)
     for _ in range(4):
         for j in range(3):
             D = past.explain(D, j, y[j : j + 1], sigma)

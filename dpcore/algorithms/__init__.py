@@ -2,6 +2,7 @@
 
 from .base import Algorithm
 from .dual_query import DQRS, DualQuery
+from .entropy_projection import PEP
 from .frank_wolfe import DPFW
 from .maximum_entropy import GaussianMaxEnt
 from .mirror_descent import DPAM
@@ -20,6 +21,7 @@ ALGORITHMS: dict[str, type] = {
     "sepfem": SepFEM,
     "gem": GEM,
     "rap": RAP,
+    "pep": PEP,
 }
 
 

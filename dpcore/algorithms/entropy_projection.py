@@ -1,0 +1,123 @@
+"""PEP: select, measure, project by entropy on what was measured. Sees a Curator, never records."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from ..params import check_parameters, param
+from ..privacy.budget import BoundedRange, Budget, Gaussian, Pure, select_and_measure
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.statistics import SignedErrors
+from ..problems import QueryRelease
+from ..releases import Histogram
+from .base import About, Step
+from .fitting import TINY
+from .replay import LONGEST, Fact, Queries, balanced_rounds, deviation
+
+SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
+RULE = {False: (0.38, 2 / 3), True: (0.2, 1 / 2)}  # T = constant · signal^power, by whether δ = 0
+MOST_ROUNDS, MOST_WORK = 400, 2 * 10**8  # of the rule: rounds, and rounds times cells
+SWEEPS, LAST_SWEEPS = 3, 20  # over past measurements, each round and in the last one
+NEVER = 1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
+
+
+@dataclass(frozen=True, kw_only=True)
+class PEP:
+    """Select the worst-answered query, measure it, and project D_0 by entropy on all that was measured.
+
+    Each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j − lo_j)/n) and measures
+    it with Gaussian noise of standard deviation σ_j = Δ₂/(nμ), Δ₂ = hi_j − lo_j, so that T rounds cost T (ε₀²/8 + μ²/2)
+    in zCDP; at δ = 0 with Laplace noise, and T (ε₀ + ε₁) in all. D then tends to
+
+        argmin KL(D ‖ D_0)  subject to  |⟨q_i, D⟩ − a_i| ≤ γ σ_i for every query i measured so far,
+
+    D_0 uniform or a public start, a_i the mean of its c measurements (σ_i²/c), clipped to what q_i can be. In the dual
+    D ∝ D_0 exp(Σ θ_i q_i), and the constraints are visited in turn, newest first, three times a round: θ_i becomes the
+    value that puts ⟨q_i, D⟩ on the nearer edge of its interval, with θ_i > 0 only on the lower edge and θ_i < 0 only on
+    the upper one, else 0 (complementary slackness, so that a constraint can be let go again). For an indicator that
+    value is exact, θ += logit(edge) − logit(⟨q, D⟩); other queries take a Newton step of size 1 at the most.
+    Source: Liu, Vietri, Wu 2021, Algorithm 2 (PEP), with zCDP in place of its composition, γ in units of the noise, and
+    θ that can return to 0 as in Dudík, Phillips, Schapire 2004.
+    """
+
+    rounds: int | None = param(
+        None, "selections, and as many measurements", symbol="T", low=1, high=100_000, log=True,
+        auto="n, m and the budget: where the noise of a round overtakes what another one gains",
+    )  # fmt: skip
+    slack: float = param(
+        0.3, "how far answers may stay from measured ones, in standard deviations of the noise", symbol="γ",
+        low=0.01, high=20, log=True,
+    )  # fmt: skip
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = True
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Projection by entropy (PEP)",
+        summary="Picks the worst-answered query in each round, measures it with noise, and takes the most even "
+        "distribution whose answers stay close to everything measured. What is within the noise is left alone.",
+        use_when="only some of many queries matter, δ = 0, or to compare a hard margin with mwem's soft one",
+        avoid_when="the workload is a small set of marginals: measuring all of them once is more accurate",
+        cost="a pass for the m answers, and three passes over the support of every past query, a round",
+        source="Liu, Vietri, Wu 2021",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
+        most = min(problem.workload.m, MOST_ROUNDS, max(20, MOST_WORK // problem.domain.size))
+        auto = balanced_rounds(problem, budget, RULE[budget.delta == 0], most)
+        rounds = Choice("rounds", self.rounds, "given") if self.rounds else auto
+        select, measure = select_and_measure(budget, rounds.value, SHARE)
+        width = problem.workload.width
+        sigma = deviation(width, width, measure) / problem.effective_n
+        choices = (
+            rounds,
+            Choice("slack", self.slack, "in units of the noise, so that one value serves every ε and n"),
+            Choice("share", SHARE, "of the budget for measurements, the rest for selections: fitted on two tables"),
+            Choice("sigma", sigma, "standard deviation of the noise on every query, at the most"),
+            Choice("gamma", self.slack * sigma, "slack times that: how far answers may stay from measured ones"),
+        )
+        charges = (Charge("select", select, rounds.value), Charge("measure", measure, rounds.value))
+        return Plan(budget, charges, choices)
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """One selection and one measurement a step."""
+        workload, select, T = problem.workload, plan.spend(BoundedRange), plan["rounds"]
+        spend = plan.spend(Gaussian) if plan.budget.delta > 0 else plan.spend(Pure)
+        past, D = Queries(workload, partial(to_the_edge, slack=self.slack)), problem.prior
+        for t in range(1, T + 1):
+            j = curator.select(SignedErrors(workload, workload.answers(D)), select) % workload.m
+            statistic = past.statistic(j)
+            y = curator.measure(statistic, spend)
+            sigma = deviation(statistic.l1, statistic.l2, spend) / problem.effective_n
+            D = past.explain(D, j, y, sigma, SWEEPS if t < T else LAST_SWEEPS)
+            label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
+            yield Step(t, Histogram(problem.domain, D), f"worst: {label}")
+
+
+def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:
+    """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the θ that is there."""
+    a = min(max(fact.answer, 0.0 if isinstance(fact.q, float) else -1.0), 1.0)
+    gamma = slack / math.sqrt(fact.precision)
+    up, down = (_distance(fact, p, variance, edge) for edge in (a - gamma, a + gamma))
+    return up if fact.theta + up > 0 else down if fact.theta + down < 0 else -fact.theta
+
+
+def _distance(fact: Fact, p: float, variance: float, edge: float) -> float:
+    """The step of θ that moves ⟨q, D⟩ from p to `edge`; in one Newton step where q is no indicator."""
+    if isinstance(fact.q, float):
+        return _logit(edge) - _logit(p)
+    return min(max((edge - p) / max(variance, TINY), -LONGEST), LONGEST)
+
+
+def _logit(p: float) -> float:
+    p = min(max(p, NEVER), 1 - NEVER)
+    return math.log(p / (1 - p))

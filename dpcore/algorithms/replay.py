@@ -1,0 +1,170 @@
+"""Past measurements, and how D is made to explain all of them again: shared by mwem, pep and pmw.
+
+Sees noisy answers, never records.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from ..privacy.budget import Budget, Gaussian, Pure
+from ..privacy.ledger import Choice
+from ..privacy.statistics import SomeAnswers, marginal_tables
+from ..problems import QueryRelease
+from ..workloads import Marginals, Workload
+from .base import softmax
+from .fitting import TINY, Evidence, fit, product
+
+SWEEPS = 2  # over past measurements, each round
+PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
+TABLE_PRIOR = 0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
+FIT_ROUNDS = 100  # of the fit to measured tables, each round
+LONGEST = 1.0  # step of one θ, where it is found by Newton's method
+
+
+def deviation(l1: float, l2: float, spend: Gaussian | Pure) -> float:
+    """Standard deviation of the noise, times n, that `spend` pays for: Δ₂/μ, or √2 Δ₁/ε for Laplace noise."""
+    return max(l2 / spend.mu if isinstance(spend, Gaussian) else math.sqrt(2) * l1 / spend.epsilon, TINY)
+
+
+def balanced_rounds(
+    problem: QueryRelease, budget: Budget, rule: tuple[float, float], most: int, cells: float = 1.0
+) -> Choice:
+    """T = constant · signal^power for rule = (constant, power), kept in 1..most; signal n√ρ, or nε at δ = 0.
+
+    The noise of T rounds grows like √T/(n√ρ), or like T/(nε), and what another round gains falls with T. `cells`: how
+    many cells share what a round measures.
+    """
+    pure, (constant, power) = budget.delta == 0, rule
+    signal = problem.effective_n / max(problem.workload.width, TINY) / cells
+    best = constant * (signal * (budget.epsilon if pure else math.sqrt(budget.rho))) ** power
+    letters = ("nε" if pure else "n√ρ") + (f"/{cells:.3g} cells a table" if cells > 1 else "")
+    why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g}: noise overtakes a round's gain; kept in 1..{most}"
+    return Choice("rounds", round(min(max(best, 1), most)), why)
+
+
+def tables_read(workload: Workload, who: str) -> Marginals:
+    """The tables that all queries are read off; InputError, naming who needs them, where there are none."""
+    tables = marginal_tables(workload)
+    if tables is None:
+        raise InputError(f"{who} needs queries on marginal tables; for a query matrix choose measure=query")
+    return tables
+
+
+def past_of(measure: str, problem: QueryRelease) -> "Queries | Tables":
+    """No measurements yet, of single queries or, for `measure` "marginal", of whole tables."""
+    if measure == "query":
+        return Queries(problem.workload, likeliest)
+    return Tables(problem.workload, problem.log_start)
+
+
+@dataclass
+class Fact:
+    """A measured query: its support as an index into D, its values there, its noisy answer, and θ."""
+
+    support: tuple[slice | int, ...] | np.ndarray
+    q: np.ndarray | float  # 1.0 for an indicator
+    answer: float
+    precision: float
+    theta: float = 0.0
+
+
+def likeliest(fact: Fact, p: float, variance: float) -> float:
+    """The step of θ towards argmin ½ Σ (⟨q, D⟩ − answer)² precision + PRIOR · KL(D ‖ D_0), from p = ⟨q, D⟩."""
+    weight = PRIOR / fact.precision
+    step = (fact.answer - p - weight * fact.theta) / max(weight + variance, TINY)
+    return min(max(step, -LONGEST), LONGEST)
+
+
+class Queries:
+    """Past measurements of single queries, the newest last, and the replay that makes D explain them.
+
+    `move(fact, ⟨q, D⟩, Var_D(q))` is what one visit adds to a fact's θ; D ∝ D_0 exp(Σ_i θ_i q_i).
+    """
+
+    def __init__(self, workload: Workload, move: Callable[[Fact, float, float], float]) -> None:
+        self.workload, self.move = workload, move
+        self.facts: dict[int, Fact] = {}
+
+    def statistic(self, j: int) -> SomeAnswers:
+        """What is measured for query j: its answer."""
+        return SomeAnswers(self.workload, slice(j, j + 1))
+
+    def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, sweeps: int = SWEEPS) -> np.ndarray:
+        """D (k,) reweighted after query j was answered with y (1,), of standard deviation sigma.
+
+        A query measured c times counts once, with the mean answer and sigma²/c.
+        """
+        fact, precision = self.facts.pop(j, None) or Fact(*support(self.workload, j), 0.0, 0.0), sigma**-2
+        fact.answer = (fact.precision * fact.answer + precision * float(y[0])) / (fact.precision + precision)
+        fact.precision += precision
+        self.facts[j] = fact
+        D = D.copy()
+        table = D.reshape(self.workload.domain.shape)
+        for _ in range(sweeps):
+            mass = 1.0
+            for fact in reversed(self.facts.values()):
+                whole = D if isinstance(fact.support, np.ndarray) else table
+                part = whole[fact.support]
+                weighted = fact.q * part
+                p = float(weighted.sum()) / mass
+                variance = float((fact.q * weighted).sum()) / mass - p * p
+                step = self.move(fact, p, variance)
+                changed = part * np.exp(step * fact.q)
+                mass += float(changed.sum() - part.sum())
+                whole[fact.support] = changed
+                fact.theta += step
+            D /= D.sum()
+        return D
+
+
+def support(workload: Workload, j: int) -> tuple[tuple[slice | int, ...] | np.ndarray, np.ndarray | float]:
+    """Where query j is not 0, as an index into D, and its values there: a slice of the array for a marginal cell."""
+    if isinstance(workload, Marginals):
+        table, cell = workload.place(j)
+        where = dict(zip(workload.axes[table], cell, strict=True))
+        return tuple(where.get(axis, slice(None)) for axis in range(len(workload.domain.shape))), 1.0
+    q = np.zeros(workload.domain.size)
+    workload.add_query(q, j, 1.0)
+    cells = np.flatnonzero(q)
+    return cells, q[cells]
+
+
+class Tables:
+    """Past measurements of marginal tables, and the maximum-entropy fit to them."""
+
+    def __init__(self, workload: Workload, log_start: np.ndarray | None) -> None:
+        self.workload, self.log_start = workload, log_start
+        self.tables = tables_read(workload, "measure=marginal")
+        self.facts: dict[int, tuple[int, np.ndarray]] = {}  # how often each table was measured, and the mean
+
+    def statistic(self, j: int) -> SomeAnswers:
+        """What is measured for query j: the table that it is read off."""
+        return SomeAnswers(self.tables, self.tables.tables[self._table(j)])
+
+    def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float) -> np.ndarray:
+        """The fit (k,) to all tables after the one that query j is read off was measured as y."""
+        table = self._table(j)
+        count, mean = self.facts.get(table, (0, np.zeros(len(y))))
+        self.facts[table] = (count + 1, (count * mean + y) / (count + 1))
+        measured = Marginals(self.workload.domain, [self.tables.columns[i] for i in self.facts])
+        answers = np.concatenate([mean for _, mean in self.facts.values()])
+        deviations = np.concatenate(
+            [np.full(len(mean), sigma / math.sqrt(count)) for count, mean in self.facts.values()]
+        )
+        evidence = Evidence(measured, answers, deviations)
+        log_D = base = product(evidence) if self.log_start is None else self.log_start
+        for log_D in fit(evidence, TABLE_PRIOR * math.sqrt(2) / sigma, base, FIT_ROUNDS):  # noqa: B007
+            pass
+        return softmax(log_D)
+
+    def _table(self, j: int) -> int:
+        """The table that query j is read off; any, for a query that is 0 everywhere."""
+        w = self.workload
+        if isinstance(w, Marginals):
+            return w.place(j)[0]
+        read = w.matrix.indices[slice(*w.matrix.indptr[j : j + 2])]  # type: ignore[union-attr]
+        return self.tables.place(int(read[0]))[0] if len(read) else 0

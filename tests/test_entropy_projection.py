@@ -1,0 +1,110 @@
+"""PEP: the arithmetic of its charges, its projection against scipy's, and its noiseless limit."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.entropy_projection import SHARE, to_the_edge
+from dpcore.algorithms.replay import Fact, Queries
+from dpcore.privacy.budget import Accounting, Budget, Pure
+from dpcore.run import Run
+from dpcore.workloads import Marginals
+from tests.helpers import codes, signs, task
+
+DOMAIN = codes(3, 4)
+MARGINALS = Marginals.all(DOMAIN, 1)
+
+
+def matrix(workload) -> np.ndarray:
+    return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
+
+
+@pytest.mark.parametrize("rounds", [1, 7, 300])
+@pytest.mark.parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0)], ids=str)
+def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(budget, rounds):
+    problem, _ = task("2-way")
+    plan = make_plan(ALGORITHMS["pep"](rounds=rounds), problem, budget)
+    select, paid = (charge.spend for charge in plan.charges)
+    assert [charge.times for charge in plan.charges] == [rounds, rounds]
+    if budget.delta > 0:
+        rho = rounds * (select.epsilon**2 / 8 + paid.mu**2 / 2)
+        assert budget.rho * (1 - 1e-9) <= rho <= budget.rho
+        assert rounds * paid.mu**2 / 2 == pytest.approx(SHARE * rho)
+        assert plan["sigma"] == pytest.approx(1 / (problem.n * paid.mu))
+    else:
+        epsilon = rounds * (select.epsilon + paid.epsilon)
+        assert budget.epsilon * (1 - 1e-9) <= epsilon <= budget.epsilon
+        assert (type(paid), plan.accounting) == (Pure, Accounting.PURE)
+        assert plan["sigma"] == pytest.approx(math.sqrt(2) / (problem.n * paid.epsilon))
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+@pytest.mark.parametrize("slack", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("name", ["marginals", "signs"])
+def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
+    """min KL(D ‖ D_0) within the intervals, from scipy."""
+    workload = MARGINALS if name == "marginals" else signs(DOMAIN, 6)
+    rng, sigma = np.random.default_rng(0), np.array([0.02, 0.05, 0.03, 0.04])
+    D_0 = np.full(12, 1 / 12) if uniform else rng.dirichlet(np.ones(12))
+    measured = [0, 2, 4, 5]
+    A = matrix(workload)[measured]
+    a = A @ rng.dirichlet(np.ones(12))
+    past, D = Queries(workload, partial(to_the_edge, slack=slack)), D_0
+    for j, answer, deviation in zip(measured, a, sigma, strict=True):
+        D = past.explain(D, j, np.array([answer]), deviation)
+    D = past.explain(D, measured[0], a[:1], 1e9, 2000)
+
+    def objective(E):
+        E = np.maximum(E, 1e-12)
+        return E @ np.log(E / D_0)
+
+    inside = {"type": "ineq", "fun": lambda E: np.concatenate([slack * sigma - A @ E + a, slack * sigma + A @ E - a])}
+    whole = {"type": "eq", "fun": lambda E: E.sum() - 1}
+    found = minimize(
+        objective, D_0, method="SLSQP", bounds=[(0, 1)] * 12, constraints=[inside, whole],
+        options={"ftol": 1e-12, "maxiter": 500},
+    )  # fmt: skip
+    assert found.success
+    assert np.abs(D - found.x).max() < 2e-5
+    assert (np.abs(A @ D - a) <= slack * sigma + 1e-6).all()
+
+
+def test_a_constraint_that_is_met_is_left_alone_and_one_that_is_let_go_returns_to_nought():
+    fact = Fact((0,), 1.0, 0.5, 100.0)  # an interval of 0.5 ± 0.1
+    assert to_the_edge(fact, 0.45, 0.2475, 1.0) == 0
+    assert to_the_edge(fact, 0.3, 0.21, 1.0) == pytest.approx(math.log(0.4 / 0.6) - math.log(0.3 / 0.7))
+    assert to_the_edge(fact, 0.7, 0.21, 1.0) == pytest.approx(math.log(0.6 / 0.4) - math.log(0.7 / 0.3))
+    fact.theta = 0.1
+    assert to_the_edge(fact, 0.55, 0.2475, 1.0) == -0.1
+    assert -0.1 < to_the_edge(fact, 0.41, 0.2419, 1.0) < 0, "back to the edge, no further"
+
+
+def test_answers_outside_what_a_query_can_be_are_clipped():
+    for answer, edge in ((-0.5, 0.1), (1.5, 0.9)):
+        step = to_the_edge(Fact((0,), 1.0, answer, 100.0), 0.5, 0.25, 1.0)
+        assert step == pytest.approx(math.log(edge / (1 - edge)))
+
+
+@pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+@pytest.mark.parametrize("where", ["2-way", "3-way of 4", "mixed", "1-way", "explicit"])
+def test_it_tends_to_the_truth(where):
+    problem, rows = task(where)
+    runs = [
+        Run(ALGORITHMS["pep"](rounds=80, slack=0.01), problem, rows, Budget(epsilon, 1e-6)).finish()
+        for epsilon in (0.1, 1e6)
+    ]
+    few, many = (run.records[-1].empirical.max_error for run in runs)
+    assert many < 0.01 < few
+
+
+def test_default_rounds_grow_with_the_budget_and_stay_within_what_there_is_to_ask():
+    problem, _ = task("3-way of 4")
+    for delta in (1e-9, 0):
+        rounds = [make_plan(ALGORITHMS["pep"](), problem, Budget(e, delta))["rounds"] for e in (0.01, 0.3, 9, 1e6)]
+        assert rounds == sorted(rounds)
+        assert rounds[0] < rounds[-1] == problem.workload.m
