@@ -34,8 +34,8 @@ every_task = pytest.mark.parametrize("where", TASKS)
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 
 
-# sepFEM needs queries on columns; these tasks hold a query matrix.
-REFUSED = {"sepfem": ("explicit", "union", "one query", "constant queries")}
+# sepFEM and AIM need queries on columns; these tasks hold a query matrix.
+REFUSED = dict.fromkeys(("sepfem", "aim"), ("explicit", "union", "one query", "constant queries"))
 
 
 def start(name, settings, where, budget, **options) -> Run:

@@ -50,7 +50,7 @@ def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
     """min KL(D ‖ D_0) within the intervals, from scipy."""
     workload = MARGINALS if name == "marginals" else signs(DOMAIN, 6)
     rng, sigma = np.random.default_rng(0), np.array([0.02, 0.05, 0.03, 0.04])
-    D_0 = np.full(12, 1 / 12) if uniform else rng.dirichlet(np.ones(12))
+    D_0 = np.full(12, 1 / 12) if uniform else rng.dirichlet(np.full(12, 5))
     measured = [0, 2, 4, 5]
     A = matrix(workload)[measured]
     a = A @ rng.dirichlet(np.ones(12))

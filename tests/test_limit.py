@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.fitting import Evidence, fit, product, summed
-from dpcore.algorithms.maximum_entropy import _stages
+from dpcore.algorithms.maximum_entropy import stages_of
 from dpcore.domain import Rows
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
@@ -222,8 +222,8 @@ def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_kn
     )
     explicit = Explicit(domain, np.ones((1, 12)))
     assert np.allclose(softmax(product(Evidence(explicit, np.ones(1), np.ones(1)))), 1 / 12)
-    assert _stages(explicit) == [explicit]
-    assert [len(stage.tables) for stage in _stages(Marginals.all(codes(2, 2, 2, 2), 3))] == [6, 4]
+    assert stages_of(explicit) == [explicit]
+    assert [len(stage.tables) for stage in stages_of(Marginals.all(codes(2, 2, 2, 2), 3))] == [6, 4]
 
 
 PUBLIC = [

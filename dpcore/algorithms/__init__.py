@@ -4,6 +4,7 @@ from .base import Algorithm
 from .dual_query import DQRS, DualQuery
 from .entropy_projection import PEP
 from .frank_wolfe import DPFW
+from .graphical import AIM
 from .maximum_entropy import GaussianMaxEnt
 from .mirror_descent import DPAM
 from .multiplicative_weights import MWEM
@@ -22,6 +23,7 @@ ALGORITHMS: dict[str, type] = {
     "gem": GEM,
     "rap": RAP,
     "pep": PEP,
+    "aim": AIM,
 }
 
 

@@ -64,7 +64,7 @@ class GaussianMaxEnt:
         (spend,) = gaussian_share(budget, [1.0])
         measured = _measured(problem.workload)
         sigma = Answers(measured).l2 / (problem.effective_n * spend.mu)
-        stages = len(_stages(measured))
+        stages = len(stages_of(measured))
         return Plan(
             budget,
             (Charge("measure", spend),),
@@ -82,7 +82,7 @@ class GaussianMaxEnt:
         measured = _measured(problem.workload)
         y = curator.measure(Answers(measured), spend)
         evidence = Evidence(measured, y, np.full(len(y), max(plan["sigma"], TINY)))
-        stages = _stages(measured)
+        stages = stages_of(measured)
         log_D, t = product(evidence) if problem.log_start is None else problem.log_start, 0
         for number, workload in enumerate(stages, start=1):
             weight = self.alpha * spend.mu * problem.effective_n * (1 if number == len(stages) else FIRST_STAGE)
@@ -114,7 +114,7 @@ def _substitute(asked: Workload, measured: Workload) -> tuple[Choice, ...]:
     return (Choice("measured", words, "the answers asked follow from these with less noise, by public variances"),)
 
 
-def _stages(workload: Workload) -> list[Workload]:
+def stages_of(workload: Workload) -> list[Workload]:
     """The workloads fitted one after the other: first the tables one column smaller (pairs at least)."""
     if not (found := tables_of(workload)):
         return [workload]

@@ -14,10 +14,11 @@ from . import mechanisms
 from .budget import BoundedRange, Gaussian, Pure, Spend
 from .draws import KeepOdds, SummedErrors
 from .ledger import Ledger, Plan
+from .scores import TableErrors
 from .statistics import Answers, CellAnswers, Known, SignedErrors, SomeAnswers, Statistic
 
 MEASURED: Final = (Answers, SomeAnswers, CellAnswers)
-SCORED: Final = (SignedErrors,)
+SCORED: Final = (SignedErrors, TableErrors)
 
 
 class Curator:
@@ -55,7 +56,7 @@ class Curator:
             noisy = mechanisms.laplace(value, statistic.l1 / (self.unit * spend.epsilon), self.__rng)
         return statistic.leaving(noisy)
 
-    def select(self, score: SignedErrors, spend: BoundedRange) -> int:
+    def select(self, score: SignedErrors | TableErrors, spend: BoundedRange) -> int:
         """The index of a nearly largest score: exponential mechanism of scale 2Δ/(nε₀), paid by BoundedRange(ε₀).
 
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
@@ -96,7 +97,7 @@ class Curator:
         return self.__answers[id(workload)][1]
 
     @staticmethod
-    def _check(statistic: Known, known: tuple, spend: object, payable: tuple) -> None:
+    def _check(statistic: Known | TableErrors, known: tuple, spend: object, payable: tuple) -> None:
         if type(statistic) not in known:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
         if type(spend) not in payable:

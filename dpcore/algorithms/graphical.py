@@ -1,0 +1,182 @@
+"""AIM: choose marginal tables as one goes along, measure them, refit. Sees a Curator, never records."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import ClassVar
+
+import numpy as np
+
+from ..params import check_parameters, param
+from ..privacy.budget import MARGIN, BoundedRange, Budget, Gaussian, Pure
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.scores import TableErrors
+from ..privacy.statistics import SomeAnswers
+from ..problems import QueryRelease
+from ..releases import Histogram
+from ..workloads import Marginals
+from ..workloads.marginals import subsets
+from .base import About, Step, softmax
+from .fitting import Evidence, fit, product, summed
+from .maximum_entropy import FIRST_STAGE, stages_of
+from .replay import deviation, tables_read
+
+SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
+ROUNDS = 12  # a column, if no round were enlarged
+PENALTY = 0.3  # of the noise expected in a table, taken off its score: less than all, as the fit removes most of it
+SETTLED = 0.3  # of that noise: a smaller change of the measured table says that noise is what is left to fit
+ENTROPY = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
+FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # of the fit, each round and in the last one
+
+
+@dataclass(frozen=True, kw_only=True)
+class AIM:
+    """Measure the 1-way tables, then in each round the table that D answers worst for the workload, and refit D to all.
+
+    Candidates are all tables over subsets of the columns that a query reads together. A round of cost u selects S by
+
+        w_S · (‖table_S(P_n) − table_S(D)‖₁ − 0.3 · size_S · E|noise|),   Δ = 2 max w/n (`TableErrors`), w ≤ 1,
+
+    w_S ∝ Σ over the workload's tables A of |S ∩ A|, and measures the whole table with Δ₂ = √2/n: u = ε₀²/8 + μ²/2, nine
+    tenths of it to measure; with Laplace noise at δ = 0, Δ₁ = 2/n and u = ε₀ + ε₁. Where the fit to it changed that
+    table by less than 0.3 of the noise in it, the next round doubles ε₀ and μ: u becomes 4u (2u at δ = 0). A round that
+    would leave less than itself takes all that is left and is the last. The first step costs 0.9u for each column.
+    Every charge depends on released answers and the ledger only, the plan is an upper bound.
+
+    D is the two-stage maximum-entropy fit of `gaussian_maxent` to all tables measured so far, those measured several
+    times averaged by precision, with weights 1/σ²; its base is the product of the noisy 1-way tables or a public start.
+    Raises InputError where queries are not read off marginal tables. Source: McKenna, Mullins, Sheldon, Miklau 2022,
+    AIM, for replaced records, with weights 1/σ² instead of 1/σ and a regularised fit.
+    """
+
+    rounds: int | None = param(
+        None, "steps at the most: the 1-way tables, then a table each", symbol="T", low=2, high=10_000, log=True,
+        auto="12 a column and one; usually far fewer, as rounds are enlarged",
+    )  # fmt: skip
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = True
+    adaptive: ClassVar[bool] = True
+    about: ClassVar[About] = About(
+        title="Adaptive marginals (AIM)",
+        summary="Measures single columns first, then in each round the table that is still answered worst, with noise "
+        "that shrinks once it hides what is left to learn. All measurements together shape one distribution.",
+        use_when="the workload has many marginal tables, or queries on tables, and few of them tell most",
+        avoid_when="all tables are few enough to measure once: gaussian_maxent is then more accurate; or the queries "
+        "are a matrix",
+        cost="a pass over all candidate tables and a fit of up to 120 iterations a round, some 10 to 40 rounds",
+        source="McKenna, Mullins, Sheldon, Miklau 2022",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The first tables and as many equal rounds as fit the whole budget, if none is enlarged."""
+        d = len({*chain(*tables_read(problem.workload, "aim").axes)})
+        T = self.rounds - 1 if self.rounds else ROUNDS * d
+        why = "given" if self.rounds else f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
+        whole = budget.rho if budget.delta > 0 else budget.epsilon
+        first = whole / (SHARE * d + T) * MARGIN
+        select, measure = _spends(first, budget)
+        sigma = deviation(2, math.sqrt(2), measure) / problem.effective_n
+        letter = "ρ" if budget.delta > 0 else "ε"
+        choices = (
+            Choice("rounds", T + 1, why),
+            Choice("share", SHARE, "of each round for measuring, as published"),
+            Choice("first", first, f"{letter} of a round before it is enlarged: T of them and {d} tables use it all"),
+            Choice("sigma", sigma, "standard deviation of the noise on every cell of the first tables"),
+        )
+        return Plan(budget, (Charge("measure", measure, d + T), Charge("select", select, T)), choices)
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """The 1-way tables, then a selection and a measurement a step."""
+        tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
+        candidates = closure(tables)
+        sizes, weights = np.array([math.prod(shape) for shape in candidates.shapes]), coverage(candidates, tables)
+        past, cost = Measured(candidates, n, problem.log_start), plan["first"]
+        singles = [i for i, axes in enumerate(candidates.axes) if len(axes) == 1]
+        left = cost * (SHARE * len(singles) + plan["rounds"] - 1)
+        _, spend = _spends(cost, budget)
+        for i in singles:
+            past.add(i, curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend), spend)
+        left -= SHARE * cost * len(singles)
+        D = past.explain(FIT_ROUNDS)
+        yield Step(1, Histogram(problem.domain, D), "every column alone")
+        for t in range(2, plan["rounds"] + 1):
+            last = t == plan["rounds"] or left < 2 * cost
+            cost = left * MARGIN if last else cost
+            select, spend = _spends(cost, budget)
+            if not curator.affords(select):  # rounding alone, but then nothing may be asked
+                return
+            noise = past.typical(spend)
+            seen = candidates.answers(D)
+            i = curator.select(TableErrors(candidates, seen, PENALTY * noise * sizes, weights), select)
+            part = candidates.tables[i]
+            past.add(i, curator.measure(SomeAnswers(candidates, part), spend), spend)
+            left -= cost
+            D = past.explain(LAST_FIT_ROUNDS if last else FIT_ROUNDS)
+            note = " × ".join(candidates.columns[i])
+            yield Step(t, Histogram(problem.domain, D), f"{note}, noise {noise:.2g}")
+            if last:
+                return
+            if np.abs(candidates.answers(D)[part] - seen[part]).sum() <= SETTLED * noise * sizes[i]:
+                cost *= 4 if budget.delta > 0 else 2
+
+
+class Measured:
+    """Past measurements of tables among `candidates`, by precision, and the fit to them."""
+
+    def __init__(self, candidates: Marginals, n: float, log_start: np.ndarray | None) -> None:
+        self.candidates, self.n, self.log_start = candidates, n, log_start
+        self.facts: dict[int, tuple[float, np.ndarray]] = {}  # precision of each measured table, and its mean
+        self.told = 0.0  # Σ precision of all measurements of whole tables, in units of one record
+
+    def typical(self, spend: Gaussian | Pure) -> float:
+        """E|noise| in a cell: √(2/π) σ for Gaussian noise, σ/√2 for Laplace noise."""
+        sigma = deviation(2, math.sqrt(2), spend) / self.n
+        return sigma * math.sqrt(2 / math.pi if isinstance(spend, Gaussian) else 1 / 2)
+
+    def add(self, i: int, y: np.ndarray, spend: Gaussian | Pure) -> None:
+        """Table i was measured as y; several measurements are averaged by precision."""
+        precision = (self.n / deviation(2, math.sqrt(2), spend)) ** 2
+        before, mean = self.facts.get(i, (0.0, np.zeros(len(y))))
+        self.facts[i] = (before + precision, (before * mean + precision * y) / (before + precision))
+        self.told += precision
+
+    def explain(self, rounds: int) -> np.ndarray:
+        """The fit (k,) to all that was measured, up to so many iterations in each of its stages."""
+        names = self.candidates.columns
+        measured = Marginals(self.candidates.domain, [names[i] for i in self.facts])
+        y = np.concatenate([mean for _, mean in self.facts.values()])
+        sigma = np.concatenate([np.full(len(mean), precision**-0.5) for precision, mean in self.facts.values()])
+        evidence = Evidence(measured, y, sigma)
+        log_D = product(evidence) if self.log_start is None else self.log_start
+        stages = stages_of(measured)
+        for number, workload in enumerate(stages, start=1):
+            weight = ENTROPY * math.sqrt(2 * self.told) * (1 if number == len(stages) else FIRST_STAGE)
+            for log_D in fit(summed(evidence, workload), weight, log_D, rounds):  # noqa: B007, B020
+                pass
+        return softmax(log_D)
+
+
+def closure(tables: Marginals) -> Marginals:
+    """All tables over subsets of columns that stand together in some table, the smaller ones first."""
+    below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
+    names = tables.domain.names
+    return Marginals(tables.domain, [[names[a] for a in B] for B in sorted(below, key=lambda B: (len(B), B))])
+
+
+def coverage(candidates: Marginals, tables: Marginals) -> np.ndarray:
+    """w (candidates,): how many columns each shares with the tables asked, summed over them; the largest is 1."""
+    shared = [sum(len(set(S) & set(A)) for A in tables.axes) for S in candidates.axes]
+    return np.array(shared) / max(shared)
+
+
+def _spends(cost: float, budget: Budget) -> tuple[BoundedRange, Gaussian | Pure]:
+    """A selection and a measurement that cost ρ, or at δ = 0 ε, together."""
+    if budget.delta == 0:
+        return BoundedRange((1 - SHARE) * cost), Pure(SHARE * cost)
+    return BoundedRange(math.sqrt(8 * (1 - SHARE) * cost)), Gaussian(math.sqrt(2 * SHARE * cost))

@@ -1,0 +1,133 @@
+"""AIM: candidates and weights by brute force, the arithmetic of its adaptive charges, and its noiseless limit."""
+
+import itertools
+import math
+from functools import reduce
+
+import numpy as np
+import pytest
+
+from dpcore import samples
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.graphical import SHARE, Measured, closure, coverage
+from dpcore.errors import InputError
+from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.problems import QueryRelease
+from dpcore.run import Run
+from dpcore.workloads import Marginals, TableQueries, Union
+from tests.helpers import codes, random_rows, signs, task
+
+quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
+
+
+def run_of(budget: Budget, where: str = "3-way of 4", **settings) -> Run:
+    return Run(ALGORITHMS["aim"](**settings), *task(where), budget).finish()
+
+
+def cost(spend, pure: bool) -> float:
+    return spend.pure if pure else spend.rho
+
+
+def test_candidates_are_all_tables_inside_those_asked():
+    domain = codes(2, 3, 2, 4)
+    found = closure(Marginals(domain, [["a", "b", "c"], ["d"], ["b", "d"]]))
+    inside = [{0, 1, 2}, {3}, {1, 3}]
+    subsets = [c for r in (1, 2, 3) for c in itertools.combinations(range(4), r) if any(set(c) <= S for S in inside)]
+    assert sorted(found.axes) == sorted(subsets)
+
+
+def test_weights_say_how_much_of_what_is_asked_a_table_covers():
+    domain = codes(2, 2, 2)
+    asked = Marginals(domain, [["a", "b"], ["b", "c"], ["b"]])
+    weights = dict(zip(closure(asked).axes, coverage(closure(asked), asked), strict=True))
+    assert weights == {(0,): 1 / 4, (1,): 3 / 4, (2,): 1 / 4, (0, 1): 1.0, (1, 2): 1.0}
+
+
+@quiet
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
+    run, pure = run_of(budget), budget.delta == 0
+    events = run._curator.ledger.events
+    first, rounds = events[:4], [events[i : i + 2] for i in range(4, len(events), 2)]
+    assert all(what == "measure" and spend == first[0][1] for what, spend in first)
+    assert cost(first[0][1], pure) == pytest.approx(SHARE * run.plan["first"])
+    costs = []
+    for (chosen, select), (asked, measure) in rounds:
+        assert (chosen, asked) == ("select", "measure")
+        assert (type(select), type(measure)) == (BoundedRange, Pure if pure else Gaussian)
+        costs.append(cost(select, pure) + cost(measure, pure))
+        assert cost(measure, pure) == pytest.approx(SHARE * costs[-1])
+    factor = 2 if pure else 4
+    growth = np.array(costs[1:-1]) / costs[:-2]
+    assert all(g == pytest.approx(1) or g == pytest.approx(factor) for g in growth)
+    whole = budget.epsilon if pure else budget.rho
+    assert whole * (1 - 1e-8) <= sum(costs) + 4 * cost(first[0][1], pure) <= whole
+    assert costs[-1] < 2 * costs[-2] * factor
+    assert run.spent.epsilon <= budget.epsilon
+
+
+@quiet
+@pytest.mark.parametrize("budget", BUDGETS[:4], ids=str)
+def test_the_plan_is_an_upper_bound_that_uses_the_budget(budget):
+    plan = make_plan(ALGORITHMS["aim"](), task("3-way of 4")[0], budget)
+    total = plan.sums.pure if budget.delta == 0 else plan.sums.rho
+    whole = budget.epsilon if budget.delta == 0 else budget.rho
+    assert whole * (1 - 1e-9) <= total <= whole
+    assert plan["rounds"] == 12 * 4 + 1
+    expected = math.sqrt(2) * (2 / plan.spend(Pure).epsilon if budget.delta == 0 else 1 / plan.spend(Gaussian).mu)
+    assert plan["sigma"] == pytest.approx(expected / 1000)
+
+
+def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
+    tables = Marginals.all(codes(2, 2), 1)
+    past, (weak, strong) = Measured(tables, 100, None), (Gaussian(0.1), Gaussian(0.3))
+    past.add(1, np.array([0.4, 0.6]), weak)
+    past.add(1, np.array([0.6, 0.4]), strong)
+    precision, mean = past.facts[1]
+    assert precision == pytest.approx((0.1**2 + 0.3**2) * 100**2 / 2)
+    assert mean == pytest.approx([0.58, 0.42])
+    assert past.typical(weak) == pytest.approx(math.sqrt(2 / math.pi) * math.sqrt(2) / 10)
+    assert past.typical(Pure(0.5)) == pytest.approx(2 / 0.5 / 100)
+
+
+@quiet
+def test_the_first_step_knows_every_column_alone():
+    problem, rows = task("3-way of 4")
+    run = Run(ALGORITHMS["aim"](), problem, rows, Budget(1e5, 1e-6))
+    next(iter(run))
+    singles = Marginals.all(problem.domain, 1)
+    assert run.release.answers(singles) == pytest.approx(singles.answers_of_rows(rows), abs=0.01)
+    shares = reduce(np.multiply.outer, np.split(run.release.answers(singles), [2, 5, 7]))
+    assert pytest.approx(shares.ravel(), abs=0.01) == run.release.D
+
+
+@quiet
+@pytest.mark.parametrize("where", ["1-way", "2-way", "3-way of 4", "mixed", "ranges", "one column", "two records"])
+def test_it_tends_to_the_truth(where):
+    few, many = (run_of(Budget(e, 1e-6), where, rounds=20).records[-1].empirical.max_error for e in (0.1, 1e8))
+    assert many < 0.01 < few
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0])
+def test_queries_on_tables_are_answered_by_their_tables(delta):
+    domain = codes(2, 2, 2)
+    workload = Union([TableQueries.conjunctions(domain, 2, 5), Marginals(domain, [["c"]])])
+    problem = QueryRelease(workload, 5000)
+    run = Run(ALGORITHMS["aim"](), problem, random_rows(domain, 5000), Budget(1, delta)).finish()
+    assert run.records[-1].empirical.max_error < 0.03
+
+
+def test_a_query_matrix_is_refused_in_words():
+    domain = codes(2, 2, 2)
+    for workload in (signs(domain, 3), Union([signs(domain, 3), Marginals.all(domain, 1)])):
+        with pytest.raises(InputError, match="aim needs queries on marginal tables"):
+            make_plan(ALGORITHMS["aim"](), QueryRelease(workload, 50), Budget(1, 1e-6))
+
+
+def test_it_needs_no_more_than_half_the_error_of_single_columns():
+    sample = samples.census(5000)
+    problem, rows = QueryRelease(Marginals.all(sample.domain, 2), 5000), sample.domain.encode(sample.frame)
+    records = Run(ALGORITHMS["aim"](), problem, rows, Budget(1, 1e-9)).finish().records
+    assert records[-1].empirical.mean_l1 < records[0].empirical.mean_l1 / 2
