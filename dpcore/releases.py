@@ -49,6 +49,19 @@ class Histogram:
 
 
 @dataclass(frozen=True, eq=False)
+class StreamedHistogram(Histogram):
+    """A distribution made while queries of a workload arrived in order, and what was said to each of them.
+
+    `given` (m,): the answer to query j when it was last asked (before that, what D says); `asked` (m,): whether it was
+    asked yet; `cost` (m,): whether it was ever answered so badly that it cost an update. All three are paid for.
+    """
+
+    given: np.ndarray
+    asked: np.ndarray
+    cost: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Records:
     """Synthetic rows: distinct `codes` (r, d) and how often each stands, whole `counts` (r,), not all zero.
 

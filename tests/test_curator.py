@@ -10,6 +10,7 @@ from dpcore.errors import InputError
 from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.ledger import Charge, Plan
+from dpcore.privacy.scores import AbsoluteErrors
 from dpcore.privacy.statistics import Answers, SignedErrors
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows
@@ -57,7 +58,22 @@ class Discount(Gaussian):
 
 
 LINES = Better(DOMAIN, [["a"]])
+BATCH = np.arange(5)
+STREAM = AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), 0.1)
 REFUSED = [
+    ("above_threshold", ERRORS, Pure(0.1), "SignedErrors is not a statistic"),
+    ("select", STREAM, BoundedRange(0.1), "AbsoluteErrors is not a statistic"),
+    ("above_threshold", STREAM, BoundedRange(0.1), "BoundedRange does not pay for this; it takes Pure"),
+    ("above_threshold", STREAM, Gaussian(0.1), "Gaussian does not pay for this; it takes Pure"),
+    ("above_threshold", STREAM, Approximate(0.1, 1e-9), "Approximate does not pay for this"),
+    ("above_threshold", STREAM, Pure(100), "above_threshold needs ρ=5000, "),
+    ("above_threshold", AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1), Pure(0.1), "Better is not a workload"),
+    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH + 1, np.zeros(5), 0.1), Pure(0.1), "a query outside 0..4"),
+    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH - 1, np.zeros(5), 0.1), Pure(0.1), "a query outside 0..4"),
+    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(4), 0.1), Pure(0.1), "as many answers"),
+    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH / 1, np.zeros(5), 0.1), Pure(0.1), "the numbers of its queries"),
+    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.full(5, np.nan), 0.1), Pure(0.1), "must be finite"),
+    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), np.inf), Pure(0.1), "must be finite"),
     ("measure", ERRORS, Gaussian(0.1), "SignedErrors is not a statistic with a derived sensitivity"),
     ("select", ANSWERS, BoundedRange(0.1), "Answers is not a statistic"),
     ("select", Cheap(WORKLOAD, np.zeros(5)), BoundedRange(0.1), "Cheap is not a statistic"),
@@ -88,6 +104,7 @@ def test_a_spend_that_pays_nothing_is_refused_before_a_record_is_touched(value):
     curator, rows = watched()
     for verb, statistic, kind in (
         ("select", ERRORS, BoundedRange),
+        ("above_threshold", STREAM, Pure),
         ("measure", ANSWERS, Gaussian),
         ("measure", ANSWERS, Pure),
     ):
@@ -103,6 +120,7 @@ def test_a_spend_that_pays_nothing_is_refused_before_a_record_is_touched(value):
         ("measure", ANSWERS, Gaussian(0.1)),
         ("measure", ANSWERS, Pure(0.1)),
         ("select", ERRORS, BoundedRange(0.1)),
+        ("above_threshold", STREAM, Pure(0.1)),
     ],
 )
 def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, verb, statistic, spend):
@@ -118,7 +136,7 @@ def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, v
     assert touched == [False]
     assert vars(rows)["touched"]
     assert curator.ledger.events == [(verb, spend)]
-    assert isinstance(out, int) if verb == "select" else out.shape == (5,)
+    assert out.shape == (5,) if verb == "measure" else out is None or isinstance(out, int)
 
 
 def test_a_charge_stays_when_the_touch_fails(monkeypatch):
@@ -158,11 +176,13 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     curator, _ = watched()
     curator.select(ERRORS, BoundedRange(0.1))
     seen = {name: getattr(curator, name) for name in dir(curator) if not name.startswith("_")}
-    assert [seen.pop(verb) for verb in ("affords", "draw_queries", "keep_draws", "measure", "select")]
+    verbs = ("above_threshold", "affords", "draw_queries", "keep_draws", "measure", "select")
+    assert [seen.pop(verb) for verb in verbs]
     assert seen.pop("ledger").plan is PLAN
     assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"
     assert list(arrays_in(curator)) == []
     assert {name for name in dir(Curator) if not name.startswith("_") and callable(getattr(Curator, name))} == {
+        "above_threshold",
         "affords",
         "draw_queries",
         "keep_draws",

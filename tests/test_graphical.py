@@ -75,7 +75,7 @@ def test_the_plan_is_an_upper_bound_that_uses_the_budget(budget):
     total = plan.sums.pure if budget.delta == 0 else plan.sums.rho
     whole = budget.epsilon if budget.delta == 0 else budget.rho
     assert whole * (1 - 1e-9) <= total <= whole
-    assert plan["rounds"] == 12 * 4 + 1
+    assert plan["rounds"] == 16 * 4 + 1
     expected = math.sqrt(2) * (2 / plan.spend(Pure).epsilon if budget.delta == 0 else 1 / plan.spend(Gaussian).mu)
     assert plan["sigma"] == pytest.approx(expected / 1000)
 

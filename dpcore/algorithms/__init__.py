@@ -10,6 +10,7 @@ from .mirror_descent import DPAM
 from .multiplicative_weights import MWEM
 from .perturbed_leader import FEM, SepFEM
 from .relaxed import GEM, RAP
+from .private_multiplicative_weights import PMW
 
 ALGORITHMS: dict[str, type] = {
     "gaussian_maxent": GaussianMaxEnt,
@@ -24,6 +25,7 @@ ALGORITHMS: dict[str, type] = {
     "rap": RAP,
     "pep": PEP,
     "aim": AIM,
+    "pmw": PMW,
 }
 
 

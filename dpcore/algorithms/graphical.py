@@ -24,7 +24,7 @@ from .maximum_entropy import FIRST_STAGE, stages_of
 from .replay import deviation, tables_read
 
 SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
-ROUNDS = 12  # a column, if no round were enlarged
+ROUNDS = 16  # a column, if no round were enlarged; as published
 PENALTY = 0.3  # of the noise expected in a table, taken off its score: less than all, as the fit removes most of it
 SETTLED = 0.3  # of that noise: a smaller change of the measured table says that noise is what is left to fit
 ENTROPY = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
@@ -53,7 +53,7 @@ class AIM:
 
     rounds: int | None = param(
         None, "steps at the most: the 1-way tables, then a table each", symbol="T", low=2, high=10_000, log=True,
-        auto="12 a column and one; usually far fewer, as rounds are enlarged",
+        auto="16 a column and one; usually far fewer, as rounds are enlarged",
     )  # fmt: skip
 
     problem: ClassVar[type] = QueryRelease

@@ -14,11 +14,12 @@ from . import mechanisms
 from .budget import BoundedRange, Gaussian, Pure, Spend
 from .draws import KeepOdds, SummedErrors
 from .ledger import Ledger, Plan
-from .scores import TableErrors
+from .scores import AbsoluteErrors, TableErrors
 from .statistics import Answers, CellAnswers, Known, SignedErrors, SomeAnswers, Statistic
 
 MEASURED: Final = (Answers, SomeAnswers, CellAnswers)
 SCORED: Final = (SignedErrors, TableErrors)
+STREAMED: Final = (AbsoluteErrors,)
 
 
 class Curator:
@@ -36,6 +37,7 @@ class Curator:
         self.__rows = rows
         self.__rng = rng
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
+        self.__threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
     def affords(self, spend: Spend, times: int = 1) -> bool:
         """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no record."""
@@ -90,17 +92,42 @@ class Curator:
         self.ledger.charge("keep_draws", spend, len(score.drawn))
         return mechanisms.coins(score.value(self._true_answers(score.workload)), self.__rng)
 
+    def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
+        """The place in a batch of the first query whose error is above the level, by sparse vector; None if none is.
+
+        Pure(ε₀) pays for one noisy threshold, ν ~ Laplace(2Δ/(nε₀)), which serves any number of queries, each with
+        noise Laplace(4Δ/(nε₀)), up to and with the first one above (`mechanisms.first_above` says why). While none is,
+        the threshold stays in here for the next batch, whose queries, answers and level may depend on what was released
+        before; after one is, the next call pays anew. No other verb may be used while it is in use, so that verbs
+        compose one after the other. Raises BudgetError, before any record is read, when the plan does not allow the
+        charge, or the threshold in use was paid for by another spend or sensitivity.
+        """
+        self._check(errors, STREAMED, spend, (Pure,))
+        scale, known = 2 * errors.sensitivity / (self.unit * spend.epsilon), self.__threshold
+        if known is None:
+            self.ledger.charge("above_threshold", spend)
+            noise = float(mechanisms.laplace(np.zeros(1), scale, self.__rng)[0])
+            known = self.__threshold = (spend, errors.sensitivity, noise)
+        if known[:2] != (spend, errors.sensitivity):
+            raise BudgetError(f"the threshold in use was paid for by {known[0]} at sensitivity {known[1]:g}")
+        values = errors.value(self._true_answers(errors.workload))
+        place = mechanisms.first_above(values, known[2], 2 * scale, self.__rng)
+        if place is not None:
+            self.__threshold = None
+        return place
+
     def _true_answers(self, workload: Workload) -> np.ndarray:
         """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""
         if id(workload) not in self.__answers:
             self.__answers[id(workload)] = (workload, workload.answers_of_rows(self.__rows))
         return self.__answers[id(workload)][1]
 
-    @staticmethod
-    def _check(statistic: Known | TableErrors, known: tuple, spend: object, payable: tuple) -> None:
-        if type(statistic) not in known:
-            raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
+    def _check(self, question: Known, known: tuple, spend: object, payable: tuple) -> None:
+        if self.__threshold and known is not STREAMED:
+            raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
+        if type(question) not in known:
+            raise BudgetError(f"{type(question).__name__} is not a statistic with a derived sensitivity")
         if type(spend) not in payable:
             names = " or ".join(p.__name__ for p in payable)
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
-        statistic.check()
+        question.check()

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from ..workloads import Marginals
-from .statistics import check_workload
+from ..workloads import Marginals, Workload
+from .statistics import Known
 
 
 @dataclass(frozen=True, eq=False)
-class TableErrors:
+class TableErrors(Known):
     """Scores w_S · (‖table_S(P_n) − answers_S‖₁ − penalty_S) of the tables S of marginals, (tables,).
 
     `answers` (m,), `penalties` and `weights` (tables,) ≥ 0 are public. A replaced record leaves one cell of a table for
@@ -35,7 +35,7 @@ class TableErrors:
 
     def check(self) -> None:
         """Raise InputError for another workload, and for arrays that do not fit it."""
-        check_workload(self.workload)
+        super().check()
         if not isinstance(self.workload, Marginals):
             raise InputError(f"tables of a {type(self.workload).__name__} cannot be scored, those of Marginals can")
         count = len(self.workload.tables)
@@ -51,3 +51,38 @@ class TableErrors:
         starts = [table.start for table in self.workload.tables]
         distances = np.add.reduceat(np.abs(truth - self.answers), starts)
         return self.weights * (distances - self.penalties)
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteErrors(Known):
+    """|⟨q_j, P_n⟩ − answer_j| − level for a batch of queries j in their order (b,), for the sparse vector.
+
+    `queries` (b,) are numbers of a workload's queries; `answers` (b,) and `level` are public. One record moves ⟨q_j,
+    n · P_n⟩ by hi_j − lo_j at the most, and so its distance from anything fixed: Δ = max_j (hi_j − lo_j), over all of
+    the workload, so that its batches share one Δ.
+    """
+
+    workload: Workload
+    queries: np.ndarray
+    answers: np.ndarray
+    level: float
+
+    @property
+    def sensitivity(self) -> float:
+        """Δ for one record."""
+        return self.workload.width
+
+    def check(self) -> None:
+        """Raise InputError for a workload without a derived sensitivity, and for arrays that do not fit it."""
+        super().check()
+        m = self.workload.m
+        if self.queries.ndim != 1 or self.queries.shape != self.answers.shape or self.queries.dtype.kind not in "iu":
+            raise InputError("a batch needs the numbers of its queries, and as many answers")
+        if not ((self.queries >= 0) & (self.queries < m)).all():
+            raise InputError(f"a batch holds a query outside 0..{m - 1}")
+        if not (np.isfinite(self.answers).all() and np.isfinite(self.level)):
+            raise InputError("the answers and the level of a batch must be finite")
+
+    def value(self, truth: np.ndarray) -> np.ndarray:
+        """Errors less the level (b,) from the workload's answers on the records."""
+        return np.abs(truth[self.queries] - self.answers) - self.level

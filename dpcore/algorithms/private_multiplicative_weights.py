@@ -1,0 +1,159 @@
+"""PMW: queries arrive in order, only badly answered ones cost. Sees a Curator, never records."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..params import check_parameters, param
+from ..privacy.budget import MARGIN, Budget, Gaussian, Pure
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.scores import AbsoluteErrors
+from ..problems import QueryRelease
+from ..releases import StreamedHistogram
+from .base import About, Step
+from .replay import balanced_rounds, deviation, past_of, tables_read
+
+SHARE = {"query": 0.15, "marginal": 0.5}  # of the budget that measurements get; all constants fitted on two tables
+RULE = {  # U = constant · signal^power, by what is measured and whether δ = 0
+    ("query", False): (0.2, 2 / 3), ("marginal", False): (2, 1 / 2),
+    ("query", True): (0.1, 1 / 2), ("marginal", True): (0.5, 1 / 2),
+}  # fmt: skip
+FEWEST, MOST = 3, 400  # updates of the rule
+HIGHEST = 0.3  # level of the first of several passes
+LEVEL = 0.5  # of the last pass, in units of log(m passes) times the noise on an error
+
+
+@dataclass(frozen=True, kw_only=True)
+class PMW:
+    """Answer queries as they arrive from D, and pay only where a noisy comparison says that D is wrong.
+
+    Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with noise Lap(2Δ/(nε₀))
+    on the level, kept until the next "above", and Lap(4Δ/(nε₀)) on each error, Δ = max_j (hi_j − lo_j). While it is
+    not, the answer ⟨q_j, D⟩ is free. Where it is, the query (or its whole table) is measured, D is reweighted until it
+    explains all measurements as `mwem` does, and answers the query anew. After U updates the rest is unchecked.
+
+    A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U measurements cost at most
+    U (ε₀²/2 + μ²/2) in zCDP; at δ = 0, with Laplace noise, U (ε₀ + ε₁). Fewer updates cost less: the plan is an upper
+    bound. With several passes the same queries arrive again, at levels that fall geometrically from 0.3 to `threshold`,
+    so that the largest errors are mended first. Releases are `StreamedHistogram`s: D, and what was said to each query.
+    Raises InputError for "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
+    the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014, section 4.2.
+    """
+
+    updates: int | None = param(
+        None, "updates at the most, each paid for", symbol="U", low=1, high=100_000, log=True,
+        auto="n, m and the budget: where the noise of an update overtakes what another one gains",
+    )  # fmt: skip
+    passes: int = param(10, "how often the queries are asked, the level falling from pass to pass", low=1, high=100)
+    threshold: float | None = param(
+        None, "level of the last pass: an error above it costs an update", low=1e-6, high=1.0, log=True,
+        auto="the noise on an error, and how many errors are compared",
+    )  # fmt: skip
+    order: str = param("workload", "the order in which queries arrive", choices=("workload", "random"))
+    measure: str = param(
+        "query", "what an update measures: the query, or its whole table", choices=("query", "marginal")
+    )
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = True
+    adaptive: ClassVar[bool] = True
+    about: ClassVar[About] = About(
+        title="Online multiplicative weights (PMW)",
+        summary="Answers queries one after the other from its current distribution, and pays only when a noisy "
+        "comparison says that an answer is far off. Then it measures that query and reweights the distribution.",
+        use_when="queries arrive over time, or there are very many of them and most are easy",
+        avoid_when="all queries are known beforehand: mwem and pep find the worst one at a quarter of the price",
+        cost="a pass for the m answers, and two passes over the support of every past query, an update",
+        source="Hardt, Rothblum 2010",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """U thresholds and as many measurements with the whole budget; U and the last level where not given."""
+        workload, n = problem.workload, problem.effective_n
+        U = Choice("updates", self.updates, "given") if self.updates else self._best(problem, budget)
+        share = SHARE[self.measure]
+        compare, measure = sparse_and_measure(budget, U.value, share)
+        noise = 4 * workload.width / (n * compare.epsilon)
+        level = Choice("threshold", self.threshold, "given")
+        if self.threshold is None:
+            count = math.log(workload.m * self.passes + 1)
+            why = f"{LEVEL:g} log(m passes) times the noise on an error, {noise:.3g}: few are above by chance"
+            level = Choice("threshold", min(max(LEVEL * count * noise, 1e-6), 1.0), why)
+        charges = (Charge("above_threshold", compare, U.value), Charge("measure", measure, U.value))
+        choices = (
+            Choice("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
+            U,
+            Choice("passes", self.passes, "given"),
+            level,
+            Choice("order", self.order, "given"),
+            Choice("measure", self.measure, "given"),
+            Choice("share", share, "of the budget for measurements, the rest for thresholds: fitted on two tables"),
+        )
+        return Plan(budget, charges, choices)
+
+    def _best(self, problem: QueryRelease, budget: Budget) -> Choice:
+        """U by the rule that mwem's rounds follow, with constants of its own."""
+        cells, most = 1.0, min(problem.workload.m, MOST)
+        if self.measure == "marginal":
+            tables = tables_read(problem.workload, "measure=marginal")
+            most, cells = min(most, 2 * len(tables.tables)), tables.m / len(tables.tables)
+        found = balanced_rounds(problem, budget, RULE[self.measure, budget.delta == 0], max(most, FEWEST), cells)
+        return Choice("updates", max(found.value, FEWEST), found.why)
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """The stream up to the next update, or to the end of a pass, a step."""
+        workload, n, left = problem.workload, problem.effective_n, plan["updates"]
+        compare, spend = sparse_and_measure(plan.budget, left, plan["share"])
+        past, D = past_of(self.measure, problem), problem.prior
+        order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
+        answers = workload.answers(D)
+        given, asked, cost = answers.copy(), np.zeros(workload.m, dtype=bool), np.zeros(workload.m, dtype=bool)
+        t = 0
+        for number, level in enumerate(levels(plan["threshold"], self.passes), start=1):
+            queue = order
+            while len(queue):
+                place = curator.above_threshold(AbsoluteErrors(workload, queue, answers[queue], level), compare)
+                free = queue[:place]
+                given[free], asked[free] = answers[free], True
+                queue = queue[len(free) :]
+                note = f"{len(free)} free, then none above until the end of pass {number}"
+                if place is not None:
+                    j, queue, left = int(queue[0]), queue[1:], left - 1
+                    statistic = past.statistic(j)
+                    y = curator.measure(statistic, spend)
+                    D = past.explain(D, j, y, deviation(statistic.l1, statistic.l2, spend) / n)
+                    answers = workload.answers(D)
+                    given[j], asked[j], cost[j] = answers[j], True, True
+                    label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
+                    note = f"{len(free)} free, then update on: {label}"
+                    if not left:
+                        given[queue], asked[queue] = answers[queue], True
+                        note += f"; the last one, {len(queue)} unchecked"
+                    elif not len(queue):
+                        note += f", the end of pass {number}"
+                t += 1
+                release = StreamedHistogram(problem.domain, D, given.copy(), asked.copy(), cost.copy())
+                yield Step(t, release, note)
+                if not left:
+                    return
+
+
+def levels(last: float, passes: int) -> np.ndarray:
+    """The level of each pass: falling geometrically to the last one."""
+    return np.geomspace(max(HIGHEST, last), last, passes) if passes > 1 else np.array([last])
+
+
+def sparse_and_measure(budget: Budget, times: int, share: float) -> tuple[Pure, Gaussian | Pure]:
+    """`times` thresholds and measurements that use the whole budget, `share` of it to measure."""
+    if budget.delta == 0:
+        epsilon = budget.epsilon / times * MARGIN
+        return Pure((1 - share) * epsilon), Pure(share * epsilon)
+    rho = budget.rho / times * MARGIN
+    return Pure(math.sqrt(2 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))

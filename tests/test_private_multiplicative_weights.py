@@ -1,0 +1,254 @@
+"""PMW and the sparse vector: exact output laws on all neighbours, what is charged, what is said to a stream."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.private_multiplicative_weights import levels
+from dpcore.errors import BudgetError, InputError
+from dpcore.privacy import mechanisms
+from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.curator import Curator
+from dpcore.privacy.ledger import Charge, Plan
+from dpcore.privacy.scores import AbsoluteErrors
+from dpcore.privacy.statistics import SignedErrors
+from dpcore.releases import StreamedHistogram
+from dpcore.run import Run
+from dpcore.workloads import Marginals
+from tests.helpers import codes, data_sets, neighbours, rows_of, signs, task
+
+quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+PAIR, N = codes(2, 2), 2
+WORKLOADS = {"1-way": Marginals.all(PAIR, 1), "signs": signs(PAIR, 4, seed=2)}
+SPENDS = [Pure(0.3), Pure(1.0), Pure(3.0)]
+
+
+def law(values, threshold: float, scale: float) -> np.ndarray:
+    """P(the first above is 0, 1, …, none): ∫ f(ν) Π_{l<i} P(value_l + noise < ν) P(value_i + noise ≥ ν) dν.
+
+    By Gauss–Legendre between all kinks, far beyond where anything is left.
+    """
+    reach = 40 * max(threshold, scale)
+    kinks = np.unique([-reach, *(s * reach / 2**i for i in range(1, 12) for s in (-1, 1)), 0, *values, reach])
+    x, w = np.polynomial.legendre.leggauss(24)
+    half = np.diff(kinks)[:, None] / 2
+    nu, weight = ((kinks[:-1, None] + half) + half * x).ravel(), (half * w).ravel()
+    density = weight * stats.laplace.pdf(nu, scale=threshold)
+    below, out = np.ones_like(nu), []
+    for value in values:
+        out.append(float(density @ (below * stats.laplace.sf(nu - value, scale=scale))))
+        below = below * stats.laplace.cdf(nu - value, scale=scale)
+    return np.array([*out, float(density @ below)])
+
+
+def curator_of(data, *charges: Charge, workload=WORKLOADS["1-way"], delta=0.0) -> Curator:
+    rows = rows_of(workload.domain, data)
+    return Curator(rows, len(data), Plan(Budget(1000, delta), charges), np.random.default_rng(0))
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the curator asks for: the scale of its threshold, then (values, threshold, scale) of a batch."""
+    notes = []
+    monkeypatch.setattr("dpcore.privacy.mechanisms.laplace", lambda v, scale, rng: notes.append(scale) or v + 0.25)
+    monkeypatch.setattr(
+        "dpcore.privacy.mechanisms.first_above", lambda v, level, scale, rng: notes.append((v, level, scale))
+    )
+    return notes
+
+
+def laws(asked, name: str, spend: Pure, share: float = 1.0) -> dict[tuple, np.ndarray]:
+    """The law of the answer on every data set, over a batch of all queries and the first two once more."""
+    workload = WORKLOADS[name]
+    batch = np.r_[np.arange(workload.m), :2]
+    answers = np.random.default_rng(3).random(len(batch))
+    out = {}
+    for data in data_sets(4, N):
+        curator = curator_of(data, Charge("above_threshold", spend), workload=workload)
+        curator.above_threshold(AbsoluteErrors(workload, batch, answers, 0.3), spend)
+        threshold, (values, _, scale) = asked.pop(0), asked.pop(0)
+        out[data] = law(values, share * threshold, share * scale)
+        assert out[data].sum() == pytest.approx(1, abs=1e-9)
+    return out
+
+
+@pytest.mark.parametrize("spend", SPENDS, ids=str)
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_all_answers_up_to_the_first_above_cost_what_was_paid(asked, name, spend):
+    found = laws(asked, name, spend)
+    worst = max(np.abs(np.log(found[tuple(sorted(x))] / found[tuple(sorted(y))])).max() for x, y in neighbours(4, N))
+    assert worst <= spend.epsilon * (1 + 1e-9)
+    assert worst > 0.4 * spend.epsilon, "and use it"
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_third_of_the_noise_would_be_caught(asked, name):
+    found = laws(asked, name, Pure(1.0), share=1 / 3)
+    worst = max(np.abs(np.log(found[tuple(sorted(x))] / found[tuple(sorted(y))])).max() for x, y in neighbours(4, N))
+    assert worst > 1.2
+
+
+def test_the_worst_case_needs_all_of_the_noise():
+    """Values that fall by Δ before one that rises by Δ: half the noise breaks the promise, all of it keeps it."""
+    many, Δ, ε = 60, 1.0, 1.0
+    x, y = np.r_[np.full(many, 1.0), 0.0], np.r_[np.full(many, 0.0), 1.0]
+    for share, kept in ((1.0, True), (0.5, False)):
+        p, q = (law(v - 3, share * 2 * Δ / ε, share * 4 * Δ / ε) for v in (x, y))
+        assert (np.abs(np.log(p / q)).max() <= ε) == kept
+
+
+def test_scales_are_those_of_one_record_or_of_a_group(asked):
+    workload = WORKLOADS["signs"]
+    for group in (1, 2):
+        plan = Plan(Budget(10, 0), (Charge("above_threshold", Pure(0.5)),))
+        rows = rows_of(PAIR, [0, 1, 2, 3])
+        curator = Curator(rows, 4, plan, np.random.default_rng(0), group=group)
+        curator.above_threshold(AbsoluteErrors(workload, np.arange(4), np.zeros(4), 0.0), Pure(0.5))
+        assert asked.pop(0) == pytest.approx(2 * 2 * group / (4 * 0.5))
+        assert asked.pop(0)[2] == pytest.approx(4 * 2 * group / (4 * 0.5))
+
+
+def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monkeypatch):
+    workload, spend = WORKLOADS["1-way"], Pure(1.0)
+    curator = curator_of((0, 3), Charge("above_threshold", spend, 2))
+    errors = AbsoluteErrors(workload, np.arange(4), np.zeros(4), 0.9)
+    for _ in range(3):
+        assert curator.above_threshold(errors, spend) is None
+    assert curator.ledger.events == [("above_threshold", spend)]
+    assert [note if isinstance(note, float) else note[1] for note in asked] == [2.0 / 2, 0.25, 0.25, 0.25]
+    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, level, scale, rng: 2)
+    assert curator.above_threshold(errors, spend) == 2
+    assert len(curator.ledger.events) == 1
+    assert curator.above_threshold(errors, spend) == 2
+    assert len(curator.ledger.events) == 2
+
+
+def test_no_third_threshold_where_two_were_planned(monkeypatch):
+    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, level, scale, rng: 0)
+    spend = Pure(500.0)
+    curator = curator_of((0, 3), Charge("above_threshold", spend, 2))
+    errors = AbsoluteErrors(WORKLOADS["1-way"], np.arange(4), np.zeros(4), 0.0)
+    assert [curator.above_threshold(errors, spend) for _ in range(2)] == [0, 0]
+    with pytest.raises(BudgetError, match="above_threshold needs"):
+        curator.above_threshold(errors, spend)
+
+
+def test_a_threshold_in_use_serves_nothing_else():
+    spend, workload = Pure(1.0), WORKLOADS["1-way"]
+    kinds = Charge("above_threshold", spend, 3), Charge("select", BoundedRange(1.0), 3)
+    curator = curator_of((0, 3), *kinds)
+    errors = AbsoluteErrors(workload, np.arange(4), np.zeros(4), 1e6)
+    assert curator.above_threshold(errors, spend) is None
+    with pytest.raises(BudgetError, match="a threshold is in use: nothing else may be asked"):
+        curator.select(SignedErrors(workload, np.zeros(4)), BoundedRange(1.0))
+    with pytest.raises(BudgetError, match="the threshold in use was paid for by Pure"):
+        curator.above_threshold(errors, Pure(0.5))
+    wide = AbsoluteErrors(WORKLOADS["signs"], np.arange(4), np.zeros(4), 1e6)
+    with pytest.raises(BudgetError, match="at sensitivity 1"):
+        curator.above_threshold(wide, spend)
+    assert curator.ledger.events == [("above_threshold", spend)]
+
+
+VALUES = np.array([0.2, -0.4, 0.9, 0.3])
+
+
+@pytest.mark.parametrize(("claimed", "kept"), [(1.0, True), (0.8, False), (1.25, False)])
+def test_draws_follow_the_law(claimed, kept):
+    rng, draws = np.random.default_rng(1), 30_000
+    thresholds = rng.laplace(0, 0.5, draws)
+    found = [mechanisms.first_above(VALUES, nu, 0.5, rng) for nu in thresholds]
+    counts = np.bincount([4 if i is None else i for i in found], minlength=5)
+    p = stats.chisquare(counts, draws * law(VALUES, claimed * 0.5, claimed * 0.5)).pvalue
+    assert (p > 1e-3) if kept else (p < 1e-6)
+
+
+BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
+
+
+@quiet
+@pytest.mark.parametrize("updates", [1, 5, 40])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, updates):
+    run = Run(ALGORITHMS["pmw"](updates=updates), *task("2-way"), budget).finish()
+    compare, measure = (charge.spend for charge in run.plan.charges)
+    made = sum("update on" in record.note for record in run.records)
+    in_use = "update on" not in run.records[-1].note  # a threshold that no query came above
+    events = [what for what, _ in run._curator.ledger.events]
+    assert events == ["above_threshold", "measure"] * made + ["above_threshold"] * in_use
+    if budget.delta:
+        cost = made * (compare.epsilon**2 / 2 + measure.mu**2 / 2) + in_use * compare.epsilon**2 / 2
+        assert run.spent.rho == pytest.approx(cost)
+        assert run.plan.sums.rho == pytest.approx(budget.rho, rel=1e-8)
+    else:
+        cost = made * (compare.epsilon + measure.epsilon) + in_use * compare.epsilon
+        assert run.spent.epsilon == pytest.approx(cost)
+        assert run.plan.sums.pure == pytest.approx(budget.epsilon, rel=1e-8)
+    assert run.spent.epsilon <= budget.epsilon
+    ends = sum("end of pass" in record.note for record in run.records)
+    assert made == updates or ends == 10
+    assert len(run.records) == made + sum("none above" in record.note for record in run.records)
+
+
+@quiet
+@pytest.mark.parametrize("order", ["workload", "random"])
+@pytest.mark.parametrize("epsilon", [1, 1000])
+def test_every_query_is_told_what_was_known_when_it_arrived(order, epsilon):
+    problem, rows = task("3-way of 4")
+    run = Run(ALGORITHMS["pmw"](passes=1, order=order, updates=9), problem, rows, Budget(epsilon, 1e-6))
+    before = np.zeros(problem.workload.m, dtype=bool)
+    answers = problem.workload.answers(problem.prior)
+    said = answers.copy()
+    for record in run:
+        release = run.release
+        assert isinstance(release, StreamedHistogram)
+        new, now = release.asked & ~before, release.answers(problem.workload)
+        updated = np.flatnonzero(new & release.cost)
+        assert len(updated) == ("update on" in record.note)
+        free = int(record.note.split(" ")[0])
+        unchecked = "unchecked" in record.note
+        assert new.sum() == free + len(updated) + (int(record.note.split(" ")[-2]) if unchecked else 0)
+        if not unchecked:
+            said[new] = answers[new]
+            said[updated] = now[updated]
+            assert release.given == pytest.approx(np.where(release.asked, said, release.given))
+        if order == "workload":
+            assert release.asked[: release.asked.sum()].all()
+        before, answers = release.asked, now
+    assert run.release.asked.all()
+    assert 0 < run.release.cost.sum() <= 9
+
+
+def test_levels_fall_geometrically_to_the_last():
+    assert levels(0.03, 3) == pytest.approx([0.3, math.sqrt(0.3 * 0.03), 0.03])
+    assert levels(0.03, 1).tolist() == [0.03]
+    assert levels(0.7, 4) == pytest.approx([0.7] * 4)
+
+
+@quiet
+@pytest.mark.parametrize(("measure", "updates"), [("query", 150), ("marginal", 12)])
+@pytest.mark.parametrize("where", ["2-way", "3-way of 4", "mixed"])
+def test_it_tends_to_the_truth(where, measure, updates):
+    errors = [
+        Run(ALGORITHMS["pmw"](updates=updates, measure=measure, threshold=0.003), *task(where), Budget(e, 1e-6))
+        for e in (0.1, 1e7)
+    ]
+    few, many = (run.finish().records[-1].empirical.max_error for run in errors)
+    assert many < 0.01 < few
+
+
+def test_whole_tables_of_a_matrix_are_refused():
+    with pytest.raises(InputError, match="measure=marginal needs queries on marginal tables"):
+        make_plan(ALGORITHMS["pmw"](measure="marginal"), task("explicit")[0], Budget(1, 1e-6))
+
+
+def test_thresholds_get_the_larger_part_and_levels_follow_their_noise():
+    problem, _ = task("2-way")
+    plan = make_plan(ALGORITHMS["pmw"](updates=10), problem, Budget(1, 1e-6))
+    compare, measure = plan.spend(Pure), plan.spend(Gaussian)
+    assert 10 * measure.rho == pytest.approx(plan["share"] * Budget(1, 1e-6).rho)
+    expected = 0.5 * math.log(10 * problem.workload.m + 1) * 4 / (problem.n * compare.epsilon)
+    assert plan["threshold"] == pytest.approx(min(expected, 1))
