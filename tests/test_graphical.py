@@ -128,6 +128,7 @@ def test_a_query_matrix_is_refused_in_words():
 
 def test_it_needs_no_more_than_half_the_error_of_single_columns():
     sample = samples.census(5000)
-    problem, rows = QueryRelease(Marginals.all(sample.domain, 2), 5000), sample.domain.encode(sample.frame)
+    domain = sample.domain.project(["age", "education", "marital", "occupation", "income"])
+    problem, rows = QueryRelease(Marginals.all(domain, 2), 5000), domain.encode(sample.frame)
     records = Run(ALGORITHMS["aim"](), problem, rows, Budget(1, 1e-9)).finish().records
     assert records[-1].empirical.mean_l1 < records[0].empirical.mean_l1 / 2

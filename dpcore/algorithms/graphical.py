@@ -63,7 +63,7 @@ class AIM:
         title="Adaptive marginals (AIM)",
         summary="Measures single columns first, then in each round the table that is still answered worst, with noise "
         "that shrinks once it hides what is left to learn. All measurements together shape one distribution.",
-        use_when="the workload has many marginal tables, or queries on tables, and few of them tell most",
+        use_when="the workload has many marginal tables, or queries on tables, and few of them tell most, or δ = 0",
         avoid_when="all tables are few enough to measure once: gaussian_maxent is then more accurate; or the queries "
         "are a matrix",
         cost="a pass over all candidate tables and a fit of up to 120 iterations a round, some 10 to 40 rounds",
