@@ -17,7 +17,8 @@ ORDER = [
     *("releases", "problems"),
     *("theory.schedules", "theory.*", "theory"),
     *("privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.statistics", "privacy.draws"),
-    *("privacy.scores", "privacy.mechanisms", "privacy.curator", "oracles", "algorithms.base", "algorithms.*", "algorithms"),
+    *("privacy.scores", "privacy.mechanisms", "privacy.curator", "oracles"),
+    *("algorithms.base", "algorithms.*", "algorithms"),
     *("metrics", "truth", "run", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
     *("cli.queries", "cli.files", "cli.task", "cli.*", "cli", "__main__"),
 ]
