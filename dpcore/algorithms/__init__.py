@@ -9,8 +9,8 @@ from .maximum_entropy import GaussianMaxEnt
 from .mirror_descent import DPAM
 from .multiplicative_weights import MWEM
 from .perturbed_leader import FEM, SepFEM
-from .relaxed import GEM, RAP
 from .private_multiplicative_weights import PMW
+from .relaxed import GEM, RAP
 
 ALGORITHMS: dict[str, type] = {
     "gaussian_maxent": GaussianMaxEnt,

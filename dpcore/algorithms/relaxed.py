@@ -18,8 +18,9 @@ from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
 from .base import About, Step
 from .fitting import TINY
-from .multiplicative_weights import SHARES, _deviation, _Queries, _Tables, _tables
+from .multiplicative_weights import SHARES
 from .product_fitting import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
+from .replay import Tables, deviation, past_of, tables_read
 
 RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
@@ -152,7 +153,7 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     given = algorithm.measure != "auto"
     measure = algorithm.measure if given else "query" if tables is None else "marginal"
     if measure == "marginal":
-        tables = _tables(workload)
+        tables = tables_read(workload, "measure=marginal")
         most, widest, what = len(tables.tables), (2.0, math.sqrt(2)), "cell of a measured table"
     else:
         most, widest, what = workload.m, (workload.width, workload.width), "query"
@@ -173,7 +174,7 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     charges = [Charge("select", select, times), Charge("measure", paid, times)]
     if first.value > 0:
         charges.append(Charge("measure", measure_once(budget, first.value)))
-    sigma = _deviation(*widest, paid) / problem.effective_n
+    sigma = deviation(*widest, paid) / problem.effective_n
     choices = [
         Choice("rounds", rounds, "given" if algorithm.rounds else why),
         Choice("measure", measure, "given" if given else "whole tables, where all queries are read off tables"),
@@ -218,8 +219,8 @@ def _steps(
     """The rounds of both; they differ in what makes the logits, and in how many queries a round has."""
     workload, select = problem.workload, plan.spend(BoundedRange)
     paid = plan.spend(Gaussian) if plan.budget.delta > 0 else plan.spend(Pure)
-    asked = _Tables(workload, None) if plan["measure"] == "marginal" else _Queries(workload)
-    noisy = Noisy(asked.tables if isinstance(asked, _Tables) else workload)
+    asked = past_of(plan["measure"], problem)
+    noisy = Noisy(asked.tables if isinstance(asked, Tables) else workload)
     every, prior = Products(workload), PRIOR / plan["sigma"]
     base, targets = _single_columns(problem, plan, curator)
     fit = MixtureFit(workload, make(base, plan["components"], rng), base)
@@ -231,7 +232,7 @@ def _steps(
             statistic = asked.statistic(j)
             y = curator.measure(statistic, paid)
             if statistic.l2 > 0:  # else the answer is the same on all records
-                noisy.add(statistic.part, y, _deviation(statistic.l1, statistic.l2, paid) / problem.effective_n)
+                noisy.add(statistic.part, y, deviation(statistic.l1, statistic.l2, paid) / problem.effective_n)
             answers = _known(workload, answers, statistic, y)
             worst.append(", ".join(f"{column} = {value}" for column, value in workload.label(j)))
         fit.descend([*targets, *noisy.targets()], prior, plan["updates"] * (LAST if t == plan["rounds"] else 1))
@@ -249,7 +250,7 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tupl
     singles, spend = Marginals(domain, [[domain.names[a]] for a in read]), measure_once(plan.budget, plan["first"])
     statistic = Answers(singles)
     y = curator.measure(statistic, spend)
-    sigma = _deviation(statistic.l1, statistic.l2, spend) / problem.effective_n
+    sigma = deviation(statistic.l1, statistic.l2, spend) / problem.effective_n
     for axis, table in zip(read, singles.tables, strict=True):
         shares = np.maximum(y[table], max(FLOOR, sigma / 2))
         base[blocks(domain)[axis]] = np.log(shares / shares.sum())
