@@ -9,6 +9,10 @@ class BudgetError(InputError):
     """A charge that the budget or the plan does not allow; nothing was touched."""
 
 
+class OverspendError(BudgetError):
+    """A release that a data set's total budget does not allow; nothing was touched or charged."""
+
+
 class PrivacyWarning(UserWarning):
     """A legal setting that promises less than a reader may think."""
 

@@ -13,13 +13,14 @@ CORE = ROOT / "dpcore"
 # A file imports only files that stand before it. "x.*" is one file a method or command. The files of "workloads", and
 # the methods, may build on each other, but in no circle.
 ORDER = [
-    *("errors", "tags", "params", "domain", "schema", "tables", "samples", "workloads", "grammar", "questions"),
-    *("releases", "problems"),
+    *("errors", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
+    *("workloads", "grammar", "questions", "releases", "problems"),
     *("theory.schedules", "theory.*", "theory"),
-    *("privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.statistics", "privacy.draws"),
-    *("privacy.scores", "privacy.mechanisms", "privacy.curator", "oracles"),
+    *("privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.lifetime", "privacy.statistics"),
+    *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.curator", "oracles"),
     *("algorithms.base", "algorithms.*", "algorithms"),
     *("metrics", "truth", "run", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
+    *("store", "card", "outputs", "publish", "audit"),
     *("cli.queries", "cli.files", "cli.task", "cli.*", "cli", "__main__"),
 ]
 HOLDERS = {  # who may name records

@@ -121,6 +121,11 @@ class Ledger:
         self.sums = after
 
     @property
+    def room(self) -> float:
+        """The additive cost that this ledger allows in all: Σμ², Σρ or Σε by the plan's accounting."""
+        return self._room
+
+    @property
     def spent(self) -> Spent:
         """The total so far, at the budget's δ (0 when nothing but pure spends without failure was charged)."""
         epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting)
