@@ -80,6 +80,7 @@ class Store:
         budget: Budget,
         *,
         dataset: str | None = None,
+        default_name: str | None = None,
         unit: str = "row",
         total: Budget | None = None,
         new_version: bool = False,
@@ -90,7 +91,8 @@ class Store:
     ) -> Reservation:
         """Charge a release of the table `frame` with `events`; with `preview` tell what that would give, and stop.
 
-        The data set is the one called `dataset`, or without a name the one with this content. Raises OverspendError
+        The data set is the one called `dataset`, or without a name the one with this content, or else the one called
+        `default_name`. Raises OverspendError
         when the total budget does not allow it; InputError when the content is known under another name, or changed
         without `new_version`, or a first use has no `total`, or a later one another total or unit. Nothing is charged
         then. `events` must bound whatever the release will do; `budget` is its own promise, recorded beside them.
@@ -98,7 +100,7 @@ class Store:
         with self._write() as db:
             key = bytes(db.execute("SELECT key FROM meta").fetchone()[0])
             mark = fingerprint(frame, key)
-            name, found, version = self._place(db, mark, dataset, new_version)
+            name, found, version = self._place(db, mark, dataset, default_name, new_version)
             if found is None:
                 if total is None:
                     raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
@@ -112,7 +114,7 @@ class Store:
                     failure=float(lifetime.failure),
                     accounting=lifetime.accounting.name,
                     unit=unit,
-                    time=_now(),
+                    time=now(),
                 )[0]
                 number, before = 1, []
             else:
@@ -121,7 +123,7 @@ class Store:
                 number = version["number"] if version else self._versions(db, place) + 1
                 before = _events(db, place)
             if version is None:
-                fields = {"dataset": place, "number": number, "fingerprint": mark, "time": _now()}
+                fields = {"dataset": place, "number": number, "fingerprint": mark, "time": now()}
                 version = {"seq": chain.append(db, "versions", **fields)[0]}
             after = [*before, *events]
             spent, promised = lifetime.total(after), lifetime.budget
@@ -142,7 +144,7 @@ class Store:
                 total_epsilon=spent,
                 settings=json.dumps(settings),
                 reason=reason,
-                time=_now(),
+                time=now(),
             )
             ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]
             if preview:
@@ -154,7 +156,7 @@ class Store:
         with self._write() as db:
             if not db.execute("SELECT 1 FROM releases WHERE seq = ?", (release,)).fetchone():
                 raise InputError(f"{self.path}: there is no release {release}")
-            chain.append(db, "states", release=release, state=state, note=note, time=_now())
+            chain.append(db, "states", release=release, state=state, note=note, time=now())
 
     def show(self) -> list[DataSet]:
         """Every data set with its versions, releases, what is spent and what is left."""
@@ -182,7 +184,7 @@ class Store:
         return DataSet(found["name"], lifetime, found["unit"], tuple(numbers.values()), tuple(releases), spent, left)
 
     def _place(
-        self, db: sqlite3.Connection, mark: str, name: str | None, new_version: bool
+        self, db: sqlite3.Connection, mark: str, name: str | None, default: str | None, new_version: bool
     ) -> tuple[str, sqlite3.Row | None, sqlite3.Row | None]:
         """The data set's name, its row, and the version with this content; None where it is new."""
         version = db.execute("SELECT * FROM versions WHERE fingerprint = ?", (mark,)).fetchone()
@@ -191,6 +193,7 @@ class Store:
             if name not in (None, found["name"]):
                 raise InputError(f"this table is the data set {found['name']!r}; it cannot also be {name!r}")
             return found["name"], found, version
+        name = default if name is None else name
         if not name:
             raise InputError("this table is not in the ledger yet: give the data set a name")
         if len(name) > LONGEST_NAME or not name.isprintable():
@@ -213,7 +216,7 @@ class Store:
             if create and chain.is_empty(db):
                 db.execute("BEGIN IMMEDIATE")
                 if chain.is_empty(db):  # nobody was faster
-                    chain.lay_out(db, secrets.token_hex(8), secrets.token_bytes(32), _now())
+                    chain.lay_out(db, secrets.token_hex(8), secrets.token_bytes(32), now())
                 db.execute("COMMIT")
             chain.check_kind(db, self.path)
             yield db
@@ -288,5 +291,6 @@ def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:
         raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")
 
 
-def _now() -> str:
+def now() -> str:
+    """The time as the ledger writes it, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -24,11 +24,13 @@ ORDER = [
     *("cli.queries", "cli.files", "cli.task", "cli.*", "cli", "__main__"),
 ]
 HOLDERS = {  # who may name records
+    "audit",
     "cli",
     "cluster",
     "diagnosis",
     "pool",
     "privacy",
+    "publish",
     "releases",
     "run",
     "sweep",
@@ -132,14 +134,30 @@ def test_algorithms_use_the_verbs_of_a_curator_and_nothing_else(name):
     assert used <= {"measure", "select", "above_threshold", "draw_queries", "keep_draws", "draw_parameter", "affords"}
 
 
+DOORS = {"run", "publish", "audit"}
+
+
 def test_records_are_known_to_the_door_and_to_those_who_bring_them():
     holders = {name.split(".")[0] for name, path in FILES.items() if "Rows" in {n for _, n in imports(path)}}
     # A release of synthetic rows groups them as records are grouped; those rows are public.
     assert holders <= HOLDERS
     makers = {name for name, path in FILES.items() if ("dpcore.privacy.curator", "Curator") in imports(path)}
-    assert makers <= {"run", *METHODS}, "algorithms name the type, run makes one"
+    assert makers <= {*DOORS, *METHODS}, "algorithms name the type, run, publish and audit make one"
     calls = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "Curator")}
-    assert calls == {"run"}
+    assert calls == DOORS
+
+
+def test_a_real_release_never_meets_the_truth():
+    assert not core_modules(FILES["publish"]) & {"truth", "metrics", "run", "diagnosis", "samples"}
+    made = [node for node in ast.walk(tree(FILES["publish"])) if isinstance(node, ast.Call) and _is_maker(node)]
+    assert made
+    assert not any(call.args or call.keywords for call in made), "its noise cannot be seeded"
+
+
+def test_the_audit_plays_with_public_tables_only():
+    assert not core_modules(FILES["audit"]) & {"tables", "store", "publish", "truth", "samples"}
+    users = {name for name, path in FILES.items() if "audit" in core_modules(path)}
+    assert users <= {"cli", "cli.audit"}, "the planted bug is out of reach of every run and release"
 
 
 def _calls(node: ast.AST, name: str) -> bool:
@@ -158,7 +176,7 @@ def test_only_run_compares_a_release_with_the_truth():
     # Releases answer from their own synthetic rows, which are public.
     assert touching == {"privacy.statistics", "privacy.curator", "truth", "run", "diagnosis", "releases"}
     both = {n for n, p in FILES.items() if "releases" in core_modules(p) and "Rows" in {x for _, x in imports(p)}}
-    assert both <= {"truth", "run", "diagnosis", "pool"}
+    assert both <= {"truth", "run", "publish", "diagnosis", "pool"}
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith("privacy")])
@@ -196,7 +214,7 @@ def test_noise_comes_from_a_generator_that_was_passed_in(name):
     }
     assert used <= {"Generator", "default_rng", "SeedSequence"}
     made = [node for node in ast.walk(tree(FILES[name])) if isinstance(node, ast.Call) and _is_maker(node)]
-    assert all(call.args for call in made), "explore mode is seeded"
+    assert all(call.args for call in made) or name == "publish", "explore mode is seeded"
     assert not made or not name.startswith(("privacy", "algorithms"))
 
 

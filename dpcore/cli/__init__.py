@@ -5,10 +5,18 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..errors import InputError
-from . import algorithms, run, schema, score, sweep
+from ..errors import InputError, OverspendError
+from . import algorithms, ledger, release, run, schema, score, sweep
 
-COMMANDS = {"algorithms": algorithms, "schema": schema, "run": run, "sweep": sweep, "score": score}
+COMMANDS = {
+    "algorithms": algorithms,
+    "schema": schema,
+    "run": run,
+    "sweep": sweep,
+    "score": score,
+    "release": release,
+    "ledger": ledger,
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -19,7 +27,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Exit code 0, 2 for bad input (one line on stderr), 130 when interrupted."""
+    """Run one command. Exit code 0, or what the command returns; 2 for bad input and 3 when the ledger's budget does
+    not allow it (one line on stderr), 130 when interrupted.
+    """
     parser = _Parser(prog="python -m dpcore", description="What does privacy cost on my table?")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
@@ -27,11 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module.add_arguments(commands.add_parser(name, help=summary, description=summary))
     try:
         chosen = parser.parse_args(arguments)
-        COMMANDS[chosen.command].execute(chosen)
+        return COMMANDS[chosen.command].execute(chosen) or 0
     except InputError as error:
         print("error: " + " ".join(str(error).split()), file=sys.stderr)
-        return 2
+        return 3 if isinstance(error, OverspendError) else 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    return 0

@@ -1,0 +1,54 @@
+"""Show what a release ledger holds, or verify that nothing in it was changed."""
+
+import argparse
+import json
+import sys
+
+from ..errors import InputError
+from ..store import DataSet, Store, verify
+from ..tables import read_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare show and verify."""
+    parser.add_argument("what", choices=("show", "verify"), help="show data sets and releases, or verify every entry")
+    parser.add_argument("--ledger", required=True, metavar="L.sqlite", help="the release ledger")
+    parser.add_argument("--receipt", metavar="release.json", help="verify: a release that the ledger must hold")
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+
+
+def execute(chosen: argparse.Namespace) -> int:
+    """Print; exit code 1 when verification finds something wrong."""
+    if chosen.what == "show":
+        shown = Store(chosen.ledger).show()
+        print(json.dumps([d.to_json() for d in shown], indent=1) if chosen.json else "\n\n".join(map(_table, shown)))
+        return 0
+    receipt = None
+    if chosen.receipt is not None:
+        read = read_json(chosen.receipt)
+        receipt = read.get("ledger") if isinstance(read, dict) else None
+        if receipt is None:
+            raise InputError(f'{chosen.receipt}: no release.json: it has no "ledger"')
+    problems = verify(chosen.ledger, receipt)
+    if chosen.json:
+        print(json.dumps({"sound": not problems, "problems": problems}, indent=1))
+    else:
+        print("\n".join(problems) if problems else "sound: every row, total and trigger is as it was written")
+    if problems:
+        print(f"{chosen.ledger}: {len(problems)} thing(s) wrong", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _table(found: DataSet) -> str:
+    budget, accounting = found.lifetime.budget, found.lifetime.accounting
+    lines = [
+        f"{found.name!r} protects each {found.unit}; {len(found.versions)} version(s)",
+        f"spent: epsilon={found.spent:.6g} of {budget.epsilon:g} at delta={budget.delta:g} ({accounting})",
+        f"left: one release of epsilon={found.left:.6g} at that delta",
+        f"{'release':>7} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}  time, algorithm, state",
+    ]
+    for r in found.releases:
+        numbers = f"{r['epsilon']:>9.4g} {r['delta']:>9.2g} {r['rho']:>10.4g} {r['total_epsilon']:>9.4g}"
+        lines.append(f"{r['seq']:>7} {r['version']:>7} {numbers}  {r['time']}, {r['algorithm']}, {r['state']}")
+        lines += [f"{'':>18}reason: {r['reason']!r}"] if r["reason"] else []
+    return "\n".join(lines)

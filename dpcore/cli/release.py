@@ -1,0 +1,79 @@
+"""Make one real release that keeps the promise: charge the ledger, draw unseeded noise once, write what leaves."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..algorithms import solving
+from ..errors import InputError
+from ..outputs import check_folder
+from ..privacy.budget import Budget
+from ..problems import QueryRelease, public_start
+from ..publish import Order, prepare, publish
+from ..store import Store
+from ..tables import read_table
+from .common import add_task_arguments, choose, read_questions
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `release`."""
+    add_task_arguments(parser)
+    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
+    parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
+    parser.add_argument("--delta", required=True, type=float, help="privacy budget δ in [0, 1)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
+    parser.add_argument("--rows", type=int, metavar="N", help="how many synthetic rows (default: as many as records)")
+    parser.add_argument("--ledger", required=True, metavar="L.sqlite", help="the release ledger; made on first use")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new folder for what leaves")
+    parser.add_argument("--dataset", metavar="NAME", help="its name in the ledger (default: the file's name)")
+    parser.add_argument("--total-epsilon", type=float, metavar="E", help="ε for all releases; given on first use")
+    parser.add_argument("--total-delta", type=float, metavar="D", help="δ for all releases; given on first use")
+    parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why a schema read off the records is used")
+    parser.add_argument("--neutralize", action="store_true", help="disarm texts that a spreadsheet takes for formulas")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Check everything public first, then charge, draw and write."""
+    for name in ("rows", "most_rows"):
+        value = getattr(chosen, name)
+        if value is not None and value < 1:
+            raise InputError(f"--{name.replace('_', '-')} {value} must be at least 1")
+    if (chosen.total_epsilon is None) != (chosen.total_delta is None):
+        raise InputError("--total-epsilon and --total-delta go together")
+    total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
+    if total is None and not Path(chosen.ledger).exists():
+        raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
+    budget = Budget(chosen.epsilon, chosen.delta)
+    algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
+    workload = read_questions(chosen)
+    check_folder(Path(chosen.out))
+    start = chosen.start and public_start(workload.domain, read_table(chosen.start), support=chosen.start_support)
+    ready = prepare(
+        Order(
+            frame=read_table(chosen.table),
+            workload=workload,
+            asked=chosen.queries,
+            algorithm=algorithm,
+            budget=budget,
+            start=start,
+            dataset=chosen.dataset,
+            default_name=Path(chosen.table).stem,
+            new_version=chosen.new_version,
+            total=total,
+            person=chosen.person,
+            most_rows=chosen.most_rows,
+            reason=chosen.reason,
+            rows=chosen.rows,
+            neutralize=chosen.neutralize,
+        )
+    )
+    for caution in budget.cautions(ready.problem.n):
+        print(f"warning: {caution}", file=sys.stderr)
+    facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
+    dataset = facts["dataset"]
+    print(f"release {facts['ledger']['entry']} of {dataset['name']!r}, version {dataset['version']}: {chosen.out}")
+    print(f"promise: epsilon={budget.epsilon:g} delta={budget.delta:g} ({facts['promise']['accounting']})")
+    spent, given = dataset["spent"], dataset["total"]
+    print(f"all releases: epsilon={spent['epsilon']:.6g} of {given['epsilon']:g} at delta={given['delta']:g}")
+    print(f"noise: {facts['made_by']['noise']}")

@@ -1,0 +1,141 @@
+"""The files of a release: synthetic rows, weights, answers, a settings card and a claim. Imports errors to releases.
+
+Only released objects and public facts come here, never a record.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .card import card
+from .domain import Domain
+from .errors import InputError
+from .releases import Histogram, Release
+from .workloads import Workload
+
+MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
+STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy answers (m,) of a workload as they were released, and their standard errors (m,); NaN: not measured."""
+
+    workload: Workload
+    answers: np.ndarray
+    errors: np.ndarray
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError unless `folder` is new or empty, and can be made: no release is ever written over."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(f"{str(folder)[:200]}: is there already and not empty; a release is never written over")
+        parent = folder.absolute().parent
+        usable = parent.is_dir() and os.access(parent, os.W_OK)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        usable = False
+    if not usable:
+        raise InputError(f"{str(folder)[:200]}: cannot be made here")
+
+
+def write(
+    folder: Path,
+    facts: dict[str, Any],
+    release: Release,
+    synthetic: pd.DataFrame,
+    measurements: Sequence[Measurement],
+    workload: Workload,
+    *,
+    neutralize: bool,
+) -> dict[str, Any]:
+    """Write all files into a new folder, which appears whole or not at all; the facts with the files' hashes.
+
+    With `neutralize` texts that a spreadsheet would take for formulas get an apostrophe in front, in CSV files.
+    """
+    parent = folder.absolute().parent
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}-", dir=parent))
+    try:
+        tables = {"synthetic": synthetic, "answers": _answers(workload, release, measurements)}
+        others = [m for m in measurements if m.workload is not workload]
+        if others:
+            tables["measurements"] = pd.concat([_measured(m) for m in others], ignore_index=True)
+        if isinstance(release, Histogram) and len(release.D) <= MOST_WEIGHTS:
+            tables["weights"] = _weights(release.domain, release.D)
+        for name, table in tables.items():
+            if name in ("synthetic", "weights"):
+                _storable(table).to_parquet(made / f"{name}.parquet", index=False)
+            if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
+                safe = neutral(table) if neutralize else table
+                safe.to_csv(made / f"{name}.csv", index=False)
+        files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
+        facts = facts | {"files": files}
+        (made / "card.html").write_text(card(facts), encoding="utf-8")
+        (made / "release.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        made.chmod(0o755)
+        if folder.exists():
+            folder.rmdir()  # only an empty folder goes
+        made.rename(folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return facts
+
+
+def neutral(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before every text, header or cell, that begins like a formula; numbers stay."""
+    out = frame.rename(columns=_harmless)
+    for i, name in enumerate(frame.columns):
+        if frame[name].dtype.kind not in "iufb":
+            out.isetitem(i, frame[name].map(_harmless, na_action="ignore"))
+    return out
+
+
+def _harmless(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(STARTERS) else value
+
+
+def _answers(workload: Workload, release: Release, measurements: Sequence[Measurement]) -> pd.DataFrame:
+    """Every query with the release's answer, and the noisy one with its standard error where it was measured."""
+    table = pd.DataFrame({"query": labels(workload), "answer": release.answers(workload)})
+    for m in measurements:
+        if m.workload is workload:
+            table["noisy_answer"], table["standard_error"] = m.answers, m.errors
+    return table
+
+
+def _measured(m: Measurement) -> pd.DataFrame:
+    """What was measured in place of what was asked."""
+    return pd.DataFrame({"query": labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors})
+
+
+def labels(workload: Workload) -> list[str]:
+    """A text for every query."""
+    return [", ".join(f"{column} = {value}" for column, value in workload.label(j)) for j in range(workload.m)]
+
+
+def _weights(domain: Domain, D: np.ndarray) -> pd.DataFrame:
+    """Every cell by its labels, and its weight."""
+    codes = np.unravel_index(np.arange(len(D)), domain.shape)
+    cells = [
+        pd.Series(pd.Categorical.from_codes(code, c.labels)) for c, code in zip(domain.columns, codes, strict=True)
+    ]
+    names = [*domain.names, "weight" if "weight" not in domain.names else "weight (of the release)"]
+    return pd.concat([*cells, pd.Series(D)], axis=1).set_axis(names, axis=1)
+
+
+def _storable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Parquet columns have one type: columns of mixed values become texts."""
+    mixed = [c for c in frame if frame[c].dtype == object and len({type(v) for v in frame[c].dropna().unique()}) > 1]
+    return frame.assign(**{c: frame[c].map(str, na_action="ignore") for c in mixed})
