@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ..algorithms import solving
-from ..errors import PrivacyWarning
+from ..errors import InputError, PrivacyWarning
 from ..privacy.budget import Budget
 from ..problems import QueryRelease
 from ..run import Record, Run
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, metavar="R", help="R runs with seeds seed, seed + 1, …")
     parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic rows (of the first seed)")
+    parser.add_argument("--rows", type=int, metavar="N", help="how many synthetic rows (default: as many as records)")
 
 
 def execute(chosen: argparse.Namespace) -> None:
