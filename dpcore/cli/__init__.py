@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import InputError, OverspendError
-from . import algorithms, ledger, release, run, schema, score, sweep
+from ..errors import InputError, OverspendError
+from . import algorithms, audit, ledger, release, run, schema, score, sweep
 
 COMMANDS = {
     "algorithms": algorithms,
@@ -16,6 +17,7 @@ COMMANDS = {
     "score": score,
     "release": release,
     "ledger": ledger,
+    "audit": audit,
 }
 
 

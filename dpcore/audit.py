@@ -1,0 +1,236 @@
+"""The distinguishing game: what an algorithm's releases tell about one record, beside its promise. Imports run's peers.
+
+Two neighbouring public tables, many runs on each, and a test that sees released objects only. Whatever it finds is a
+lower bound on ε. The tables are made here, and so is the bug that the game must catch: half the sensitivity. Neither is
+within reach of a run or a release.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import beta
+
+from .algorithms import registered_name
+from .algorithms.base import Algorithm, make_plan
+from .domain import Column, Domain, Rows
+from .errors import InputError
+from .privacy.budget import Accounting, Budget, Sums
+from .privacy.curator import Curator
+from .privacy.ledger import Plan
+from .problems import QueryRelease
+from .workloads import Marginals
+
+RUNS, MOST_RUNS = 6000, 1_000_000  # on each of the two tables
+RECORDS = (10, 1000)  # a few records show selections best, many show measurements; a pilot decides
+PILOT = 400  # runs
+CONFIDENCE = 0.999
+LOOKS = 8  # steps of a run that the test sees
+BUGS = ("none", "half-sensitivity")
+ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # of Rényi divergences that bound ρ from below
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What the game found. `promised` is the plan's own ε at δ, at most the budget's.
+
+    `epsilon_low`: with confidence 99.9 % the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
+    is the ε that the plan's accounting would have to state, from a lower bound on its additive cost: sharper at small
+    δ. `false_alarms` and `hits` are the empirical trade-off curve of the test, on runs that did not shape it; `limit`
+    is the largest hit rate that the promised (ε, δ) allows at each.
+    """
+
+    algorithm: str
+    budget: Budget
+    accounting: Accounting
+    bug: str
+    runs: int
+    records: int
+    promised: float
+    epsilon_low: float
+    accounted_low: float
+    false_alarms: np.ndarray
+    hits: np.ndarray
+    limit: np.ndarray
+
+    @property
+    def kept(self) -> bool:
+        """Whether both lower bounds stay within the promise."""
+        return max(self.epsilon_low, self.accounted_low) <= self.promised
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, the curve at about a hundred points."""
+        at = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
+        curve = {name: getattr(self, name)[at].tolist() for name in ("false_alarms", "hits", "limit")}
+        facts = ("algorithm", "bug", "runs", "records", "promised", "epsilon_low", "accounted_low", "kept")
+        numbers = {"epsilon": self.budget.epsilon, "delta": self.budget.delta, "accounting": self.accounting}
+        return {name: getattr(self, name) for name in facts} | numbers | {"confidence": CONFIDENCE, "curve": curve}
+
+
+def audit(algorithm: Algorithm, budget: Budget, *, runs: int = RUNS, bug: str = "none", seed: int = 0) -> Audit:
+    """Play `runs` games on each table; half of them shape the test, the other half are judged by it.
+
+    `bug` "half-sensitivity" halves all noise and every selection's scale, as a wrong sensitivity would. Raises what the
+    algorithm's plan raises, and InputError for a number of runs outside 100..1,000,000.
+    Source: Jagielski, Ullman, Oprea 2020 (Clopper–Pearson bound); Nasr et al. 2023 (bound by the accounting's cost).
+    """
+    if not 100 <= runs <= MOST_RUNS:
+        raise InputError(f"runs={runs} is outside 100..{MOST_RUNS}")
+    if bug not in BUGS:
+        raise InputError(f"bug={bug!r} is not one of {', '.join(BUGS)}")
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in RECORDS]
+    game = max(games, key=lambda g: g.pilot(min(PILOT, runs // 2)))
+    first = game.play(runs - runs // 2)
+    scores = _Test(*first)
+    shaping, judging = [scores(x) for x in first], [scores(x) for x in game.play(runs // 2)]
+    plan = game.plan
+    failure, delta = plan.sums.failure, budget.delta
+    bounds = []
+    for bound in (lambda p, q: _direct(p, q, delta), lambda p, q: _cost(p - failure, q, plan.accounting)):
+        threshold, swapped = _best_threshold(shaping, bound)
+        bounds.append(float(bound(*_rates(judging, np.array([threshold]), swapped))[0]))
+    thresholds = np.unique(np.concatenate(judging))[::-1]
+    false_alarms, hits = (_above(s, thresholds) / len(s) for s in judging)
+    promised = plan.sums.epsilon(delta, plan.accounting)
+    e = math.exp(min(promised, 700))
+    limit = np.minimum(np.minimum(e * false_alarms + delta, 1 - (1 - delta - false_alarms) / e), 1.0)
+    return Audit(
+        algorithm=registered_name(algorithm),
+        budget=budget,
+        accounting=plan.accounting,
+        bug=bug,
+        runs=runs,
+        records=game.problem.n,
+        promised=promised,
+        epsilon_low=bounds[0],
+        accounted_low=_accounted(bounds[1], plan),
+        false_alarms=false_alarms,
+        hits=hits,
+        limit=limit,
+    )
+
+
+class _Game:
+    """One yes/no question asked of n records: n/2 say yes, or n/2 + 1."""
+
+    def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: np.random.Generator) -> None:
+        domain = Domain((Column(name="answer", kind="categorical", values=("no", "yes")),))
+        self.algorithm, self.bug, self.rng = algorithm, bug, rng
+        self.problem = QueryRelease(Marginals.all(domain, 1), n)
+        self.plan = make_plan(algorithm, self.problem, budget)
+        values = np.array([[0], [1]])
+        self.tables = [Rows(values, np.array([n // 2 - extra, n // 2 + extra])) for extra in (0, 1)]
+
+    def play(self, runs: int) -> list[np.ndarray]:
+        """What each run releases, (runs, features), for both tables."""
+        return [np.array([self._features(rows) for _ in range(runs)]) for rows in self.tables]
+
+    def pilot(self, runs: int) -> float:
+        """Roughly how far the two tables can be told apart."""
+        seen = self.play(runs)
+        scores = [_Test(*seen)(x) for x in seen]
+        thresholds = np.unique(np.concatenate(scores))
+        q, p = (_above(s, thresholds) / runs for s in scores)
+        return float(np.abs(p - q).max())
+
+    def _features(self, rows: Rows) -> np.ndarray:
+        curator = Curator(rows, self.problem.n, self.plan, self.rng)
+        if self.bug:
+            curator.unit *= 2
+        answers = [
+            step.release.answers(self.problem.workload)
+            for step in self.algorithm.steps(self.problem, self.plan, curator, self.rng)
+        ]
+        looks = np.linspace(0, len(answers) - 1, LOOKS).round().astype(int)
+        return np.concatenate([answers[i] for i in looks])
+
+
+class _Test:
+    """A score (runs,) that is large for runs on the second table: learnt from runs on both, (runs, features) each.
+
+    Counted log odds where releases take few values, else Fisher's linear discriminant.
+    """
+
+    def __init__(self, first: np.ndarray, second: np.ndarray) -> None:
+        both = np.concatenate([first, second]).round(9)
+        self.values, place = np.unique(both, axis=0, return_inverse=True)
+        self.few = len(self.values) <= len(both) / 20
+        if self.few:
+            counts = [np.bincount(p, minlength=len(self.values)) for p in np.split(place.ravel(), [len(first)])]
+            self.odds = np.log((counts[1] + 1) / (counts[0] + 1))
+            self.known = {value.tobytes(): odds for value, odds in zip(self.values + 0.0, self.odds, strict=True)}
+            return
+        spread = np.cov(first.T) + np.cov(second.T)
+        ridge = 1e-6 * max(float(np.trace(spread)) / len(spread), 1e-300)
+        self.w = np.linalg.solve(spread + ridge * np.eye(len(spread)), second.mean(axis=0) - first.mean(axis=0))
+
+    def __call__(self, seen: np.ndarray) -> np.ndarray:
+        if self.few:
+            return np.array([self.known.get(value.tobytes(), 0.0) for value in seen.round(9) + 0.0])
+        return seen @ self.w
+
+
+def _above(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """How many scores are at least each threshold."""
+    return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
+
+
+def _rates(scores: list[np.ndarray], thresholds: np.ndarray, swapped: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A lower bound on the hit rate p and an upper bound on the false alarm rate q, both with CONFIDENCE together.
+
+    Swapped: a score below the threshold speaks for the first table.
+    """
+    counts = [_above(s, thresholds) for s in scores]
+    if swapped:
+        counts = [len(s) - c for s, c in zip(scores, counts, strict=True)][::-1]
+    n, alpha = len(scores[0]), (1 - CONFIDENCE) / 2
+    alarms, hits = counts
+    low = np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), n - hits + 1), 0.0)
+    high = np.where(alarms < n, beta.ppf(1 - alpha, alarms + 1, np.maximum(n - alarms, 1)), 1.0)
+    return low, high
+
+
+def _best_threshold(scores: list[np.ndarray], bound: Any) -> tuple[float, bool]:
+    """The threshold, and its direction, whose lower bound is largest."""
+    thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0, 1, 401)))
+    found = [(bound(*_rates(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
+    values, swapped = max(found, key=lambda pair: pair[0].max())
+    return float(thresholds[values.argmax()]), swapped
+
+
+def _direct(p: np.ndarray, q: np.ndarray, delta: float) -> np.ndarray:
+    """ε ≥ log((p − δ)/q)."""
+    return np.log(np.maximum((p - delta) / q, 1.0))
+
+
+def _cost(p: np.ndarray, q: np.ndarray, accounting: Accounting) -> np.ndarray:
+    """The least additive cost that allows a hit rate p at a false alarm rate q: μ², ρ or ε; 0 where p ≤ q.
+
+    μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for every order a; ε ≥ log(p/q).
+    """
+    told = p > q
+    p, q = np.where(told, p, 0.5), np.where(told, q, 0.5)
+    if accounting is Accounting.GDP:
+        return np.maximum(ndtri(p) - ndtri(q), 0.0) ** 2
+    if accounting is Accounting.PURE:
+        return np.log(p / q)
+    divergences = []
+    for a in ORDERS:
+        if a == 1:
+            divergences.append(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
+        else:
+            terms = a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q)
+            divergences.append(np.logaddexp(*terms) / (a - 1) / a)
+    return np.max(divergences, axis=0)
+
+
+def _accounted(cost: float, plan: Plan) -> float:
+    """The ε at δ that the plan's accounting states for an additive cost."""
+    if cost <= 0:
+        return 0.0
+    failure = plan.sums.failure
+    sums = Sums(cost, cost, cost, failure)  # only the accounting's own is read
+    return sums.epsilon(plan.budget.delta, plan.accounting)

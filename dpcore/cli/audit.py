@@ -1,0 +1,51 @@
+"""Play the distinguishing game against an algorithm: an empirical lower bound on ε beside its promise."""
+
+import argparse
+import json
+from dataclasses import replace
+from typing import Any
+
+from ..algorithms import solving
+from ..audit import BUGS, CONFIDENCE, RUNS, audit
+from ..params import parameters
+from ..privacy.budget import Budget
+from ..problems import QueryRelease
+from .common import choose
+
+ROUNDS = 4  # where nothing else is asked for: the game needs many short runs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the algorithm, the promise and the game."""
+    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
+    parser.add_argument("--epsilon", type=float, default=1.0, help="privacy budget ε > 0 (default: %(default)s)")
+    parser.add_argument(
+        "--delta", type=float, default=0.01, help="privacy budget δ in [0, 1) (default: %(default)s, a sharp game)"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
+    parser.add_argument("--runs", type=int, default=RUNS, help="on each of two tables (default: %(default)s)")
+    parser.add_argument("--bug", choices=BUGS, default=BUGS[0], help="plant a bug, to see it caught")
+    parser.add_argument("--seed", type=int, default=0, help="of the game (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="machine-readable, with the empirical curve")
+
+
+def execute(chosen: argparse.Namespace) -> int:
+    """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
+    algorithm = _short(choose(chosen.algorithm, chosen.set, QueryRelease), chosen.set)
+    budget = Budget(chosen.epsilon, chosen.delta)
+    found = audit(algorithm, budget, runs=chosen.runs, bug=chosen.bug, seed=chosen.seed)
+    if chosen.json:
+        print(json.dumps(found.to_json(), indent=1))
+        return 0 if found.kept else 1
+    print(f"{found.algorithm}, {found.runs} runs on each of two tables of {found.records} records, bug: {found.bug}")
+    print(f"promised:     epsilon = {found.promised:.4f} at delta={budget.delta:g} ({found.accounting})")
+    print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
+    print(f"              epsilon ≥ {found.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)")
+    print("the promise is consistent with this game" if found.kept else "THE PROMISE IS BROKEN")
+    return 0 if found.kept else 1
+
+
+def _short(algorithm: Any, settings: list[str]) -> Any:
+    given = {text.partition("=")[0] for text in settings}
+    short = {p.name: ROUNDS for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in given}
+    return replace(algorithm, **short)
