@@ -12,7 +12,7 @@ from ..privacy.budget import Budget
 from ..problems import QueryRelease
 from .common import choose
 
-ROUNDS = 4  # where nothing else is asked for: the game needs many short runs
+ROUNDS = 1  # where nothing else is asked for: the game needs many short runs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

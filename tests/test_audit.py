@@ -1,0 +1,114 @@
+"""The distinguishing game: bounds that hold, a bug that is caught, and every algorithm playable."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.audit import BUGS, _cost, _direct, _rates, _Test, audit
+from dpcore.cli import main
+from dpcore.errors import InputError
+from dpcore.params import parameters
+from dpcore.privacy.budget import Accounting, Budget
+from tests.helpers import QUERIES
+
+
+def short(name: str):
+    cls = ALGORITHMS[name]
+    return cls(**{p.name: 1 for p in parameters(cls) if p.name == "rounds"})
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_algorithm_can_be_audited(name):
+    found = audit(short(name), Budget(1, 0.01), runs=100)
+    assert found.kept
+    assert 0 < found.promised <= 1
+    assert found.hits[-1] == found.false_alarms[-1] == 1
+    assert (np.diff(found.hits) >= 0).all()
+    assert found.limit[-1] == 1
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize("budget", [Budget(2, 0), Budget(2, 0.01)], ids=str)
+def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
+    sound, broken = (audit(short("dpfw"), budget, runs=1200, bug=bug) for bug in BUGS)
+    assert sound.kept
+    assert sound.epsilon_low > 0.5, "the game is not blind"
+    assert not broken.kept
+    assert broken.epsilon_low > broken.promised, "seen without trusting any accounting"
+
+
+def test_half_the_noise_is_caught_at_small_delta():
+    """Where (ε, δ) alone shows nothing in so few runs, the accounting's own cost does."""
+    sound, broken = (audit(short("dpam"), Budget(6, 1e-6), runs=400, bug=bug) for bug in BUGS)
+    assert sound.kept
+    assert broken.epsilon_low < broken.promised < broken.accounted_low
+
+
+def test_the_same_seed_plays_the_same_game():
+    first, again, other = (audit(short("dpfw"), Budget(1, 0), runs=100, seed=seed) for seed in (0, 0, 1))
+    assert first.to_json() == again.to_json()
+    assert not np.array_equal(first.hits, other.hits)
+
+
+def test_rates_bound_the_truth_with_the_stated_confidence():
+    rng = np.random.default_rng(0)
+    missed = 0
+    for _ in range(400):
+        scores = [rng.random(200), rng.random(200) + 0.3]
+        p, q = _rates(scores, np.array([0.8]), False)
+        missed += p[0] > 0.5 or q[0] < 0.2
+        swapped = _rates(scores, np.array([0.8]), True)
+        missed += swapped[0][0] > 0.8 or swapped[1][0] < 0.5
+    assert missed <= 5
+
+
+def test_rates_at_the_ends_are_0_and_1():
+    p, q = _rates([np.zeros(50), np.ones(50)], np.array([-1.0, 2.0]), False)
+    assert q[0] == 1
+    assert p[1] == 0
+    assert 0 < p[0] < 1
+    assert 0 < q[1] < 1
+
+
+def test_costs_are_those_of_mechanisms_that_reach_them():
+    thresholds = np.linspace(-2, 2, 9)
+    mu = 0.7
+    p, q = ndtr(mu - thresholds), ndtr(-thresholds)
+    assert _cost(p, q, Accounting.GDP) == pytest.approx(np.full(9, mu**2))
+    assert (_cost(p, q, Accounting.ZCDP) <= mu**2 / 2).all(), "a test sees no more than there is"
+    assert _cost(p, q, Accounting.ZCDP).max() > 0.5 * mu**2 / 2
+    e = math.exp(1.5)
+    answered = np.array([e / (1 + e)]), np.array([1 / (1 + e)])
+    assert _cost(*answered, Accounting.PURE) == pytest.approx([1.5])
+    assert _direct(*answered, 0.0) == pytest.approx([1.5])
+    assert _cost(answered[1], answered[0], Accounting.PURE) == [0]
+
+
+def test_a_test_learns_what_sets_two_samples_apart():
+    rng = np.random.default_rng(0)
+    blurred = [rng.normal(0, 1, (500, 3)) + shift for shift in ([0, 0, 0], [0, 2, 0])]
+    counted = [rng.choice([0.25, 0.5, 0.75], (500, 1), p=p) for p in ([0.8, 0.1, 0.1], [0.1, 0.8, 0.1])]
+    for samples in (blurred, counted):
+        scores = [_Test(*samples)(x) for x in samples]
+        assert np.mean(scores[1]) - np.mean(scores[0]) > np.std(scores[0])
+
+
+@pytest.mark.parametrize("given", [{"runs": 99}, {"runs": 10**7}, {"bug": "off-by-one"}])
+def test_games_that_cannot_be_played_are_refused(given):
+    with pytest.raises(InputError, match=next(iter(given))):
+        audit(short("dpfw"), Budget(1, 0), **given)
+
+
+def test_the_command_tells_by_its_exit_code(capsys):
+    game = ["audit", "--algorithm=dpfw", "--epsilon=1.5", "--delta=0", "--runs=1000"]
+    assert main(game) == 0
+    assert "consistent" in capsys.readouterr().out
+    assert main([*game, "--bug=half-sensitivity", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["bug"] == "half-sensitivity"
+    assert not told["kept"]
+    assert main([*game, "--runs=5"]) == 2

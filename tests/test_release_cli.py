@@ -1,0 +1,304 @@
+"""A real release from the command line: what leaves, what is charged, what is refused, what survives a kill."""
+
+import html
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import publish
+from dpcore.card import card, odds
+from dpcore.cli import main
+from dpcore.outputs import neutral
+from dpcore.privacy import conversions
+from dpcore.privacy.budget import Sums
+from dpcore.privacy.lifetime import events_from_json
+from dpcore.store import Store, verify
+from tests.benchmarks.kills import kill_many, start, write_table
+from tests.cli_files import write_files
+from tests.helpers import QUERIES
+
+PLANTED = "planted-8317-secret"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a table that carries planted values outside its schema, and in it."""
+    write_files(tmp_path)
+    frame = pd.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False)
+    frame["name"] = [f"{PLANTED}-{i}" for i in range(len(frame))]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def release(out="out", *extra, algorithm="gaussian_maxent", epsilon=0.5, total=("2", "1e-6"), **changes) -> int:
+    options = {"schema": "s.json", "queries": "marginals:2", "delta": "1e-6", "ledger": "l.sqlite"} | changes
+    first = [f"--total-epsilon={total[0]}", f"--total-delta={total[1]}"] if total else []
+    pairs = [f"--{name}={value}" for name, value in options.items()]
+    fixed = [f"--algorithm={algorithm}", f"--epsilon={epsilon}", f"--out={out}"]
+    return main(["release", "t.csv", *fixed, *first, *pairs, *extra])
+
+
+def facts(out="out"):
+    with open(f"{out}/release.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+@pytest.mark.parametrize("algorithm", QUERIES)
+def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorithm):
+    assert release(algorithm=algorithm) == 0
+    names = {path.name for path in (here / "out").iterdir()}
+    assert names >= {"synthetic.csv", "synthetic.parquet", "answers.csv", "card.html", "release.json"}
+    for path in (here / "out").iterdir():
+        assert PLANTED.encode() not in path.read_bytes()
+        assert b"extra" not in path.read_bytes(), "no column outside the schema"
+        assert str(here).encode() not in path.read_bytes()
+    claim = facts()
+    promise = claim["promise"]
+    sums = Sums.of(events_from_json(promise["charges"]))
+    epsilon = {
+        "exact Gaussian (GDP)": lambda: conversions.gdp_epsilon(math.sqrt(sums.mu_squared), promise["delta"]),
+        "zero-concentrated DP": lambda: conversions.zcdp_epsilon(sums.rho, promise["delta"]),
+        "sum of ε": lambda: sums.pure,
+    }[promise["accounting"]]()
+    assert 0 < epsilon <= promise["epsilon"]
+    assert "floating-point noise" in claim["made_by"]["noise"]
+    assert verify("l.sqlite", claim["ledger"]) == []
+    rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)
+    assert list(rows) == ["age", "sex", "pay", "edu"]
+    assert len(rows) == len(pd.read_parquet("out/synthetic.parquet")) == 200
+    state = Store("l.sqlite").show()[0].releases[0]
+    assert (state["state"], json.loads(state["states"][0]["note"])) == ("released", claim["files"])
+
+
+def test_noisy_answers_have_the_standard_errors_of_their_noise(here):
+    assert release(epsilon=1) == 0
+    answers, weights = pd.read_csv("out/answers.csv"), pd.read_parquet("out/weights.parquet")
+    sigma = next(c["value"] for c in facts()["plan"]["choices"] if c["name"] == "sigma")
+    assert answers.standard_error.to_numpy() == pytest.approx(np.full(len(answers), sigma))
+    assert answers.answer.sum() == pytest.approx(6)
+    assert weights.weight.sum() == pytest.approx(1)
+    assert len(weights) == 5 * 2 * 3 * 3
+
+
+def test_queries_measured_now_and_then_show_the_rest_empty(here):
+    assert release("out", "--set=rounds=3", algorithm="mwem") == 0
+    answers = pd.read_csv("out/answers.csv")
+    assert 1 <= answers.noisy_answer.notna().sum() <= 3
+    assert (answers.noisy_answer.notna() == answers.standard_error.notna()).all()
+
+
+def test_noise_is_never_the_same_and_cannot_be_seeded(here, capsys):
+    assert release("a") == release("b") == 0
+    noisy = [pd.read_csv(f"{out}/answers.csv").noisy_answer for out in "ab"]
+    assert (noisy[0] != noisy[1]).all()
+    assert release("c", "--seed=1") == 2
+    assert "--seed" in capsys.readouterr().err
+
+
+def test_no_truth_is_computed(here, monkeypatch):
+    for name in ("QueryTruth.__init__", "QueryTruth.empirical"):
+        monkeypatch.setattr(f"dpcore.truth.{name}", lambda *_: pytest.fail("a private peek"))
+    assert release() == 0
+
+
+def test_the_budget_runs_out_with_exit_code_3(here, capsys):
+    assert release("a", epsilon=1.5) == 0
+    assert release("b", epsilon=1.5) == 3
+    told = capsys.readouterr().err
+    assert "is left" in told
+    assert told.count("\n") == 1
+    assert not (here / "b").exists()
+    assert len(Store("l.sqlite").show()[0].releases) == 1
+    assert release("c", epsilon=0.2, total=None) == 0
+
+
+def test_columns_and_order_lead_to_the_same_data_set(here):
+    assert release("a", dataset="people") == 0
+    frame = pd.read_csv("t.csv", dtype=str, keep_default_na=False)
+    frame.iloc[::-1][list(frame)[::-1]].to_csv("t.csv", index=False)
+    assert release("b", columns="age,sex", total=None) == 0
+    assert facts("b")["dataset"]["name"] == "people"
+    assert release("c", dataset="other") == 2
+    frame.iloc[1:].to_csv("t.csv", index=False)
+    assert release("c", dataset="people") == 2
+    assert release("c", "--new-version", dataset="people") == 0
+    assert facts("c")["dataset"]["version"] == 2
+    assert Store("l.sqlite").show()[0].spent > 0.5
+
+
+@pytest.mark.parametrize(
+    ("extra", "changes", "told"),
+    [
+        ((), {"total": None}, "--total-epsilon"),
+        (("--total-epsilon=3",), {"total": None}, "go together"),
+        ((), {"queries": "marginals:9"}, "9"),
+        (("--rows=0",), {}, "--rows 0"),
+        (("--person=nobody",), {}, "nobody"),
+        ((), {"out": "no/where/out"}, "cannot be made"),
+        ((), {"out": "t.csv"}, "not empty"),
+        ((), {"ledger": "t.csv"}, "ledger"),
+        ((), {"dataset": ""}, "name"),
+        ((), {"delta": "0"}, "delta=0"),
+    ],
+)
+def test_bad_orders_are_one_line_and_charge_nothing(here, capsys, extra, changes, told):
+    changes = dict(changes)
+    assert release(changes.pop("out", "out"), *extra, **changes) == 2
+    message = capsys.readouterr().err
+    assert told in message
+    assert message.count("\n") == 1
+    assert not (here / "out").exists()
+    assert not (here / "l.sqlite").exists() or Store("l.sqlite").show() == []
+
+
+def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
+    schema = json.loads((here / "s.json").read_text())
+    (here / "p.json").write_text(json.dumps(schema | {"peeked": True}))
+    assert release(schema="p.json") == 2
+    assert "reason" in capsys.readouterr().err
+    assert release("out", "--reason", "   ", schema="p.json") == 2
+    assert release("out", "--reason", "the <registry> publishes them", schema="p.json") == 0
+    assert Store("l.sqlite").show()[0].releases[0]["reason"] == "the <registry> publishes them"
+    page = (here / "out" / "card.html").read_text()
+    assert "the &lt;registry&gt; publishes them" in page
+    assert "private peek" in page
+
+
+def test_a_release_that_fails_later_stays_charged(here, capsys, monkeypatch):
+    def fail(*_args, **_options):
+        raise OSError("no room")
+
+    monkeypatch.setattr(publish, "write", fail)
+    with pytest.raises(OSError, match="no room"):
+        release()
+    state = Store("l.sqlite").show()[0]
+    assert state.releases[0]["state"] == "failed"
+    assert state.spent > 0.49
+
+
+def test_an_algorithm_that_leaves_its_plan_releases_nothing(here, monkeypatch):
+    cls = QUERIES["dpfw"]
+    honest = cls.plan
+
+    def plan(self, problem, budget):
+        promised = honest(self, problem, budget)
+        less = promised.charges[0].__class__("select", promised.charges[0].spend, 1)
+        return type(promised)(budget, (less,), promised.choices)
+
+    monkeypatch.setattr(cls, "plan", plan)
+    assert release("out", "--set=rounds=3", algorithm="dpfw") == 2
+    assert not (here / "out").exists()
+    assert Store("l.sqlite").show()[0].releases[0]["state"] == "failed"
+
+
+def test_people_are_protected_for_good(here):
+    assert release("a", "--person=name", "--most-rows=2") == 0
+    assert facts("a")["protects"]["rows_per_person"] == 2
+    assert release("b") == 2, "rows are another promise"
+    assert release("b", "--person=name", "--most-rows=1") == 0
+
+
+def test_showing_and_verifying(here, capsys):
+    release("a")
+    capsys.readouterr()
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    assert "'t' protects each row" in capsys.readouterr().out
+    assert main(["ledger", "show", "--ledger=l.sqlite", "--json"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert shown["spent"]["epsilon"] == pytest.approx(0.5)
+    assert main(["ledger", "verify", "--ledger=l.sqlite", "--receipt=a/release.json"]) == 0
+    capsys.readouterr()
+    (here / "other.json").write_text('{"ledger": {"id": "x", "entry": 3, "hash": "y"}}')
+    assert main(["ledger", "verify", "--ledger=l.sqlite", "--receipt=other.json", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["sound"] is False
+    assert main(["ledger", "verify", "--ledger=none"]) == 2
+    assert main(["ledger", "verify", "--ledger=l.sqlite", "--receipt=s.json"]) == 2
+
+
+# What leaves, to hostile readers
+
+
+def test_hostile_names_stay_text_on_the_card_and_in_spreadsheets(tmp_path, monkeypatch, hostile):
+    frame, schema = hostile
+    frame = frame.assign(**{"=1+1": ["=cmd()" if i % 2 else "@x" for i in range(len(frame))]})
+    schema["columns"]["=1+1"] = {"kind": "categorical", "values": ["=cmd()", "@x"]}
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("t.csv", index=False)
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    assert release("out", "--neutralize", queries="marginals:1", dataset="<script>alert(1)</script>") == 0
+    page = (tmp_path / "out" / "card.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "<img" not in page
+    assert html.escape("<img src=x onerror=alert(1)>") in page
+    assert "default-src 'none'" in page
+    rows = pd.read_csv("out/synthetic.csv", dtype=str)
+    assert "'=1+1" in rows.columns
+    assert set(rows["'=1+1"]) <= {"'=cmd()", "'@x"}
+    assert "=1+1" in pd.read_parquet("out/synthetic.parquet").columns
+    labels = pd.read_csv("out/answers.csv", dtype=str)["query"]
+    assert not labels.str.startswith(("=", "+", "-", "@")).any()
+
+
+def test_numbers_are_never_neutralised():
+    frame = pd.DataFrame({"-x": [-1.5, 2.0], "y": ["-1", "a"], "z": [None, "+"]})
+    out = neutral(frame)
+    assert list(out) == ["'-x", "y", "z"]
+    assert out["'-x"].tolist() == [-1.5, 2.0]
+    assert out.y.tolist() == ["'-1", "a"]
+    assert out.z.iloc[1] == "'+"
+
+
+def test_mixed_values_can_be_stored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"a": ["1", "x", "true"] * 20}).to_csv("t.csv", index=False)
+    (tmp_path / "s.json").write_text('{"columns": {"a": {"kind": "categorical", "values": [1, "x", true, "true"]}}}')
+    assert release(queries="marginals:1") == 2, "true stands twice"
+    (tmp_path / "s.json").write_text('{"columns": {"a": {"kind": "categorical", "values": [1, "x", "true"]}}}')
+    assert release(queries="marginals:1") == 0
+    assert set(pd.read_parquet("out/synthetic.parquet").a) <= {"1", "x", "true"}
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1, 50, 1e6])
+def test_odds_are_said_at_every_epsilon(epsilon):
+    told = odds(epsilon, 1e-9)
+    guess = (1 + 1e-9 * math.exp(-min(epsilon, 700))) / (1 + math.exp(-epsilon)) if epsilon < 700 else 1
+    assert f"probability {guess:.3g} at the most" in told
+
+
+def test_the_card_is_made_of_facts_alone(here):
+    release()
+    assert card(facts()) == (here / "out" / "card.html").read_text(encoding="utf-8")
+
+
+# Kills
+
+
+def test_killed_releases_are_charged_and_never_free(tmp_path):
+    told = kill_many(tmp_path, 3)
+    assert told["free"] == told["unsound"] == 0
+    assert sum(told[name] for name in ("finished", "killed before the charge", "killed after it")) == 3
+
+
+def test_a_kill_right_after_the_charge_leaves_it_charged(tmp_path):
+    write_table(tmp_path)
+    path = tmp_path / "l.sqlite"
+    code = (
+        "import os, signal, sys\nfrom dpcore import publish\nfrom dpcore.cli import main\n"
+        "publish._draw = lambda ready: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
+    )
+    given = start(tmp_path, "unused").args[3:]
+    process = subprocess.run([sys.executable, "-c", code, *given, "--out=dead"], cwd=tmp_path, timeout=60, check=False)
+    assert process.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 30
+    while not (path.exists() and verify(path) == [] and Store(path).show()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert "reserved, never finished" in [r["state"] for r in Store(path).show()[0].releases]
+    assert not (tmp_path / "dead").exists()

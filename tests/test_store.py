@@ -1,0 +1,401 @@
+"""The release ledger: what is fixed, what is refused, what a total is, and that no change goes unseen."""
+
+import math
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, ndtri
+
+from dpcore.errors import InputError, OverspendError
+from dpcore.fingerprint import fingerprint
+from dpcore.privacy import conversions
+from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, gaussian_share
+from dpcore.privacy.ledger import Charge, Plan
+from dpcore.privacy.lifetime import (
+    Concentrated,
+    Filtered,
+    Lifetime,
+    events_from_json,
+    events_to_json,
+    gaussian_cost,
+    reserved,
+)
+from dpcore.store import Store, verify
+from tests.helpers import hockey_stick, within
+
+FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
+OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
+TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
+SPEND = ((gaussian_share(SMALL, [1.0])[0], 1),)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A ledger with one data set, two versions and three releases."""
+    store = Store(tmp_path / "l.sqlite", create=True)
+    first = store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
+    store.note(first.number, "released", "{}")
+    store.reserve(FRAME, ((BoundedRange(0.05), 10),), SMALL, dataset="people")
+    store.reserve(OTHER, SPEND, SMALL, dataset="people", new_version=True)
+    return store
+
+
+# What a lifetime costs
+
+
+@pytest.mark.parametrize("span", [0.01, 0.5, 1, 3, 10, 40])
+def test_the_gaussian_cost_of_a_selection_covers_every_pair_of_two_points(span):
+    mu = math.sqrt(gaussian_cost(BoundedRange(span)))
+    t = np.linspace(0, span, 2001)[1:-1]
+    a = -np.expm1(t - span) / (np.exp(t) - np.exp(t - span))
+    needed = -ndtri(a) + ndtri(np.minimum(np.exp(t) * a, 1 - 1e-16))
+    assert needed.max() <= mu * (1 + 1e-9)
+    assert mu == pytest.approx(2 * float(ndtri(expit(span / 2))), rel=1e-6)
+    assert gaussian_cost(Pure(span / 2)) == gaussian_cost(BoundedRange(span)), "an ε-DP spend has range 2ε"
+    assert mu**2 <= gaussian_cost(Filtered(span**2 / 8)), "what adaptive plans are charged"
+
+
+def test_half_that_cost_would_not_cover_randomised_response():
+    epsilon = 1.0
+    p = np.array([math.e, 1]) / (1 + math.e)
+    mu = math.sqrt(gaussian_cost(Pure(epsilon)))
+    for e in (0.2, 0.5, 0.8):
+        delta = hockey_stick(p, p[::-1], e)
+        assert delta <= math.exp(conversions.gdp_log_delta(e, mu)) * (1 + 1e-9)
+        assert delta > math.exp(conversions.gdp_log_delta(e, mu / 2))
+
+
+def test_a_total_composes_events_instead_of_adding_epsilons():
+    lifetime = Lifetime.fixed_by(TOTAL, SPEND)
+    assert lifetime.accounting is Accounting.GDP
+    mu = SPEND[0][0].mu
+    assert lifetime.total(SPEND * 4) == pytest.approx(conversions.gdp_epsilon(2 * mu, 1e-6))
+    assert lifetime.total(SPEND) <= 0.5
+    assert lifetime.total(SPEND * 4) < 4 * 0.5 * 0.6
+
+
+def test_the_accounting_is_the_first_release_s_best_that_takes_all_kinds():
+    selections = ((BoundedRange(0.05), 40),)
+    assert Lifetime.fixed_by(TOTAL, selections).accounting is Accounting.ZCDP
+    assert Lifetime.fixed_by(Budget(1, 0), ((Pure(1.0), 1),)).accounting is Accounting.PURE
+    assert Lifetime.fixed_by(Budget(1, 1e-9), ((Pure(1.0), 1),)).accounting is Accounting.PURE
+    assert Lifetime.fixed_by(Budget(9, 1e-6), ((Pure(0.5), 1),)).accounting is not Accounting.PURE
+    lifetime = Lifetime.fixed_by(TOTAL, selections)
+    assert lifetime.total((*selections, *SPEND)) == pytest.approx(
+        conversions.zcdp_epsilon(40 * 0.05**2 / 8 + SPEND[0][0].mu ** 2 / 2, 1e-6)
+    )
+
+
+def test_failures_have_a_share_of_delta_that_is_fixed_at_first_use():
+    failing = ((Approximate(0.01, 1e-7), 1),)
+    lifetime = Lifetime.fixed_by(TOTAL, failing)
+    assert lifetime.failure == 5e-7
+    assert lifetime.total(failing) < 2
+    assert lifetime.total(failing * 6) == math.inf
+    assert Lifetime.fixed_by(TOTAL, SPEND).total(failing) == math.inf
+
+
+@pytest.mark.parametrize("accounting", [Accounting.GDP, Accounting.ZCDP])
+def test_what_is_left_may_be_spent_and_no_more(accounting):
+    lifetime = Lifetime(TOTAL, accounting, 0.0)
+    rest = lifetime.room - lifetime.cost(SPEND)
+    mu = math.sqrt(rest if accounting is Accounting.GDP else 2 * rest)
+    assert lifetime.total((*SPEND, (Gaussian(mu * (1 - 1e-9)), 1))) <= TOTAL.epsilon
+    assert lifetime.total((*SPEND, (Gaussian(mu * (1 + 1e-6)), 1))) > TOTAL.epsilon
+    assert 0 < lifetime.left(SPEND) < TOTAL.epsilon
+
+
+def test_adaptive_plans_are_charged_with_all_their_room():
+    budget = Budget(1, 1e-6)
+    mixed = Plan(budget, (Charge("select", BoundedRange(0.1), 3), Charge("measure", Gaussian(0.1))))
+    assert reserved(mixed, False) == ((BoundedRange(0.1), 3), (Gaussian(0.1), 1))
+    ((whole, times),) = reserved(mixed, True)
+    assert type(whole) is Filtered
+    assert times == 1
+    assert whole.rho == conversions.zcdp_rho(1, 1e-6)
+    ((pure, _),) = reserved(Plan(Budget(1, 0), (Charge("select", BoundedRange(0.1), 3),)), True)
+    assert pure == Pure(1)
+    assert gaussian_cost(Concentrated(0.1)) == math.inf, "of which no more than ρ is known"
+
+
+def test_events_come_back_as_they_were_stored():
+    events = [(Gaussian(0.1), 2), (BoundedRange(0.2), 3), (Approximate(0.1, 1e-9), 1), (Filtered(0.4), 1)]
+    assert events_from_json(events_to_json(events)) == events
+
+
+# Fingerprints
+
+
+def test_order_columns_order_and_spelling_do_not_count():
+    key = b"k"
+    same = FRAME.iloc[::-1][["b", "a"]].astype({"a": float})
+    texts = pd.DataFrame({"b": ["y", "", "x"], "a": ["2.0", " 2", "1"]})
+    assert fingerprint(FRAME, key) == fingerprint(same, key) == fingerprint(texts, key)
+
+
+def test_content_multiplicity_names_and_key_count():
+    marks = [fingerprint(FRAME, b"k"), fingerprint(OTHER, b"k"), fingerprint(FRAME, b"l")]
+    marks += [fingerprint(FRAME.rename(columns={"a": "c"}), b"k"), fingerprint(FRAME.iloc[[0, 0, 1]], b"k")]
+    marks += [fingerprint(pd.concat([FRAME, FRAME]), b"k"), fingerprint(FRAME[["a"]], b"k")]
+    shifted = [pd.DataFrame({"a": ["x1:y"], "b": [""]}), pd.DataFrame({"a": ["x"], "b": ["1:y"]})]
+    marks += [fingerprint(frame, b"k") for frame in shifted]
+    marks.append(fingerprint(pd.DataFrame({"a": [True, 1]}), b"k"))
+    marks.append(fingerprint(pd.DataFrame({"a": [1, 1]}), b"k"))
+    assert len(set(marks)) == len(marks)
+    assert fingerprint(pd.DataFrame({"a": [[1], None]}), b"k")
+
+
+# Reservations
+
+
+def test_a_renamed_data_set_is_recognised(store):
+    shuffled = FRAME.iloc[::-1][["b", "a"]]
+    with pytest.raises(InputError, match="this table is the data set 'people'"):
+        store.reserve(shuffled, SPEND, SMALL, dataset="fresh", total=TOTAL)
+    assert store.reserve(shuffled, SPEND, SMALL, default_name="file").dataset == "people"
+
+
+def test_changed_content_needs_a_word_and_keeps_the_budget(store):
+    third = FRAME.assign(a=7)
+    with pytest.raises(InputError, match="--new-version"):
+        store.reserve(third, SPEND, SMALL, dataset="people")
+    before = store.show()[0]
+    made = store.reserve(third, SPEND, SMALL, dataset="people", new_version=True)
+    assert made.version == 3
+    assert made.spent > before.spent
+    with pytest.raises(InputError, match="no data set 'nobody'"):
+        store.reserve(FRAME.assign(a=8), SPEND, SMALL, dataset="nobody", new_version=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"total": Budget(3, 1e-6)}, "was fixed at"),
+        ({"unit": "person named by id"}, "protects each row"),
+        ({"dataset": "x" * 300}, "it cannot also be"),
+    ],
+)
+def test_what_the_first_use_fixed_stays(store, change, told):
+    with pytest.raises(InputError, match=told):
+        store.reserve(FRAME, SPEND, SMALL, **change)
+    assert len(store.show()[0].releases) == 3
+
+
+def test_a_first_use_needs_a_total_and_a_name(tmp_path):
+    store = Store(tmp_path / "l", create=True)
+    with pytest.raises(InputError, match="total budget"):
+        store.reserve(FRAME, SPEND, SMALL, dataset="a")
+    for name in (None, "", "a\nb", "x" * 300):
+        with pytest.raises(InputError, match="name|printable"):
+            store.reserve(FRAME, SPEND, SMALL, dataset=name, total=TOTAL)
+    assert store.show() == []
+
+
+def test_overspending_is_refused_and_nothing_is_recorded(store):
+    big = ((gaussian_share(Budget(1.9, 1e-6), [1.0])[0], 1),)
+    with pytest.raises(OverspendError, match="is left"):
+        store.reserve(FRAME, big, Budget(1.9, 1e-6))
+    assert len(store.show()[0].releases) == 3
+    assert verify(store.path) == []
+
+
+def test_a_preview_says_the_same_and_spends_nothing(store):
+    told = store.reserve(FRAME, SPEND, SMALL, preview=True)
+    assert len(store.show()[0].releases) == 3
+    assert store.reserve(FRAME, SPEND, SMALL).spent == told.spent
+
+
+def test_looking_and_noting_never_spend(store):
+    before = store.show()[0]
+    for _ in range(3):
+        store.note(before.releases[0]["seq"], "note", "downloaded again")
+        Store(store.path).show()
+    after = store.show()[0]
+    assert (after.spent, after.left) == (before.spent, before.left)
+    assert after.releases[0]["state"] == "released"
+    assert after.releases[1]["state"] == "reserved, never finished"
+    with pytest.raises(InputError, match="no release 99"):
+        store.note(99, "note")
+
+
+def test_ten_at_once_cannot_overspend(tmp_path):
+    store = Store(tmp_path / "l", create=True)
+    whole = ((gaussian_share(TOTAL, [0.3])[0], 1),)
+
+    def one(_):
+        try:
+            return store.reserve(FRAME, whole, SMALL, dataset="people", total=TOTAL) and 1
+        except OverspendError:
+            return 0
+
+    with ThreadPoolExecutor(10) as pool:
+        assert sum(pool.map(one, range(10))) == 3
+    assert store.show()[0].spent <= TOTAL.epsilon
+    assert verify(store.path) == []
+
+
+def test_two_processes_cannot_overspend(tmp_path):
+    code = """
+import sys, pandas as pd
+from dpcore.store import Store
+from dpcore.privacy.budget import Budget, gaussian_share
+from dpcore.errors import OverspendError
+total = Budget(2, 1e-6)
+for _ in range(4):
+    try:
+        Store(sys.argv[1], create=True).reserve(pd.DataFrame({"a": [1, 2]}), ((gaussian_share(total, [0.2])[0], 1),),
+            Budget(0.5, 1e-6), dataset="d", total=total)
+    except OverspendError:
+        print("refused")
+"""
+    path = tmp_path / "l"
+    racers = [subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE) for _ in range(2)]
+    refused = sum(racer.communicate(timeout=60)[0].count(b"refused") for racer in racers)
+    assert [racer.returncode for racer in racers] == [0, 0]
+    assert refused == 3, "five of eight fit"
+    assert len(Store(path).show()[0].releases) == 5
+
+
+# Tampering
+
+
+def test_triggers_refuse_every_change(store):
+    db = sqlite3.connect(store.path)
+    for table in ("meta", "datasets", "versions", "releases", "states", "chain"):
+        for sql in (f"UPDATE {table} SET seq = seq + 50", f"DELETE FROM {table}"):
+            with pytest.raises(sqlite3.IntegrityError, match="only added"):
+                db.execute(sql)
+        with pytest.raises(sqlite3.IntegrityError, match="only added"):
+            db.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")
+    db.close()
+    assert verify(store.path) == []
+
+
+TAMPERING = {
+    "a changed row": ("releases_update", "UPDATE releases SET epsilon = 0.001 WHERE seq = 3", "row 3 of releases"),
+    "changed events": ("releases_update", "UPDATE releases SET events = '[]' WHERE seq = 3", "row 3 of releases"),
+    "a changed total": ("datasets_update", "UPDATE datasets SET epsilon = 99", "row 1 of datasets"),
+    "a changed running total": ("releases_update", "UPDATE releases SET total_epsilon = 0", "row 3 of releases"),
+    "a removed row": ("releases_delete", "DELETE FROM releases WHERE seq = 5", "row 5 of releases was removed"),
+    "a removed state": ("states_delete", "DELETE FROM states", "was removed"),
+    "an inserted row": ("", "INSERT INTO states VALUES (99, 3, 'released', '', '')", "row 99 of states was inserted"),
+    "a removed entry": ("chain_delete", "DELETE FROM chain WHERE seq = 2", "entry 2 of the chain was removed"),
+    "a changed entry": ("chain_update", "UPDATE chain SET hash = 'x' WHERE seq = 2", "changed"),
+    "a changed key": ("meta_update", "UPDATE meta SET key = x'00'", "changed"),
+    "a removed meta row": ("meta_delete", "DELETE FROM meta", "own row was removed"),
+    "an added trigger": ("", "CREATE TRIGGER t AFTER INSERT ON states BEGIN SELECT 1; END", "'t' was added"),
+    "a dropped table": ("", "DROP TABLE states", "table states was dropped"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERING)
+def test_tampering_is_named(store, name):
+    trigger, sql, told = TAMPERING[name]
+    db = sqlite3.connect(store.path)
+    found = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (trigger,)).fetchone()
+    if found:
+        db.execute(f"DROP TRIGGER {trigger}")
+    db.execute(sql)
+    if found:
+        db.execute(found[0])
+    db.commit()
+    db.close()
+    assert any(told in problem for problem in verify(store.path)), verify(store.path)
+    with pytest.raises(InputError, match="tampered"):
+        store.reserve(FRAME, SPEND, SMALL)
+    with pytest.raises(InputError, match="tampered"):
+        store.show()
+
+
+def test_a_dropped_trigger_and_a_cut_tail_are_named(store):
+    db = sqlite3.connect(store.path)
+    kept = {name: db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0] for name in CUT}
+    for name in CUT:
+        db.execute(f"DROP TRIGGER {name}")
+    db.commit()
+    assert verify(store.path) == [f"trigger {name} was dropped" for name in CUT]
+    last = db.execute("SELECT MAX(seq) FROM chain").fetchone()[0]
+    db.execute("DELETE FROM releases WHERE seq = ?", (last,))
+    db.execute("DELETE FROM chain WHERE seq = ?", (last,))
+    for sql in kept.values():
+        db.execute(sql)
+    db.commit()
+    db.close()
+    assert verify(store.path) == ["the last entries of the chain were removed"]
+
+
+CUT = ["releases_delete", "chain_delete"]
+
+
+def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
+    old = tmp_path / "old.sqlite"
+    shutil.copy(store.path, old)
+    made = store.reserve(FRAME, SPEND, SMALL)
+    receipt = {"id": made.ledger, "entry": made.number, "hash": made.entry}
+    assert verify(store.path, receipt) == []
+    assert "set back" in verify(old, receipt)[0]
+    Store(old).reserve(FRAME, ((BoundedRange(0.01), 1),), SMALL)
+    assert "rewritten" in verify(old, receipt)[0]
+    assert "another ledger" in verify(old, receipt | {"id": "x"})[0]
+    for broken in (3, {}, []):
+        with pytest.raises(InputError, match="receipt"):
+            verify(store.path, broken)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all", b"SQLite format 3\0" + b"\0" * 2000])
+def test_foreign_files_are_refused(tmp_path, content):
+    path = tmp_path / "f"
+    path.write_bytes(content)
+    for use in (verify, Store):
+        with pytest.raises(InputError, match="ledger"):
+            use(path)
+    assert path.read_bytes() == content
+
+
+def test_other_databases_folders_and_nothing_are_refused(tmp_path):
+    db = sqlite3.connect(tmp_path / "other")
+    db.execute("CREATE TABLE releases (epsilon, delta, rho)")
+    db.commit()
+    db.close()
+    for path in (tmp_path / "other", tmp_path, tmp_path / "none", tmp_path / "no" / "where", "a\0b"):
+        with pytest.raises(InputError):
+            verify(path)
+        if path != tmp_path / "none":
+            with pytest.raises(InputError):
+                Store(path, create=True)
+
+
+def test_the_file_is_for_its_owner_only(store):
+    assert os.stat(store.path).st_mode & 0o077 == 0
+
+
+SOUND = {}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 255)), min_size=1, max_size=20), st.integers(0, 60_000)
+)
+def test_damaged_ledgers_give_an_answer(tmp_path_factory, damage, cut):
+    if not SOUND:
+        path = tmp_path_factory.mktemp("ledger") / "l"
+        Store(path, create=True).reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
+        SOUND["content"], SOUND["path"] = path.read_bytes(), path
+    content = bytearray(SOUND["content"])
+    for place, value in damage:
+        content[place % len(content)] = value
+    SOUND["path"].write_bytes(content[: max(cut, len(content) * (cut % 2))])
+    with within(5):
+        try:
+            assert isinstance(verify(SOUND["path"]), list)
+            Store(SOUND["path"]).show()
+        except InputError:
+            pass
