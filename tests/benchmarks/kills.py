@@ -28,13 +28,20 @@ def write_table(folder: Path, rows: int = 20_000) -> None:
     (folder / "s.json").write_text(json.dumps(dict.fromkeys("abcd", 6)), encoding="utf-8")
 
 
-def start(folder: Path, out: str) -> subprocess.Popen:
-    """Begin a release of the table into a folder of its own."""
+ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
+
+
+def order(out: str) -> list[str]:
+    """The arguments of a release of the table into a folder of its own."""
     command = f"release t.csv --schema s.json --queries marginals:2 --algorithm mwem --set rounds=20 --out {out}"
     budget = "--epsilon 0.05 --delta 1e-9 --ledger l.sqlite --dataset d --total-epsilon 50 --total-delta 1e-9"
-    whole = [sys.executable, "-m", "dpcore", *f"{command} {budget}".split()]
+    return f"{command} {budget}".split()
+
+
+def start(folder: Path, out: str) -> subprocess.Popen:
+    """Begin a release."""
     here = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    return subprocess.Popen(whole, env={"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}, **here)
+    return subprocess.Popen([sys.executable, "-m", "dpcore", *order(out)], env=ENVIRONMENT, **here)
 
 
 def kill_many(folder: Path, kills: int, seed: int = 0) -> dict[str, int]:
