@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import InputError, OverspendError
-from ..errors import InputError, OverspendError
 from . import algorithms, audit, ledger, release, run, schema, score, sweep
 
 COMMANDS = {

@@ -10,7 +10,7 @@ from ..audit import BUGS, CONFIDENCE, RUNS, audit
 from ..params import parameters
 from ..privacy.budget import Budget
 from ..problems import QueryRelease
-from .common import choose
+from .task import choose
 
 ROUNDS = 1  # where nothing else is asked for: the game needs many short runs
 

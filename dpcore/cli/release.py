@@ -12,12 +12,12 @@ from ..problems import QueryRelease, public_start
 from ..publish import Order, prepare, publish
 from ..store import Store
 from ..tables import read_table
-from .common import add_task_arguments, choose, read_questions
+from .task import add_task_arguments, check_least, choose, read_questions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `release`."""
-    add_task_arguments(parser)
+    add_task_arguments(parser, seeded=False)
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
     parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
     parser.add_argument("--delta", required=True, type=float, help="privacy budget δ in [0, 1)")
@@ -35,10 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then charge, draw and write."""
-    for name in ("rows", "most_rows"):
-        value = getattr(chosen, name)
-        if value is not None and value < 1:
-            raise InputError(f"--{name.replace('_', '-')} {value} must be at least 1")
+    check_least(chosen, {"rows": 1, "most_rows": 1})
     if (chosen.total_epsilon is None) != (chosen.total_delta is None):
         raise InputError("--total-epsilon and --total-delta go together")
     total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ..algorithms import solving
-from ..errors import InputError, PrivacyWarning
+from ..errors import PrivacyWarning
 from ..privacy.budget import Budget
 from ..problems import QueryRelease
 from ..run import Record, Run

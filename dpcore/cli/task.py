@@ -18,8 +18,8 @@ from .queries import HELP, read_queries, split_names
 ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")  # in the order that tables show them
 
 
-def add_task_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the table, what is public of it, what is asked, whom to protect, δ and the seed."""
+def add_task_arguments(parser: argparse.ArgumentParser, *, seeded: bool = True) -> None:
+    """Declare the table, what is public of it, what is asked and whom to protect; where `seeded`, δ and the seed."""
     parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
     add_question_arguments(parser)
     parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
@@ -30,6 +30,8 @@ def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start-support", action="store_true", help="cells that the public table lacks stay empty (with --start)"
     )
+    if not seeded:
+        return
     parser.add_argument("--delta", type=float, default=1e-9, help="privacy budget δ in [0, 1) (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
 

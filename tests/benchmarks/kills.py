@@ -55,7 +55,7 @@ def kill_many(folder: Path, kills: int, seed: int = 0) -> dict[str, int]:
     charged, told = 1, {"finished": 0, "killed before the charge": 0, "killed after it": 0, "free": 0, "unsound": 0}
     for number in range(kills):
         process = start(folder, f"out{number}")
-        time.sleep(chance.uniform(0.3, 1.1) * whole)
+        time.sleep(chance.uniform(0.5, 1.05) * whole)
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
         left = (folder / f"out{number}").exists()
