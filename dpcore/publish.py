@@ -139,6 +139,9 @@ def publish(ready: Ready, store: Store, folder: Path) -> dict[str, Any]:
         )
     except BaseException as error:
         store.note(reservation.number, "failed", type(error).__name__)
+        if isinstance(error, OSError):
+            why = f"cannot be written: {error.strerror or error}; the release stays charged"
+            raise InputError(f"{str(folder)[:200]}: {why}") from None
         raise
     store.note(reservation.number, "released", json.dumps(facts["files"]))
     return facts

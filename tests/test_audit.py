@@ -10,20 +10,19 @@ from scipy.special import ndtr
 from dpcore.algorithms import ALGORITHMS
 from dpcore.audit import BUGS, _cost, _direct, _rates, _Test, audit
 from dpcore.cli import main
+from dpcore.cli.audit import short
 from dpcore.errors import InputError
-from dpcore.params import parameters
 from dpcore.privacy.budget import Accounting, Budget
 from tests.helpers import QUERIES
 
 
-def short(name: str):
-    cls = ALGORITHMS[name]
-    return cls(**{p.name: 1 for p in parameters(cls) if p.name == "rounds"})
+def quick(name: str):
+    return short(ALGORITHMS[name]())
 
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_every_algorithm_can_be_audited(name):
-    found = audit(short(name), Budget(1, 0.01), runs=100)
+    found = audit(quick(name), Budget(1, 0.01), runs=100)
     assert found.kept
     assert 0 < found.promised <= 1
     assert found.hits[-1] == found.false_alarms[-1] == 1
@@ -34,7 +33,7 @@ def test_every_algorithm_can_be_audited(name):
 
 @pytest.mark.parametrize("budget", [Budget(2, 0), Budget(2, 0.01)], ids=str)
 def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
-    sound, broken = (audit(short("dpfw"), budget, runs=1200, bug=bug) for bug in BUGS)
+    sound, broken = (audit(quick("dpfw"), budget, runs=1200, bug=bug) for bug in BUGS)
     assert sound.kept
     assert sound.epsilon_low > 0.5, "the game is not blind"
     assert not broken.kept
@@ -43,13 +42,13 @@ def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
 
 def test_half_the_noise_is_caught_at_small_delta():
     """Where (ε, δ) alone shows nothing in so few runs, the accounting's own cost does."""
-    sound, broken = (audit(short("dpam"), Budget(6, 1e-6), runs=400, bug=bug) for bug in BUGS)
+    sound, broken = (audit(quick("dpam"), Budget(6, 1e-6), runs=400, bug=bug) for bug in BUGS)
     assert sound.kept
     assert broken.epsilon_low < broken.promised < broken.accounted_low
 
 
 def test_the_same_seed_plays_the_same_game():
-    first, again, other = (audit(short("dpfw"), Budget(1, 0), runs=100, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (audit(quick("dpfw"), Budget(1, 0), runs=100, seed=seed) for seed in (0, 0, 1))
     assert first.to_json() == again.to_json()
     assert not np.array_equal(first.hits, other.hits)
 
@@ -100,7 +99,7 @@ def test_a_test_learns_what_sets_two_samples_apart():
 @pytest.mark.parametrize("given", [{"runs": 99}, {"runs": 10**7}, {"bug": "off-by-one"}])
 def test_games_that_cannot_be_played_are_refused(given):
     with pytest.raises(InputError, match=next(iter(given))):
-        audit(short("dpfw"), Budget(1, 0), **given)
+        audit(quick("dpfw"), Budget(1, 0), **given)
 
 
 def test_the_command_tells_by_its_exit_code(capsys):

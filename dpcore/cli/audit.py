@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> int:
     """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
-    algorithm = _short(choose(chosen.algorithm, chosen.set, QueryRelease), chosen.set)
+    algorithm = short(choose(chosen.algorithm, chosen.set, QueryRelease), chosen.set)
     budget = Budget(chosen.epsilon, chosen.delta)
     found = audit(algorithm, budget, runs=chosen.runs, bug=chosen.bug, seed=chosen.seed)
     if chosen.json:
@@ -45,7 +46,9 @@ def execute(chosen: argparse.Namespace) -> int:
     return 0 if found.kept else 1
 
 
-def _short(algorithm: Any, settings: list[str]) -> Any:
+def short(algorithm: Any, settings: Sequence[str] = ()) -> Any:
+    """The algorithm with as few rounds as it can do, unless `settings` set them."""
     given = {text.partition("=")[0] for text in settings}
-    short = {p.name: ROUNDS for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in given}
+    rounds = [p for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in given]
+    short = {p.name: max(ROUNDS, int(p.low or 0)) for p in rounds}
     return replace(algorithm, **short)

@@ -59,7 +59,7 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
         return tuple((charge.spend, charge.times) for charge in plan.charges)
     room, failure = Ledger(plan).room, plan.sums.failure
     if plan.accounting is Accounting.GDP:
-        return ((Gaussian(math.sqrt(room) * ROOM, failure), 1),)
+        return ((Gaussian(math.sqrt(room), failure), 1),)
     if plan.accounting is Accounting.PURE:
         return ((Approximate(room, failure) if failure else Pure(room), 1),)
     return (((Filtered if plan.kinds <= KNOWN else Concentrated)(room, failure), 1),)
