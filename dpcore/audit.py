@@ -73,16 +73,16 @@ def audit(algorithm: Algorithm, budget: Budget, *, runs: int = RUNS, bug: str = 
     """Play `runs` games on each table; half of them shape the test, the other half are judged by it.
 
     `bug` "half-sensitivity" halves all noise and every selection's scale, as a wrong sensitivity would. Raises what the
-    algorithm's plan raises, and InputError for a number of runs outside 100..1,000,000.
+    algorithm's plan raises, and InputError for a number of runs outside 20..1,000,000.
     Source: Jagielski, Ullman, Oprea 2020 (Clopper–Pearson bound); Nasr et al. 2023 (bound by the accounting's cost).
     """
-    if not 100 <= runs <= MOST_RUNS:
-        raise InputError(f"runs={runs} is outside 100..{MOST_RUNS}")
+    if not 20 <= runs <= MOST_RUNS:
+        raise InputError(f"runs={runs} is outside 20..{MOST_RUNS}")
     if bug not in BUGS:
         raise InputError(f"bug={bug!r} is not one of {', '.join(BUGS)}")
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in RECORDS]
-    game = max(games, key=lambda g: g.pilot(min(PILOT, runs // 2)))
+    game = max(games, key=lambda g: g.pilot(max(10, min(PILOT, runs // 10))))
     first = game.play(runs - runs // 2)
     scores = _Test(*first)
     shaping, judging = [scores(x) for x in first], [scores(x) for x in game.play(runs // 2)]
