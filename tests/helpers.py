@@ -116,11 +116,16 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
+def few_rounds(name: str) -> dict[str, str]:
+    """Settings for a dozen rounds, where an algorithm has a parameter for that."""
+    return {p.name: "12" for p in parameters(QUERIES[name]) if p.name == "rounds"}
+
+
 def variants() -> list[tuple[str, dict[str, str]]]:
     """Every query-release algorithm in a dozen rounds, and once more for each other choice of each parameter."""
     out = []
     for name, cls in QUERIES.items():
-        base = {p.name: "12" for p in parameters(cls) if p.name == "rounds"}
+        base = few_rounds(name)
         out.append((name, base))
         out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
     return out

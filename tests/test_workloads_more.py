@@ -19,6 +19,7 @@ from dpcore.cli import main
 from dpcore.cli.queries import parse_queries, read_queries
 from dpcore.errors import InputError
 from dpcore.metrics import errors
+from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.privacy.statistics import Answers, SignedErrors, check_workload
 from dpcore.problems import QueryRelease
@@ -27,7 +28,7 @@ from dpcore.schema import domain_from_json
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.base import largest_distance
 from tests.cli_files import arguments, write_files
-from tests.helpers import QUERIES, cells, codes, histogram, matrix_of, random_rows, signs
+from tests.helpers import QUERIES, cells, codes, few_rounds, histogram, matrix_of, random_rows, signs
 
 SMALL = domain_from_json(
     {
@@ -438,7 +439,6 @@ def test_the_coefficients_cannot_be_changed_afterwards():
 def test_a_constant_question_costs_nothing_and_is_answered(name):
     workload = parse_queries("question:sex = f or sex != f", SMALL)
     assert (workload.width, Answers(workload).l2, Answers(workload).l1) == (0, 0, 0)
-    run = Run(
-        ALGORITHMS[name](rounds=5), QueryRelease(workload, 100), random_rows(SMALL, 100), Budget(1, 1e-9)
-    ).finish()
+    algorithm = build(ALGORITHMS[name], few_rounds(name))
+    run = Run(algorithm, QueryRelease(workload, 100), random_rows(SMALL, 100), Budget(1, 1e-9)).finish()
     assert run.records[-1].empirical.max_error < 1e-9

@@ -16,7 +16,10 @@ KEPT = {"bind": "query-params"}  # in the address, and there when a person comes
 
 
 def grid(low: float, high: float, kind: type) -> list:
-    """1-2-5 steps from `low` to `high`, both included."""
+    """1-2-5 steps from `low` to `high`, both included; equal decimal steps where `low` is 0."""
+    if low <= 0:
+        step = 10.0 ** math.floor(math.log10(high - low))
+        return sorted({kind(round(low + i * step, 12)) for i in range(int((high - low) / step) + 1)} | {kind(high)})
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = {kind(float(f"{digit}e{power}")) for power in decades for digit in (1, 2, 5)}
     return sorted({v for v in steps if low <= v <= high} | {kind(low), kind(high)})
