@@ -9,6 +9,8 @@ import pandas as pd
 
 from .domain import Domain
 from .errors import InputError
+from .losses import Loss, SquaredDistance, difference
+from .regions import Region
 from .workloads import Workload
 
 MAX_CELLS = 10_000_000
@@ -74,6 +76,72 @@ class QueryRelease:
     def require_enumerable(self) -> None:
         """Raise InputError, before any memory is taken, when the cells cannot be enumerated."""
         require_enumerable(self.domain)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskMinimisation:
+    """Find x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i), f convex; n is public as in QueryRelease.
+
+    A record is (a, b): features with ‖a‖ ≤ 1 by public scaling, and a target; for a `location` b alone, with a = 1; for
+    the squared distance a point. `names` (d,) says what each coordinate of x belongs to. With `group` b > 1 neighbours
+    replace up to b records, and F differs b times as much.
+    """
+
+    loss: Loss
+    region: Region
+    n: int
+    names: tuple[str, ...]
+    location: bool = False
+    group: int = 1
+    peeked: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.group <= self.n:
+            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
+        if len(self.region.centre) != self.d:
+            raise InputError(f"the region has {len(self.region.centre)} dimensions, x has d={self.d}")
+
+    @property
+    def d(self) -> int:
+        """The dimension of x."""
+        return len(self.names)
+
+    @property
+    def effective_n(self) -> float:
+        """n/b: between neighbours F differs by a function that is G/effective_n-Lipschitz."""
+        return self.n / self.group
+
+    @cached_property
+    def G(self) -> float:  # noqa: N802 - the paper's letter
+        """f(·; z) − f(·; z') is G-Lipschitz on K for all records z, z'."""
+        return difference(self.loss, location=self.location, reach=self.region.reach)
+
+    @property
+    def R(self) -> float:  # noqa: N802 - the paper's letter
+        """The radius of K about its centre c."""
+        return self.region.radius
+
+    @property
+    def steepest(self) -> float:
+        """f(·; z) is that much Lipschitz on K."""
+        if isinstance(self.loss, SquaredDistance):
+            return max(self.loss.spread, 2 * self.region.radius)
+        return self.loss.steepest
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a summary of a run says of its problem."""
+        return {
+            "n": self.n,
+            "rows_per_person": self.group,
+            "d": self.d,
+            "loss": self.loss.name,
+            "region": type(self.region).__name__.lower(),
+            "G": self.G,
+            "R": self.R,
+            "names": list(self.names),
+            "peeked": self.peeked,
+        }
 
 
 def require_enumerable(domain: Domain) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from .domain import Domain, Rows
+from .errors import InputError
 from .tags import Tag
 from .workloads import Workload
 from .workloads.products import Products, blocks
@@ -131,3 +132,23 @@ def _systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.
     cumulative = np.cumsum(weights)
     points = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
     return rng.permutation(np.minimum(np.searchsorted(cumulative, points, side="right"), len(weights) - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A vector x (d,) of a learning task; `names` (d,) says what each coordinate belongs to.
+
+    It is no distribution over records, so it refuses to answer queries and to draw rows.
+    """
+
+    names: tuple[str, ...]
+    x: np.ndarray
+    tag: ClassVar[Tag] = Tag.PAID
+
+    def answers(self, workload: Workload) -> np.ndarray:  # noqa: ARG002 - the protocol's
+        """Raise InputError."""
+        raise InputError("a learned parameter answers no queries; it says nothing of how records are distributed")
+
+    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG002 - the protocol's
+        """Raise InputError."""
+        raise InputError("a learned parameter cannot draw rows; it says nothing of how records are distributed")

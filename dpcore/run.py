@@ -72,7 +72,7 @@ class Run:
         budget: Budget,
         *,
         seed: int = 0,
-        population: np.ndarray | None = None,
+        population: Any = None,
         every: int = 1,
     ) -> None:
         for caution in budget.cautions(problem.n):

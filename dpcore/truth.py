@@ -1,16 +1,18 @@
-"""What a release is compared with, one class for each kind of problem. Imports problems, releases and metrics.
+"""What a release is compared with, one class for each kind of problem. Imports problems, releases, risks and metrics.
 
 Everything computed here from records is a private peek; only `run` makes these.
 """
 
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from .domain import Rows
 from .metrics import Errors, errors
-from .problems import QueryRelease, check_distribution
-from .releases import Release
+from .problems import QueryRelease, RiskMinimisation, check_distribution
+from .releases import Parameter, Release
+from .risks import Risk, smallest
 
 
 class Measured(Protocol):
@@ -60,4 +62,62 @@ class QueryTruth:
         return errors(release.answers(self.workload), self.population_answers, self.workload)
 
 
-TRUTHS: dict[type, type] = {QueryRelease: QueryTruth}
+@dataclass(frozen=True)
+class RiskErrors:
+    """F(x) of a parameter, and by how much it exceeds the smallest on K; `accuracy` of its signs, for labels."""
+
+    excess_risk: float
+    risk: float
+    accuracy: float | None
+
+    @property
+    def headline(self) -> tuple[str, float]:
+        """What a line of progress shows."""
+        return "excess risk", self.excess_risk
+
+    def to_json(self) -> dict[str, float | None]:
+        """The three numbers by name."""
+        return asdict(self)
+
+
+class RiskTruth:
+    """The empirical risk, and that of held-out records (Rows in the same columns) where they were given.
+
+    `optimum` (d,) minimises the empirical risk over K without any privacy, `best` the held-out one.
+    """
+
+    def __init__(self, problem: RiskMinimisation, rows: Rows, population: Rows | None) -> None:
+        self.problem = problem
+        self._seen = self._measure(rows)
+        self._held_out = None if population is None else self._measure(population)
+
+    @property
+    def optimum(self) -> np.ndarray:
+        """The non-private answer (d,)."""
+        return self._seen[1]
+
+    @property
+    def least(self) -> float:
+        """The smallest empirical risk on K."""
+        return self._seen[2]
+
+    def empirical(self, release: Parameter) -> RiskErrors:
+        """Risk of a released parameter on the records."""
+        return self._errors(release.x, *self._seen)
+
+    def population(self, release: Parameter) -> RiskErrors | None:
+        """Risk of a released parameter on the held-out records."""
+        return None if self._held_out is None else self._errors(release.x, *self._held_out)
+
+    def _measure(self, rows: Rows) -> tuple[Risk, np.ndarray, float]:
+        risk = Risk(self.problem.loss, rows.values, rows.weights, location=self.problem.location)
+        x = smallest(risk, self.problem.region)
+        return risk, x, risk.value(x)
+
+    def _errors(self, x: np.ndarray, risk: Risk, _best: np.ndarray, least: float) -> RiskErrors:
+        value = risk.value(x)
+        right = float(risk.w @ (risk.b * (risk.A @ x) > 0)) if self.problem.loss.margin else None
+        return RiskErrors(value - least, value, right)
+
+
+TRUTHS: dict[type, type] = {QueryRelease: QueryTruth, RiskMinimisation: RiskTruth}

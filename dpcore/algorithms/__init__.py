@@ -4,12 +4,15 @@ from .base import Algorithm
 from .dual_query import DQRS, DualQuery
 from .entropy_projection import PEP
 from .frank_wolfe import DPFW
+from .gradient_descent import DPSGD, NoisyGD
 from .graphical import AIM
 from .maximum_entropy import GaussianMaxEnt
 from .mirror_descent import DPAM
 from .multiplicative_weights import MWEM
+from .perturbation import ObjectivePerturbation, OutputPerturbation
 from .perturbed_leader import FEM, SepFEM
 from .private_multiplicative_weights import PMW
+from .regularised import AlternatingSampler, Exponential, RankExponential, RegularizedExponential
 from .relaxed import GEM, RAP
 
 ALGORITHMS: dict[str, type] = {
@@ -26,6 +29,14 @@ ALGORITHMS: dict[str, type] = {
     "pep": PEP,
     "aim": AIM,
     "pmw": PMW,
+    "regularized_exponential": RegularizedExponential,
+    "alternating_sampler": AlternatingSampler,
+    "exponential": Exponential,
+    "rank_exponential": RankExponential,
+    "noisy_gd": NoisyGD,
+    "dp_sgd": DPSGD,
+    "objective_perturbation": ObjectivePerturbation,
+    "output_perturbation": OutputPerturbation,
 }
 
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import InputError, OverspendError
-from . import algorithms, audit, ledger, release, run, schema, score, sweep
+from . import algorithms, audit, learn, ledger, release, run, schema, score, sweep
 
 COMMANDS = {
     "algorithms": algorithms,
     "schema": schema,
     "run": run,
+    "learn": learn,
     "sweep": sweep,
     "score": score,
     "release": release,

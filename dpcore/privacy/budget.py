@@ -38,6 +38,13 @@ class Budget:
         """The largest ρ whose ρ-zCDP keeps this promise; for δ = 0 the ε²/2 that ε-DP implies, to compare by."""
         return conversions.zcdp_rho(self.epsilon, self.delta) if self.delta > 0 else self.epsilon**2 / 2
 
+    def sampler_error(self, failure: float) -> float:
+        """τ = failure/(1 + e^ε): a draw within total variation τ of its law costs that failure, whatever the data.
+
+        P(E) ≤ P*(E) + τ ≤ e^ε Q*(E) + δ₀ + τ ≤ e^ε Q(E) + δ₀ + (1 + e^ε)τ for the laws P, Q of neighbouring data.
+        """
+        return failure / (1 + math.exp(self.epsilon)) if self.epsilon < 700 else 0.0
+
     def cautions(self, n: int) -> list[str]:
         """What a reader should know about this promise on n records."""
         out = []
@@ -128,8 +135,27 @@ class Approximate(Pure):
     """
 
 
-Spend = Gaussian | BoundedRange | Pure | Approximate
-S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate)
+@dataclass(frozen=True)
+class SubsampledGaussian:
+    """One sum over a Poisson sample of the records, rate q, clipped at C, with noise of standard deviation zC.
+
+    Priced only together with all others like it, by privacy loss distributions; see `subsampled_epsilon`.
+    """
+
+    noise_multiplier: float
+    rate: float
+    failure: float = 0.0
+    pure = math.inf
+    rho = math.inf
+
+    def __post_init__(self) -> None:
+        _check_spend("noise_multiplier", self.noise_multiplier, self.failure)
+        if not 0 < self.rate < 1:
+            raise InputError(f"rate={self.rate} is outside (0, 1)")
+
+
+Spend = Gaussian | BoundedRange | Pure | Approximate | SubsampledGaussian
+S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
 class Accounting(StrEnum):
@@ -138,26 +164,34 @@ class Accounting(StrEnum):
     GDP = "exact Gaussian (GDP)"
     ZCDP = "zero-concentrated DP"
     PURE = "sum of ε"
+    PLD = "privacy loss distributions"
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Additive costs of a sequence of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ."""
+    """Additive costs of a sequence of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
+
+    `sampled` is the one kind of sampled sum and how many of them, None where there is anything else.
+    """
 
     mu_squared: float = 0.0
     rho: float = 0.0
     pure: float = 0.0
     failure: float = 0.0
+    sampled: tuple[SubsampledGaussian, int] | None = None
 
     @classmethod
     def of(cls, spends: Iterable[tuple[Spend, int]]) -> "Sums":
         """The costs of spends, each so many times: correctly rounded sums, the same in whatever order they come."""
         counted = list(spends)
+        kinds = {s for s, _ in counted}
+        only = next(iter(kinds)) if len(kinds) == 1 else None
         return cls(
             math.fsum(t * (s.mu**2 if isinstance(s, Gaussian) else math.inf) for s, t in counted),
             math.fsum(t * s.rho for s, t in counted),
             math.fsum(t * s.pure for s, t in counted),
             math.fsum(t * s.failure for s, t in counted),
+            (only, sum(t for _, t in counted)) if isinstance(only, SubsampledGaussian) else None,
         )
 
     def epsilon(self, delta: float, accounting: Accounting) -> float:
@@ -169,11 +203,19 @@ class Sums:
             return self.pure
         if left == 0:
             return math.inf
-        if accounting is Accounting.GDP and self.mu_squared == math.inf:
+        if accounting is Accounting.PLD:
+            return self._sampled_epsilon(left)
+        if (self.mu_squared if accounting is Accounting.GDP else self.rho) == math.inf:
             return math.inf
         if accounting is Accounting.GDP:
             return conversions.gdp_epsilon(math.sqrt(self.mu_squared), left)
         return conversions.zcdp_epsilon(self.rho, left)
+
+    def _sampled_epsilon(self, delta: float) -> float:
+        if self.sampled is None:
+            return 0.0 if self == Sums() else math.inf
+        spend, times = self.sampled
+        return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, delta)
 
     def best(self, delta: float) -> Accounting:
         """The accounting with the smallest ε at δ."""
@@ -207,6 +249,26 @@ def gaussian_share(budget: Budget, shares: Iterable[float]) -> tuple[Gaussian, .
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw or mwem")
     mu = conversions.gdp_mu(budget.epsilon, budget.delta) * MARGIN
     return tuple(Gaussian(mu * math.sqrt(share)) for share in shares)
+
+
+def regularised_stages(budget: Budget, stages: int, theta: float) -> tuple[Gaussian, float]:
+    """One of m equal draws from regularised densities, each s/√m-GDP and within τ/m of its law; and s.
+
+    θδ = m · failure pays for the sampler's error, τ = θδ/(1 + e^ε), and s is the largest with δ(ε; s) ≤ (1 − θ)δ.
+    Raises InputError when δ = 0, which these densities cannot promise.
+    """
+    if budget.delta == 0:
+        raise InputError("delta=0 cannot be promised by a regularised density; choose delta > 0, or exponential")
+    failure = theta * budget.delta
+    s = conversions.gdp_mu(budget.epsilon, budget.delta - failure) * MARGIN
+    return Gaussian(s / math.sqrt(stages), failure / stages * MARGIN), s
+
+
+def sampled_steps(budget: Budget, rate: float, steps: int) -> SubsampledGaussian:
+    """`steps` noisy sums over Poisson samples of the records that use the whole budget; InputError when δ = 0."""
+    if budget.delta == 0:
+        raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
+    return SubsampledGaussian(conversions.subsampled_multiplier(budget.epsilon, budget.delta, rate, steps), rate)
 
 
 def equal_selections(budget: Budget, times: int) -> BoundedRange:

@@ -3,7 +3,7 @@
 Imports everything else of this folder. A new verb is a privacy review.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,15 +11,19 @@ from ..domain import Rows
 from ..errors import BudgetError, InputError
 from ..workloads import Workload
 from . import mechanisms
-from .budget import BoundedRange, Gaussian, Pure, Spend
+from .budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
 from .draws import KeepOdds, SummedErrors
 from .ledger import Ledger, Plan
+from .risk_statistics import MeanGradient, RegularisedMinimiser, RiskStatistic
+from .samplers import SAMPLERS, objective
 from .scores import AbsoluteErrors, TableErrors
-from .statistics import Answers, CellAnswers, Known, SignedErrors, SomeAnswers, Statistic
+from .statistics import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
+from .targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
 
-MEASURED: Final = (Answers, SomeAnswers, CellAnswers)
+MEASURED: Final = (Answers, SomeAnswers, CellAnswers, MeanGradient, RegularisedMinimiser)
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
+DRAWN: Final = (RegularisedRisk, PlainRisk, RankError)
 
 
 class Curator:
@@ -43,14 +47,14 @@ class Curator:
         """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no record."""
         return self.ledger.fits(spend, times)
 
-    def measure(self, statistic: Statistic, spend: Gaussian | Pure) -> np.ndarray:
+    def measure(self, statistic: Statistic | RiskStatistic, spend: Gaussian | Pure) -> np.ndarray:
         """What leaves of the statistic with noise: N(0, (Δ₂/(nμ))²) for Gaussian(μ), Laplace(Δ₁/(nε)) for Pure(ε).
 
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
         self._check(statistic, MEASURED, spend, (Gaussian, Pure))
         self.ledger.charge("measure", spend)
-        seen = self._true_answers(statistic.workload) if statistic.view == "answers" else self.__rows
+        seen = self._true_answers(statistic.workload) if isinstance(statistic, SomeAnswers) else self.__rows
         value = statistic.value(seen)  # type: ignore[arg-type]
         if isinstance(spend, Gaussian):
             noisy = mechanisms.gaussian(value, statistic.l2 / (self.unit * spend.mu), self.__rng)
@@ -116,13 +120,52 @@ class Curator:
             self.__threshold = None
         return place
 
+    def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> np.ndarray:
+        """The clipped sum (d,) over a Poisson sample of the records with noise N(0, (zC)²), divided by rate · n.
+
+        Every record is in the sample with probability `rate`, independently; the expected size is public, the true one
+        is not. Raises InputError for groups, and BudgetError before any record is read.
+        """
+        self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        if self.unit != self.__rows.n:
+            raise InputError(
+                "samples of records are priced for single rows only; rows of one person cannot be protected"
+            )
+        self.ledger.charge("measure", spend)
+        counts = self.__rng.binomial(self.__rows.weights, spend.rate)
+        total = statistic.clipped_sum(self.__rows.values, counts)
+        noisy = mechanisms.gaussian(total, spend.noise_multiplier * statistic.clip, self.__rng)
+        return noisy / (spend.rate * self.__rows.n)
+
+    def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> np.ndarray:
+        """A parameter (d,) from the law that `target` describes, as sharp as `spend` pays for.
+
+        `sampler` names one of `samplers.SAMPLERS`; its error in total variation is at most what the spend's failure
+        pays for. "objective" solves a `PerturbedRisk`. The time taken depends on the records. Raises InputError and
+        BudgetError before any record is read.
+        """
+        if isinstance(target, PerturbedRisk):
+            self._check(target, (PerturbedRisk,), spend, PerturbedRisk.payable)
+            lam, sigma = target.settle(self.__rows.n, self.unit, spend)  # type: ignore[arg-type]
+            self.ledger.charge("draw", spend)
+            return objective.solve(target, self.__rows, lam, sigma, self.__rng)
+        self._check(target, DRAWN, spend, target.payable)
+        if sampler not in SAMPLERS:
+            raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
+        error = self.ledger.plan.budget.sampler_error(spend.failure)
+        k = target.k(self.unit, spend)  # type: ignore[arg-type]
+        SAMPLERS[sampler].check(target, k, error, self.__rows.n)
+        self.ledger.charge("draw", spend)
+        density = target.density(self.__rows, self.unit, spend)  # type: ignore[arg-type]
+        return SAMPLERS[sampler].draw(density, error, self.__rng)
+
     def _true_answers(self, workload: Workload) -> np.ndarray:
         """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""
         if id(workload) not in self.__answers:
             self.__answers[id(workload)] = (workload, workload.answers_of_rows(self.__rows))
         return self.__answers[id(workload)][1]
 
-    def _check(self, question: Known, known: tuple, spend: object, payable: tuple) -> None:
+    def _check(self, question: Any, known: tuple, spend: object, payable: tuple) -> None:
         if self.__threshold and known is not STREAMED:
             raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
         if type(question) not in known:

@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..errors import BudgetError
 from . import conversions
-from .budget import Accounting, Budget, Gaussian, S, Spend, Spent, Sums
+from .budget import Accounting, Budget, S, Spend, Spent, Sums
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,10 @@ class Charge:
 
     def to_json(self) -> dict[str, Any]:
         """What, the kind of spend, its parameter, how many times and what all of them cost in ρ."""
-        parameter = {"mu": self.spend.mu} if isinstance(self.spend, Gaussian) else {"epsilon": self.spend.epsilon}
+        parameters = {k: v for k, v in asdict(self.spend).items() if v or k != "failure"}
+        rho = self.times * self.spend.rho if self.spend.rho < math.inf else None
         kind = type(self.spend).__name__
-        return {"what": self.what, "kind": kind, **parameter, "times": self.times, "rho": self.times * self.spend.rho}
+        return {"what": self.what, "kind": kind, **parameters, "times": self.times, "rho": rho}
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class Ledger:
             Accounting.GDP: lambda: conversions.gdp_mu(budget.epsilon, left) ** 2,
             Accounting.ZCDP: lambda: conversions.zcdp_rho(budget.epsilon, left),
             Accounting.PURE: lambda: budget.epsilon,
+            Accounting.PLD: lambda: 0.0,
         }[self._accounting]()
         # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the inverse.
         self._room = max(room, self._cost(planned)[1])
@@ -133,7 +135,7 @@ class Ledger:
         return Spent(
             epsilon=epsilon,
             delta=self.sums.failure if pure else self.plan.budget.delta,
-            rho=self.sums.rho,
+            rho=self.sums.rho if self.sums.rho < math.inf else None,
             mu=math.sqrt(self.sums.mu_squared) if self._accounting is Accounting.GDP else None,
             accounting=self._accounting,
         )
@@ -155,4 +157,12 @@ class Ledger:
             Accounting.GDP: ("μ²", sums.mu_squared),
             Accounting.ZCDP: ("ρ", sums.rho),
             Accounting.PURE: ("ε", sums.pure),
+            Accounting.PLD: ("sampled steps", self._steps(sums)),
         }[self._accounting]
+
+    def _steps(self, sums: Sums) -> float:
+        """How many of the planned sampled sums; anything else is not priced this way."""
+        planned = self.plan.sums.sampled
+        if sums.sampled is None or planned is None:
+            return 0.0 if sums == Sums() else math.inf
+        return float(sums.sampled[1]) if sums.sampled[0] == planned[0] else math.inf

@@ -1,0 +1,189 @@
+"""Gradient descent on noisy clipped gradients: of all records in every step, or of a Poisson sample of them."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..params import check_parameters, param
+from ..privacy.budget import Budget, Gaussian, SubsampledGaussian, gaussian_share, sampled_steps
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.risk_statistics import MeanGradient
+from ..problems import RiskMinimisation
+from ..releases import Parameter
+from .base import About, Step
+
+
+def _clip(problem: RiskMinimisation, given: float | None) -> Choice:
+    """C: where nothing is clipped, unless it was given."""
+    return Choice("clip", given, "given") if given else Choice("clip", problem.steepest, "no gradient is longer")
+
+
+def _step_size(
+    problem: RiskMinimisation, given: float | None, rounds: int, L: float, sigma: float
+) -> tuple[Choice, ...]:
+    """The step R/√(T(L² + dσ²)) that makes the textbook bound on the average iterate smallest, and that bound."""
+    star = problem.R / math.sqrt(rounds * (L * L + problem.d * sigma * sigma))
+    bound = problem.R * math.sqrt((L * L + problem.d * sigma * sigma) / rounds)
+    chosen = Choice("step", given, "given") if given else Choice("step", star, "R/√(T(L² + dσ²)), for any convex loss")
+    return (
+        chosen,
+        Choice("step_star", star, "smallest textbook bound"),
+        Choice("risk_bound", bound, "at step_star"),
+    )
+
+
+def _statistic(problem: RiskMinimisation, x: np.ndarray, clip: float) -> MeanGradient:
+    return MeanGradient(problem.loss, problem.region, x, clip, problem.location)
+
+
+class _Average:
+    """The mean of the iterates of the last part of a run, or of all of them."""
+
+    def __init__(self, which: str, rounds: int) -> None:
+        self.first = {"all": 1, "tail": rounds // 2 + 1, "last": rounds}[which]
+        self.sum, self.count, self.last = np.zeros(1), 0, np.zeros(1)
+
+    def add(self, t: int, x: np.ndarray) -> None:
+        self.last = x
+        if t >= self.first:
+            self.sum, self.count = self.sum + x, self.count + 1
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.sum / self.count if self.count else self.last
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGD:
+    """x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient of all records.
+
+    Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) or 2C where C clips
+    (`MeanGradient`), so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises InputError for δ =
+    0.
+    Source: Bassily, Smith, Thakurta 2014, full batch; Dong, Roth, Su 2022 for the accounting.
+    """
+
+    rounds: int = param(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
+    step: float | None = param(
+        None, "step size", symbol="η", low=1e-9, high=1e9, log=True, auto="R, T and the noise, for any convex loss",
+    )  # fmt: skip
+    clip: float | None = param(
+        None, "length that gradients of single records are cut to", symbol="C", low=1e-9, high=1e9, log=True,
+        auto="the loss's steepest slope: nothing is cut",
+    )  # fmt: skip
+    average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
+
+    problem: ClassVar[type] = RiskMinimisation
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Noisy gradient descent",
+        summary="Walks downhill on the risk's gradient over all records, with Gaussian noise on every step.",
+        use_when="the loss is smooth, and a good step size is known from public data",
+        avoid_when="the step size would have to be tuned on the records, which costs privacy too",
+        cost="a pass over the records a step",
+        source="Bassily, Smith, Thakurta 2014",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """T equal Gaussian spends."""
+        (whole,) = gaussian_share(budget, (1.0,))
+        spend, clip = Gaussian(whole.mu / math.sqrt(self.rounds)), _clip(problem, self.clip)
+        l2 = _statistic(problem, problem.region.centre, clip.value).l2
+        sigma = l2 / (problem.effective_n * spend.mu)
+        choices = (
+            Choice("rounds", self.rounds, "given"),
+            clip,
+            *_step_size(problem, self.step, self.rounds, clip.value, sigma),
+            Choice("average", self.average, "given"),
+            Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
+            Choice("s", whole.mu, "GDP parameter of the whole"),
+        )
+        return Plan(budget, (Charge("measure", spend, self.rounds),), choices)
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One gradient a step."""
+        x, spend, mean = problem.region.centre, plan.spend(Gaussian), _Average(self.average, plan["rounds"])
+        for t in range(1, plan["rounds"] + 1):
+            gradient = curator.measure(_statistic(problem, x, plan["clip"]), spend)
+            x = problem.region.project(x - plan["step"] * gradient)
+            mean.add(t, x)
+            yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPSGD:
+    """The same on a Poisson sample of the records a step, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
+
+    z is the smallest for which T such sums are (ε, δ)-DP by privacy loss distributions under replacement
+    (`subsampled_epsilon`, where a replacement moves a sum by 2C). Raises InputError for δ = 0, and where people have
+    several rows. Source: Abadi et al. 2016, Algorithm 1; Doroshenko et al. 2022 for the accounting.
+    """
+
+    rounds: int = param(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)
+    rate: float = param(0.05, "probability with which a record is in a step's sample", symbol="q", low=1e-5, high=0.9,
+                        log=True)  # fmt: skip
+    step: float | None = param(
+        None, "step size", symbol="η", low=1e-9, high=1e9, log=True, auto="R, T and the noise, for any convex loss",
+    )  # fmt: skip
+    clip: float | None = param(
+        None, "length that gradients of single records are cut to", symbol="C", low=1e-9, high=1e9, log=True,
+        auto="the loss's steepest slope: nothing is cut",
+    )  # fmt: skip
+    average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
+
+    problem: ClassVar[type] = RiskMinimisation
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Mini-batch DP-SGD",
+        summary="Walks downhill on gradients of small random samples of the records, with noise on every step; that "
+        "nobody knows who was sampled makes each step cheaper.",
+        use_when="a pass over all records a step is too slow, or as the classic of deep learning to compare with",
+        avoid_when="a pass over all records is cheap: noisy_gd then has less noise for the same guarantee",
+        cost="a pass over a sample a step, and some seconds of accounting",
+        source="Abadi et al. 2016",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """T equal sampled sums; z by bisection."""
+        if problem.effective_n < problem.n:
+            raise InputError("dp_sgd protects single rows only, not several rows of a person; use noisy_gd")
+        spend, clip = sampled_steps(budget, self.rate, self.rounds), _clip(problem, self.clip)
+        sigma = spend.noise_multiplier * clip.value / (self.rate * problem.n)
+        noise = math.sqrt(sigma**2 + (clip.value**2 / (self.rate * problem.n)) / problem.d)  # and that of sampling
+        choices = (
+            Choice("rounds", self.rounds, "given"),
+            Choice("rate", self.rate, "given"),
+            clip,
+            *_step_size(problem, self.step, self.rounds, clip.value, noise),
+            Choice("average", self.average, "given"),
+            Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3 %"),
+            Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
+        )
+        return Plan(budget, (Charge("measure", spend, self.rounds),), choices)
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One sampled gradient a step."""
+        x, spend = problem.region.centre, plan.spend(SubsampledGaussian)
+        mean = _Average(self.average, plan["rounds"])
+        for t in range(1, plan["rounds"] + 1):
+            gradient = curator.measure_sample(_statistic(problem, x, plan["clip"]), spend)
+            x = problem.region.project(x - plan["step"] * gradient)
+            mean.add(t, x)
+            yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))

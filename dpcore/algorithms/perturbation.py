@@ -1,0 +1,141 @@
+"""Solve exactly and blur: noise on the minimiser, or noise in the objective."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..losses import Bent, Logistic
+from ..params import check_parameters, param
+from ..privacy.budget import MARGIN, Approximate, Budget, Gaussian, gaussian_share
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.risk_statistics import RegularisedMinimiser
+from ..privacy.targets import PerturbedRisk
+from ..problems import RiskMinimisation
+from ..releases import Parameter
+from .base import About, Step
+
+ROUND_OFF = 0.01  # of R: the width over which kinks are rounded off
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputPerturbation:
+    """argmin F(x) + μ‖x − c‖²/2 over R^d, plus Gaussian noise, projected onto K.
+
+    The minimiser moves by Δ₂/n, Δ₂ = G/(m + μ), when a record is replaced (`RegularisedMinimiser`), so noise of
+    deviation Δ₂/(ns) is exactly s-GDP. Kinks are rounded off over 0.01 R, which costs at most that much risk. Raises
+    InputError for δ = 0. Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1, with Gaussian noise.
+    """
+
+    mu: float | None = param(
+        None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=1e-12, high=1e9, log=True,
+        auto="n, d, G, R and s: where the pull to the centre costs as much as the noise",
+    )  # fmt: skip
+
+    problem: ClassVar[type] = RiskMinimisation
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Output perturbation",
+        summary="Finds the regularised optimum exactly and adds noise to it, as much as one record could move it.",
+        use_when="simplicity counts, or for a mean, where nothing better is known",
+        avoid_when="accuracy counts: the noise ignores in which directions the risk is flat",
+        cost="one solve",
+        source="Chaudhuri, Monteleoni, Sarwate 2011",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """One Gaussian release of the minimiser; μ balances L√d Δ₂/(ns) against μR²/2 where it is not given."""
+        (spend,) = gaussian_share(budget, (1.0,))
+        n, R, L = problem.effective_n, problem.R, problem.steepest
+        G = _minimiser(problem, 1.0).l2 * (1 + problem.loss.strength)
+        star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R
+        strong = problem.loss.strength > 0
+        mu = self.mu or (0.0 if strong else star)
+        sigma = _minimiser(problem, mu).l2 / (n * spend.mu)
+        why = "given" if self.mu else "strongly convex: none needed" if strong else "pull and noise cost the same"
+        choices = (
+            Choice("rounds", 1, "one solve"),
+            Choice("mu", mu, why),
+            Choice("mu_star", star, "pull and noise cost the same"),
+            Choice("sigma", sigma, "deviation of the noise on every coordinate"),
+            Choice("s", spend.mu, "GDP parameter"),
+            Choice("risk_bound", L * math.sqrt(problem.d) * sigma + mu * R * R / 2, "if the optimum is inside K"),
+        )
+        return Plan(budget, (Charge("measure", spend),), choices)
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One release."""
+        x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend(Gaussian))
+        yield Step(1, Parameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")
+
+
+def _minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
+    width = ROUND_OFF * problem.R
+    return RegularisedMinimiser(problem.loss, problem.region, mu, width, problem.location)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectivePerturbation:
+    """argmin over R^d of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
+
+    Λ pays for the determinant with `share` of ε, ξ for the rest, as derived in `PerturbedRisk`: (ε, δ)-DP, charged as
+    Approximate(ε, δ). A loss with kinks is first rounded off over 0.01 R. Raises InputError for δ = 0 and for the
+    squared distance. Source: Kifer, Smith, Thakurta 2012, Algorithm 1.
+    """
+
+    share: float = param(0.2, "share of ε for the curvature", low=0.01, high=0.99)
+
+    problem: ClassVar[type] = RiskMinimisation
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Objective perturbation",
+        summary="Tilts the risk by a random linear function and solves that exactly: the noise goes where the risk is "
+        "flat, and no step size is needed.",
+        use_when="a smooth loss such as the logistic one, in any number of dimensions",
+        avoid_when="the loss has kinks: rounding them off makes it curve fast, which costs a large regulariser",
+        cost="one solve",
+        source="Kifer, Smith, Thakurta 2012",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """One draw with the whole (ε, δ)."""
+        if budget.delta == 0:
+            raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
+        spend, target = Approximate(budget.epsilon * MARGIN, budget.delta), self._target(problem)
+        target.check()
+        lam, sigma = target.settle(problem.n, problem.effective_n, spend)
+        choices = (
+            Choice("rounds", 1, "one solve"),
+            Choice("share", self.share, "given"),
+            Choice("lambda", lam, "regulariser Λ that pays for the determinant"),
+            Choice("sigma", sigma, "deviation of the tilt ξ on every coordinate"),
+            Choice("mu", lam / problem.n, "Λ/n, the weight beside F"),
+        )
+        return Plan(budget, (Charge("draw", spend),), choices)
+
+    def _target(self, problem: RiskMinimisation) -> PerturbedRisk:
+        loss = problem.loss
+        if isinstance(loss, Bent | Logistic):
+            loss = loss.smoothed(ROUND_OFF * problem.R)
+        return PerturbedRisk(loss, problem.region, self.share, problem.location)
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One draw."""
+        x = curator.draw_parameter(self._target(problem), "objective", plan.spend(Approximate))
+        yield Step(1, Parameter(problem.names, problem.region.project(x)), f"tilt {plan['sigma']:.3g}")

@@ -1,0 +1,267 @@
+"""The regularised exponential mechanism, and its rivals that draw from a density."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..losses import Bent
+from ..params import check_parameters, param
+from ..privacy.budget import BoundedRange, Budget, Gaussian, equal_selections, regularised_stages
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.samplers import AUTOMATIC, SAMPLERS, choose
+from ..privacy.samplers.alternating import schedule
+from ..privacy.targets import PlainRisk, RankError, RegularisedRisk
+from ..problems import RiskMinimisation
+from ..releases import Parameter
+from ..theory import learning as theory
+from .base import About, Step
+
+SHRINK = 0.25  # radius of a stage over that of the stage before
+THETA = 0.01
+
+
+def _draw_choices(problem: RiskMinimisation, s: float, tau: float, theta: float) -> tuple[Choice, ...]:
+    return (
+        Choice("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
+        Choice("theta", theta, "share of δ that pays for the sampler's error"),
+        Choice("tau", tau, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
+        Choice("G", problem.G, "records' losses differ by a G-Lipschitz function"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegularizedExponential:
+    """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw.
+
+    Each of m stages is s/√m-GDP by k = (μ + strength)(s n/(√m G))² (`RegularisedRisk`), together s-GDP, and within τ/m
+    of its law; (1 + e^ε)τ = θδ is charged beside them. Stage j expects the optimum
+    within R/4^j of its c, so its μ is 4^j times as large; all of it is fixed beforehand.
+    Raises InputError for δ = 0, μ = 0 without strong convexity, and where no sampler serves.
+    Source: Gopi, Lee, Liu 2022, Theorems 6.2 and 6.8, calibrated exactly; stages are an extension.
+    """
+
+    calibration: str = param("erm", "which risk μ is chosen for: the empirical one, or the population's",
+                             choices=("erm", "sco"))  # fmt: skip
+    mu: float | None = param(
+        None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=0, high=1e9, log=True,
+        auto="n, d, G, R and s: the smallest bound on the chosen risk",
+    )  # fmt: skip
+    stages: int = param(
+        1, "draws, each centred at the one before and held four times as tightly", symbol="m", low=1, high=6
+    )
+    theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
+    sampler: str = param("auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC))
+
+    problem: ClassVar[type] = RiskMinimisation
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Regularised exponential mechanism",
+        summary="Draws the answer at random, the likelier the smaller its risk plus a small pull to the centre. It is "
+        "as private as Gaussian noise of a matching size, but the risk itself decides where the noise goes.",
+        use_when="the loss has sharp or flat minima: medians and other quantiles, hinge, logistic in few dimensions",
+        avoid_when="there are many dimensions or records and no exact sampler: then noisy_gd",
+        cost="one exact draw a stage: a second or less up to 50,000 records, for one or two dimensions, or logistic",
+        source="Gopi, Lee, Liu 2022",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
+        spend, s = regularised_stages(budget, self.stages, self.theta)
+        n, d, G, R = problem.effective_n, problem.d, problem.G, problem.R
+        numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
+        best = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**numbers)
+        strong = problem.loss.strength > 0
+        mu = self.mu if self.mu is not None else 0.0 if strong else best
+        target = _target(problem, problem.region.centre, mu)
+        target.check()
+        name = choose(target) if self.sampler == "auto" else self.sampler
+        tau, k = budget.sampler_error(spend.failure), target.k(n, spend)
+        SAMPLERS[name].check(target, k, tau, problem.n)
+        if strong:
+            bound = d / k + mu * R * R / 2
+        else:
+            bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(**numbers, mu=mu)
+        why = "given" if self.mu is not None else "strongly convex: none needed" if strong else "smallest risk bound"
+        choices = (
+            Choice("rounds", self.stages, "one draw a stage"),
+            Choice("stages", self.stages, "given"),
+            Choice("calibration", self.calibration, "given"),
+            Choice("sampler", name, "the first that serves" if self.sampler == "auto" else "given"),
+            *_draw_choices(problem, s, tau * self.stages, self.theta),
+            Choice("mu", mu, why),
+            Choice("k", k, "the sharpest density that s/√m pays for"),
+            Choice("mu_star", best, "smallest bound on the chosen risk"),
+            Choice("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
+            Choice("stage_tau", tau, "sampler error of one stage: τ/m"),
+            Choice("stage_radii", [R * SHRINK**j for j in range(self.stages)], "a quarter each"),
+            Choice("risk_bound", bound, "expected excess risk of the first stage, at the most"),
+        )
+        return Plan(budget, (Charge("draw", spend, self.stages),), choices)
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One draw a step; μ grows as the radius shrinks, unless it was given."""
+        spend, x = plan.spend(Gaussian), problem.region.centre
+        for t, radius in enumerate(plan["stage_radii"], 1):
+            mu = plan["mu"] if self.mu is not None else plan["mu"] * problem.R / radius
+            x = curator.draw_parameter(_target(problem, x, mu), plan["sampler"], spend)
+            yield Step(t, Parameter(problem.names, x), f"centred within {radius:.3g}, μ = {mu:.3g}")
+
+
+def _target(problem: RiskMinimisation, centre: np.ndarray, mu: float) -> RegularisedRisk:
+    return RegularisedRisk(problem.loss, problem.region, mu, problem.location, centre)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlternatingSampler:
+    """The same law as regularized_exponential in one stage, by the paper's own sampler: single records, one at a time.
+
+    s-GDP and within τ of its law, as there; T and η of the chain are fixed from public numbers, and only its last state
+    is released. n ≤ 200. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2.
+    """
+
+    mu: float | None = param(
+        None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=0, high=1e9, log=True,
+        auto="n, d, G, R and s: the smallest bound on the empirical risk",
+    )  # fmt: skip
+    theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
+
+    problem: ClassVar[type] = RiskMinimisation
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Alternating sampler (as published)",
+        summary="The paper's sampler, step by step: blur the current point, propose near it, and accept by a random "
+        "product that reads a few records only. Faithful and slow.",
+        use_when="you want to see how the published sampler works, on at most 200 records",
+        avoid_when="an answer is wanted: regularized_exponential draws from the same law in a fraction of the time",
+        cost="about (nε)² steps, times logarithms",
+        source="Gopi, Lee, Liu 2022, Algorithms 1 and 2",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """One draw, as regularized_exponential plans it."""
+        inner = RegularizedExponential(mu=self.mu, theta=self.theta).plan(problem, budget)
+        target = _target(problem, problem.region.centre, inner["mu"])
+        SAMPLERS["alternating"].check(target, inner["k"], inner["tau"], problem.n)
+        T, eta = schedule(target, inner["k"], inner["tau"])
+        kept = tuple(c for c in inner.choices if c.name not in ("sampler", "calibration"))
+        choices = (*kept, Choice("chain", T, "steps of the chain for τ"), Choice("eta", eta, "step size of the chain"))
+        return Plan(budget, inner.charges, choices)
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One draw."""
+        target = _target(problem, problem.region.centre, plan["mu"])
+        x = curator.draw_parameter(target, "alternating", plan.spend(Gaussian))
+        yield Step(1, Parameter(problem.names, x), f"{plan['chain']:,} steps of the chain")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential:
+    """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
+
+    2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more. Raises InputError on R^d and where no exact
+    sampler serves (d ≤ 2, or logistic). Source: McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014.
+    """
+
+    problem: ClassVar[type] = RiskMinimisation
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Exponential mechanism",
+        summary="Draws the answer at random, the likelier the smaller its risk, without any regulariser. Its privacy "
+        "comes from how little one record can change the risk anywhere on the region.",
+        use_when="δ = 0, or in one dimension",
+        avoid_when="there are more than a few dimensions: the regularised one needs far less noise",
+        cost="one exact draw",
+        source="McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014",
+    )
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """One draw with the whole budget."""
+        target = PlainRisk(problem.loss, problem.region, problem.location)
+        target.check()
+        pure = budget.delta == 0
+        theta = 0.0 if pure else THETA
+        name = choose(target)
+        failure = theta * budget.delta
+        given = equal_selections(Budget(budget.epsilon, budget.delta - failure), 1)
+        spend = BoundedRange(given.epsilon, failure)
+        k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
+        SAMPLERS[name].check(target, k, tau, problem.n)
+        choices = (
+            Choice("rounds", 1, "one draw"),
+            Choice("sampler", name, "the first that serves"),
+            Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
+            Choice("k", k, "ε₀n/(2RG)"),
+            Choice("G", problem.G, "records' losses differ by a G-Lipschitz function"),
+            Choice("tau", tau, "total variation the sampler may be off by"),
+            Choice("risk_bound", problem.d / k, "expected excess risk, at the most: d/k"),
+        )
+        return Plan(budget, (Charge("draw", spend),), choices)
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One draw."""
+        target = PlainRisk(problem.loss, problem.region, problem.location)
+        x = curator.draw_parameter(target, plan["sampler"], plan.spend(BoundedRange))
+        yield Step(1, Parameter(problem.names, x), f"k = {plan['k']:.4g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankExponential:
+    """Draw x with probability density ∝ exp(−ε₀|#{z ≤ x} − qn|/2) on the column's public range (`RankError`).
+
+    Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP. Raises InputError for anything but a quantile of one
+    column. Source: Smith 2011, Algorithm 2.
+    """
+
+    problem: ClassVar[type] = RiskMinimisation
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Exponential mechanism on ranks",
+        summary="Draws a quantile at random, the likelier the nearer its rank is to the wanted one. Distances between "
+        "values play no part, only how many records lie below.",
+        use_when="a quantile of a column with few equal values, or δ = 0",
+        avoid_when="many records share a value, such as 40 hours a week: the wanted value itself then has no width",
+        cost="one sort",
+        source="Smith 2011",
+    )
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """One draw with the whole budget."""
+        if not isinstance(problem.loss, Bent) or problem.loss.width:
+            raise InputError("rank_exponential is for a quantile of one column")
+        target = RankError(problem.loss, problem.region, problem.location)
+        target.check()
+        spend = equal_selections(budget, 1)
+        choices = (
+            Choice("rounds", 1, "one draw"),
+            Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
+            Choice("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of records"),
+        )
+        return Plan(budget, (Charge("draw", spend),), choices)
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One draw."""
+        target = RankError(problem.loss, problem.region, problem.location)  # type: ignore[arg-type]
+        x = curator.draw_parameter(target, "rank", plan.spend(BoundedRange))
+        yield Step(1, Parameter(problem.names, x), f"k = {plan['k']:.4g}")

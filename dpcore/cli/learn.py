@@ -1,0 +1,99 @@
+"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk (a private peek)."""
+
+import argparse
+import json
+import sys
+import warnings
+from typing import Any
+
+from ..algorithms import solving
+from ..errors import PrivacyWarning
+from ..privacy.budget import Budget
+from ..problems import RiskMinimisation
+from ..run import Run
+from ..schema import domain_from_json
+from ..tables import limit_rows, read_json, read_table
+from ..tasks import HELP, REGIONS, read_task
+from .files import Progress, check_writable, write
+from .task import check_least, choose, shown
+
+PLANNED = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `learn`."""
+    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
+    parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
+    parser.add_argument("--task", required=True, metavar="TASK", help=HELP)
+    names = ", ".join(solving(RiskMinimisation))
+    parser.add_argument("--algorithm", default="regularized_exponential", metavar="NAME", help=f"one of {names}")
+    parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
+    parser.add_argument("--delta", type=float, default=1e-6, help="privacy budget δ in [0, 1) (default: %(default)s)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
+    parser.add_argument("--radius", type=float, metavar="R", help="radius of the region K about its public centre")
+    parser.add_argument("--region", default="ball", choices=REGIONS, help="the shape of K (default: ball)")
+    parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
+    parser.add_argument(
+        "--most-rows", type=int, default=1, metavar="B", help="rows one person can have; more are left out"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
+    parser.add_argument("--repeat", type=int, metavar="R", help="R runs with seeds seed, seed + 1, …")
+    parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Check everything public first, then run, then write."""
+    check_least(chosen, {"repeat": 1, "most_rows": 1, "seed": 0})
+    check_writable(chosen.json)
+    budget = Budget(chosen.epsilon, chosen.delta)
+    algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)
+    domain, table = domain_from_json(read_json(chosen.schema)), read_table(chosen.table)
+    if chosen.person is not None:
+        table = limit_rows(table, chosen.person, chosen.most_rows)
+    place = {"radius": chosen.radius, "region": chosen.region, "group": chosen.most_rows}
+    problem, rows = read_task(chosen.task, domain, table, **place)
+    runs, progress = [], Progress()
+    for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", PrivacyWarning)
+            run = Run(algorithm, problem, rows, budget, seed=seed)
+        for caution in caught if not runs else []:
+            print(f"warning: {caution.message}", file=sys.stderr)
+        rounds = run.plan["rounds"]
+        run.every = max(1, rounds // 20)
+        for record in run:
+            progress.say(lambda _, now=record, seed=seed: f"seed {seed}: step {now.t}/{rounds}")  # noqa: B023
+        progress.clear()
+        runs.append(summary(run))
+    if chosen.json:
+        write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
+    _print_table(runs)
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """A run as --json writes it: what every run says, and the numbers of learning by their letters."""
+    out, last = run.to_json(), run.records[-1].empirical.to_json()
+    settled = {choice.name: choice.value for choice in run.plan.choices}
+    x = run.release.x  # type: ignore[union-attr]
+    return out | {name: settled.get(name) for name in PLANNED} | last | {"parameter": [float(v) for v in x]}
+
+
+def _print_table(runs: list[dict[str, Any]]) -> None:
+    first = runs[0]
+    spent = first["spent"]
+    settings = ", ".join(f"{name}={shown(value)}" for name, value in first["parameters"].items() if name != "rounds")
+    print(f"{first['algorithm']}: {settings}")
+    print(f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']} R={first['R']:.6g} G={first['G']:.6g}")
+    print(f"spent: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g} ({spent['accounting']})")
+    print("risks on the real table (private peek, do not publish):")
+    names = ("excess_risk", "risk", "accuracy", "seconds")
+    print("  seed " + " ".join(f"{name:>11}" for name in names))
+    for run in runs:
+        print(f"{run['seed']:>6} " + " ".join(f"{shown(run[name]):>11}" for name in names))
+    if len(runs) > 1:
+        columns = [[run[name] for run in runs] for name in names]
+        means = [None if None in column else sum(column) / len(column) for column in columns]
+        print("  mean " + " ".join(f"{shown(mean):>11}" for mean in means))
+    print("released parameter" + f" (seed {first['seed']}):" * (len(runs) > 1))
+    for name, value in zip(first["names"], first["parameter"], strict=True):
+        print(f"  {name}: {value:.6g}")

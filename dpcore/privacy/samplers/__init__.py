@@ -1,0 +1,58 @@
+"""The closed set of samplers, chosen by name: they see records, and only their last state leaves. Imports targets.
+
+Each says for which targets it serves (`refuses`, from public facts), whether it is exact up to rounding, and, where it
+is not, when its certificate is out of reach (`too_long`). The error it may make is handed to it, as it was paid for.
+Running times depend on the records: who can time a draw learns something that no budget covers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import InputError
+from ..targets import Density, RankError, Target
+from . import alternating, envelope, line, plane, proximal
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A way to draw from a density: see the file it comes from."""
+
+    draw: Callable[[Density, float, np.random.Generator], np.ndarray]
+    refuses: Callable[[object], str | None]
+    error: str
+    too_long: Callable[..., str | None] = lambda *_: None
+
+    def check(self, target: Target, k: float, error: float, n: int) -> None:
+        """Raise InputError, from public numbers, where this sampler does not serve."""
+        if reason := self.refuses(target) or self.too_long(target, k, error, n):
+            raise InputError(reason)
+
+
+def _refuses_rank(target: object) -> str | None:
+    return None if isinstance(target, RankError) else "the sampler rank needs a target of ranks"
+
+
+SAMPLERS: dict[str, Sampler] = {
+    "rank": Sampler(line.draw_rank, _refuses_rank, "exact"),
+    "line": Sampler(line.draw, line.refuses, "exact"),
+    "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian, "exact"),
+    "logistic": Sampler(envelope.draw_logistic, envelope.refuses_logistic, "exact but for a proved tail below τ"),
+    "plane": Sampler(plane.draw, plane.refuses, "exact"),
+    "proximal": Sampler(proximal.draw, proximal.refuses, "mixing, proved to be below τ", proximal.too_long),
+    "alternating": Sampler(
+        alternating.draw, alternating.refuses, "mixing and clipping, proved to be below τ", alternating.too_long
+    ),
+}
+AUTOMATIC = ("line", "gaussian", "logistic", "plane", "proximal")
+
+
+def choose(target: Target) -> str:
+    """The first sampler that serves a target, from public facts; InputError with every reason where none does."""
+    reasons = []
+    for name in AUTOMATIC:
+        if (reason := SAMPLERS[name].refuses(target)) is None:
+            return name
+        reasons.append(reason)
+    raise InputError("no sampler serves here: " + "; ".join(reasons))

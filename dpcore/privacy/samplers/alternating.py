@@ -1,0 +1,167 @@
+"""The paper's own sampler, Algorithms 1 and 2, for teaching: single records at random, n ≤ 200. Imports targets.
+
+y ~ N(x, ηI), which may leave K and is not projected. Then x', z are drawn from N((y + ηαc)/(1 + ηα), η/(1 + ηα) I) on
+K, α = kμ; with fresh records j, p = Π k(f_j(z) − f_j(x')), ρ = 1 + Σ p, where the a-th term is the last with
+probability a/(1 + a); x' is accepted when u ≤ ρ/2. E[ρ | x', z] = Σ Δ^a/a! = exp(k(F(z) − F(x'))), Δ that exponent, so
+accepted points have the law ∝ exp(−kF) times the Gaussian, up to the clipping of ρ to 0..2. There is no cap on the sum,
+nor on the tries: either would change the law.
+
+Error of a step: |clip(ρ) − ρ| ≤ (|ρ − 1| − 1)⁺ and |ρ − 1| ≤ Σ_{a≤N} Π |Δ_j|, P(N ≥ a) = 1/a!. Along one record's
+features x' and z are no wider apart than two draws of N(0, η') (Caffarelli), so |Δ_j| is at most σ|g| in distribution,
+g standard normal, σ = kL√(2η'). Products are largest, in the convex order, when all factors are equal: the error is at
+most E(Σ_{a≤N} (σ|g|)^a − 1)⁺, as the normaliser E ρ ≥ 1 (Jensen). Half of τ pays for T such steps, half for mixing, as
+in `proximal`. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2, Lemmas 5.4 and 5.5.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ...losses import Bent, SquaredDistance
+from ...risks import Risk
+from ..targets import Density, RegularisedRisk
+
+MOST_RECORDS = 200
+TERMS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """One try of Algorithm 2, to be looked at on public samples: y, x', z (d,), ρ and whether x' was accepted."""
+
+    round: int
+    y: np.ndarray
+    x: np.ndarray
+    z: np.ndarray
+    rho: float
+    accepted: bool
+
+
+@lru_cache
+def step_error(sigma: float) -> float:
+    """E(Σ_{a≤N} (σ|g|)^a − 1)⁺ for standard normal g and P(N = a) = 1/a! − 1/(a + 1)!, by quadrature."""
+    g = np.linspace(0, 20, 40_001)
+    weight = np.exp(-(g**2) / 2) * math.sqrt(2 / math.pi) * (g[1] - g[0])
+    weight[0] /= 2
+    t, power, total, out = sigma * g, np.ones_like(g), np.zeros_like(g), 0.0
+    for a in range(1, TERMS):
+        power = power * t
+        total = total + power
+        chance = 1 / math.factorial(a) - 1 / math.factorial(a + 1)
+        out += chance * float(weight @ np.maximum(total - 1, 0))
+    return out
+
+
+@lru_cache
+def largest_sigma(error: float) -> float:
+    """The largest σ, to 0.1 % and rounded down, with step_error(σ) ≤ error."""
+    low, high = 1e-3, 1.0
+    while high > low * 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if step_error(middle) > error else (middle, high)
+    return low
+
+
+def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
+    """T and η with a total variation of at most `error`, from public numbers."""
+    alpha, steepest = k * target.mu, target.loss.steepest  # type: ignore[union-attr]
+    T = 10**5
+    for _ in range(30):
+        inner = (largest_sigma(error / (2 * T)) / (k * steepest)) ** 2 / 2  # η' = η/(1 + ηα)
+        eta = inner / (1 - inner * alpha) if inner * alpha < 0.5 else 1 / alpha
+        needed = math.log(target.region.radius**2 / (eta * error**2)) / (2 * math.log1p(eta * alpha))
+        needed = 1 + max(0, math.ceil(needed))
+        if needed <= T:
+            return T, eta
+        T = math.ceil(needed * 1.02)
+    return T, eta  # not reached: T grows by a logarithm of itself
+
+
+def refuses(target: object) -> str | None:
+    """Why a target cannot be drawn from here; None when it can."""
+    if not isinstance(target, RegularisedRisk) or isinstance(target.loss, SquaredDistance) or target.mu == 0:
+        return "the alternating sampler needs a regularised risk with mu > 0"
+    return None if target.region.bounded else "the alternating sampler needs a bounded region"
+
+
+def too_long(_target: object, _k: float, error: float, n: int) -> str | None:
+    """Why it would take too long, or promise nothing, from public numbers; None when it would not."""
+    if error <= 0:
+        return "the alternating sampler is never exact: theta must be above 0"
+    return f"the alternating sampler is for n ≤ {MOST_RECORDS}, not {n:,}" if n > MOST_RECORDS else None
+
+
+def estimate(difference: Callable[[], float], rng: np.random.Generator) -> float:
+    """ρ, with mean exp(E difference()): 1 + Σ_a Π_{i≤a} difference(), its a-th term the last one w.p. a/(1 + a)."""
+    rho, product, a = 1.0, 1.0, 0
+    while True:
+        a += 1
+        product *= difference()
+        rho += product
+        if rng.random() < a / (1 + a):
+            return rho
+
+
+def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.ndarray) -> Iterator[Proposal]:
+    """Every proposal of T rounds from x; to be shown for public samples only, as it follows the records."""
+    risk, region, k, c = density.risk, density.region, density.k, density.centre
+    shrink = 1 + eta * k * density.mu
+    deviation, f = math.sqrt(eta / shrink), _single(risk)
+    share, A = np.cumsum(risk.w), risk.A
+    for t in range(1, T + 1):
+        y = x + math.sqrt(eta) * rng.standard_normal(len(c))
+        middle = (y + eta * k * density.mu * c) / shrink
+
+        def inside(middle: np.ndarray = middle) -> np.ndarray:
+            while True:
+                v = middle + deviation * rng.standard_normal(len(middle))
+                if region.contains(v[None])[0]:
+                    return v
+
+        while True:
+            new, z = inside(), inside()
+
+            def difference(new: np.ndarray = new, z: np.ndarray = z) -> float:
+                j = min(int(np.searchsorted(share, rng.random() * share[-1], side="right")), len(share) - 1)
+                return k * (f(float(A[j] @ z), j) - f(float(A[j] @ new), j))
+
+            rho = estimate(difference, rng)
+            accepted = bool(rng.random() <= rho / 2)
+            yield Proposal(t, y, new, z, rho, accepted)
+            if accepted:
+                x = new
+                break
+
+
+def _single(risk: Risk) -> Callable[[float, int], float]:
+    """f(t, j), the loss of record j at ⟨a_j, x⟩ = t, in plain arithmetic, as arrays of one element are slow."""
+    loss, b = risk.loss, risk.b.tolist()
+    if isinstance(loss, Bent):
+        low, high, width, margin = loss.low, loss.high, loss.width, loss.margin
+
+        def bent(t: float, j: int) -> float:
+            u = b[j] * t - 1 if margin else t - b[j]
+            near = width - abs(u)
+            return max(low * u, high * u) + ((high - low) * near * near / (4 * width) if near > 0 else 0.0)
+
+        return bent
+
+    def logistic(t: float, j: int) -> float:
+        u = -b[j] * t
+        return max(u, 0.0) + math.log1p(math.exp(-abs(u)))
+
+    return logistic
+
+
+def draw(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
+    """One draw (d,) within `error` of the law in total variation; only the last state leaves."""
+    target = RegularisedRisk(density.risk.loss, density.region, density.mu)
+    T, eta = schedule(target, density.k, error)
+    x = density.region.centre.copy()
+    for proposal in walk(density, T, eta, rng, x):
+        if proposal.accepted:
+            x = proposal.x
+    return x

@@ -1,0 +1,222 @@
+"""Draws by rejection from one Gaussian: logistic loss in d ≤ 20 dimensions, and the squared distance. Imports targets.
+
+With x̂ near the smallest point of F_μ = F + μ‖x − c‖²/2 on K, g = ∇F_μ(x̂) and H = ∇²F(x̂), every logistic risk has
+F_μ(x̂ + v) ≥ F_μ(x̂) + ⟨g, v⟩ + φ(S) vᵀHv + μ‖v‖²/2 where |⟨a_i, v⟩| ≤ S for all i, φ(S) = (e^{−S} + S − 1)/S²: its
+third derivative along v is at most S times the second, so integrate e^{−St} twice. With M = k(H + μI), ‖v‖²_M = vᵀMv
+and κ = max_i ‖a_i‖ in the norm of M⁻¹, S = κr serves for ‖v‖_M ≤ r: a Gaussian envelope. The draw is exact for the
+density restricted to that ellipsoid, and r is the smallest radius outside of which its mass is proved to be below the
+error that was paid for (all of K without such a payment).
+
+Where x̂ lies on the sphere of a ball about m, g = −λ(x̂ − m) + e. With y = −⟨x̂ − m, v⟩, x̂ + v lies in the ball only
+if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the pull λy stays as it is, and tilts the envelope on the
+half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again. θ = 2/(d + 1) accepts about one in
+1.4 d.
+
+The number of proposals depends on the records (a timing channel).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import gammainc, gammaincc, gammaln, log_ndtr, ndtri_exp
+from scipy.stats import truncnorm
+
+from ...losses import Logistic, SquaredDistance
+from ...regions import Ball, Box
+from ...risks import smallest
+from ..targets import Density
+
+MOST_DIMENSIONS = 20
+PROPOSALS = 16  # at once
+GAUSSIAN_TRIES = 8  # after which every other batch is spread evenly over the ball: any accepted point has the law
+RADII = 200
+
+
+def refuses_logistic(target: object) -> str | None:
+    """Why a target cannot be drawn from here; None when it can."""
+    region = getattr(target, "region", None)
+    if not isinstance(getattr(target, "loss", None), Logistic) or region is None or isinstance(region, Box):
+        return "the sampler logistic needs the logistic loss on a ball or on R^d"
+    if len(region.centre) > MOST_DIMENSIONS:
+        return f"the sampler logistic needs d ≤ {MOST_DIMENSIONS}"
+    return None
+
+
+def refuses_gaussian(target: object) -> str | None:
+    """Why a target cannot be drawn from here; None when it can."""
+    if not isinstance(getattr(target, "loss", None), SquaredDistance):
+        return "the sampler gaussian needs the squared distance"
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`, where ‖v‖_M ≤ r."""
+
+    at: np.ndarray
+    P: np.ndarray
+    linear: np.ndarray
+    lift: float  # constant of the lower bound on the exponent
+    q: np.ndarray | None
+    floor: float
+    M: np.ndarray
+    r: float
+    least: float  # a lower bound on the exponent on all of K
+
+    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Points v (size, d) of the Gaussian N(−P⁻¹l, P⁻¹) on the half-space."""
+        L = np.linalg.cholesky(self.P)
+        mean = -np.linalg.solve(self.P, self.linear)
+        V = mean + solve_triangular(L.T, rng.standard_normal((len(mean), size)), lower=False).T
+        if self.q is None:
+            return V
+        across = np.linalg.solve(self.P, self.q)
+        variance = float(self.q @ across)
+        middle, deviation = float(self.q @ mean), math.sqrt(variance)
+        u = np.log1p(-rng.random(size))  # log of a uniform in (0, 1]
+        t = -ndtri_exp(np.minimum(u + log_ndtr(-(self.floor - middle) / deviation), -1e-300))
+        return V + np.outer((middle + deviation * t - V @ self.q) / variance, across)
+
+    def bound(self, V: np.ndarray) -> np.ndarray:
+        """The lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V."""
+        return self.lift + V @ self.linear + ((V @ self.P) * V).sum(1) / 2
+
+
+def phi(S: float) -> float:
+    """(e^{−S} + S − 1)/S², ½ at 0, falling."""
+    return 0.5 - S / 6 + S * S / 24 if S < 1e-3 else (math.expm1(-S) + S) / S**2
+
+
+def envelope(density: Density, error: float) -> Envelope:
+    """The envelope of a logistic density on all of K but at most `error` of it."""
+    risk, region, k, mu, m = density.risk, density.region, density.k, density.mu, density.region.centre
+    x = smallest(risk, region, mu=mu, centre=density.centre)
+    g, H, identity = risk.gradient(x) + mu * (x - density.centre), risk.hessian(x), np.eye(len(x))
+    lam = theta = s = 0.0
+    if isinstance(region, Ball) and np.linalg.norm(x - m) > region.radius * (1 - 1e-6):
+        lam, theta = max(0.0, -float(g @ (x - m)) / region.radius**2), 2 / (len(x) + 1)
+        s = max(0.0, (region.radius**2 - float((x - m) @ (x - m))) / 2)
+    far = region.reach + float(np.linalg.norm(x)) if region.bounded else math.inf
+    ridge = 1 / far**2 if mu == 0 else 0.0  # where nothing else holds the Gaussian; it lifts the bound by at most ½
+    e, M = g + lam * (x - m), k * (H + (mu + lam) * identity) + ridge * identity
+    r, S = _reach(density, x, M, e, lam * s + (ridge > 0) / (2 * k), error)
+    P = k * (2 * phi(S) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
+    linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
+    least = -k * (float(np.linalg.norm(e)) * far + lam * s) if np.any(e) else -k * lam * s
+    if lam == 0:
+        return Envelope(x, P, linear, lift, None, 0.0, M, r, least)
+    size = float(np.linalg.norm(x - m))
+    return Envelope(x, P, linear, lift, -(x - m) / size, -s / size, M, r, least)
+
+
+def _reach(
+    density: Density, x: np.ndarray, M: np.ndarray, e: np.ndarray, lost: float, error: float
+) -> tuple[float, float]:
+    """The smallest r of a grid with mass at most `error` outside ‖v‖_M ≤ r, and S there; all of K where there is none.
+
+    On K, U(v) = k(F_μ(x̂ + v) − F_μ(x̂)) is convex, U(0) = 0, and where ‖v‖_M = r it is at least
+    B = φ(κr)r² − k(‖e‖r + lost), ‖e‖ in the norm of M⁻¹; so beyond it is at least B‖v‖_M/r, and the mass there at most
+    |M|^{−½} 2π^{d/2}/Γ(d/2) (r/B)^d Γ(d, B). The whole is at least `_log_whole`.
+    """
+    region, k, d = density.region, density.k, len(x)
+    inverse = np.linalg.inv(M)
+    kappa = math.sqrt(float(((density.risk.A @ inverse) * density.risk.A).sum(1).max()))
+    most = region.reach + float(np.linalg.norm(x)) if region.bounded else math.inf
+    if error <= 0:
+        return math.inf, most
+    slack = k * math.sqrt(max(float(e @ inverse @ e), 0.0))
+    whole = _log_whole(density, x, M, kappa)
+    sphere = math.log(2) + d / 2 * math.log(math.pi) - math.lgamma(d / 2) - float(np.linalg.slogdet(M)[1]) / 2
+    for r in np.geomspace(0.5, 1e4, RADII) * math.sqrt(d):
+        B = phi(kappa * r) * r * r - slack * r - k * lost
+        if B <= 0:
+            continue
+        with np.errstate(divide="ignore"):
+            tail = sphere + d * math.log(r / B) + float(gammaln(d)) + float(np.log(gammaincc(d, B)))
+        if tail - whole <= math.log(error):
+            return float(r), min(kappa * float(r), most)
+    return math.inf, most
+
+
+def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> float:
+    """A lower bound on log ∫_K exp(−U).
+
+    Inside K: U(v) ≤ k⟨g, v⟩ + ψ(κρ)‖v‖²_M where ‖v‖_M ≤ ρ, ψ(S) = (e^S − S − 1)/S², and ⟨g, v⟩ averages to 0 (Jensen):
+    at least |M|^{−½} (π/ψ)^{d/2} times the share of a Gaussian. Near the boundary: K holds a ball of radius θR about
+    x̂ + θ(m − x̂), and there U ≤ k(‖g‖D + bD²/2), D = θ(R + ‖m − x̂‖), b the largest curvature of F_μ.
+    """
+    region, k, d = density.region, density.k, len(x)
+    gap = float(np.linalg.norm(region.centre - x))
+    room = (region.inner - gap) * math.sqrt(float(np.linalg.eigvalsh(M)[0])) if region.bounded else math.inf
+    found, size = -math.inf, float(np.linalg.slogdet(M)[1])
+    for rho in np.geomspace(0.05, 5, 40) * math.sqrt(d):
+        S = kappa * rho
+        if rho <= room and S < 50:
+            psi = 0.5 + S / 6 + S * S / 23 if S < 1e-3 else (math.expm1(S) - S) / S**2
+            share = float(gammainc(d / 2, psi * rho * rho))
+            found = max(found, d / 2 * math.log(math.pi / psi) - size / 2 + math.log(max(share, 1e-300)))
+    if not region.bounded:
+        return found
+    g = k * float(np.linalg.norm(density.risk.gradient(x) + density.mu * (x - density.centre)))
+    b = k * (float(np.linalg.eigvalsh(density.risk.upper_hessian())[-1]) + density.mu)
+    for theta in np.geomspace(1e-8, 1, 60):
+        D = theta * (region.inner + gap)
+        volume = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(theta * region.inner)
+        found = max(found, volume - g * D - b * D * D / 2)
+    return found
+
+
+def draw_logistic(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
+    """One draw (d,) within `error` of the law in total variation."""
+    return draws(density, error, 1, rng)[0]
+
+
+def draws(density: Density, error: float, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Independent draws (size, d), each as `draw_logistic`."""
+    over = envelope(density, error)
+    level = float(density.potential(over.at[None])[0])
+    found, count, tries = [], 0, 0
+    while count < size:
+        m, tries = max(PROPOSALS, min(2 * (size - count), 1024)), tries + 1
+        even = tries > GAUSSIAN_TRIES and tries % 2 == 0 and isinstance(density.region, Ball)
+        V = _evenly(density.region, m, rng) - over.at if even else over.draw(m, rng)  # type: ignore[arg-type]
+        u = rng.standard_exponential(m)
+        good = density.region.contains(over.at + V) & (((V @ over.M) * V).sum(1) <= over.r**2)
+        gap = density.potential(over.at + V[good]) - level - (over.least if even else over.bound(V[good]))
+        good[good] = u[good] >= gap
+        found.append(over.at + V[good])
+        count += int(good.sum())
+    return np.concatenate(found)[:size]
+
+
+def _evenly(ball: Ball, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Points (size, d) spread evenly over a ball: better proposals where the density is nearly flat."""
+    X = rng.standard_normal((size, len(ball.centre)))
+    lengths = ball.radius * rng.random(size) ** (1 / X.shape[1])
+    return ball.centre + X * (lengths / np.linalg.norm(X, axis=1))[:, None]
+
+
+def draw_gaussian(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
+    """One exact draw (d,) for the squared distance: a Gaussian on R^d, cut off at K.
+
+    k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant. In a box each coordinate is drawn
+    by inverting its distribution function, in a ball by rejection.
+    """
+    precision = density.k * (1 + density.mu)
+    mean = (density.risk.mean + density.mu * density.centre) / (1 + density.mu)
+    if isinstance(density.region, Box):
+        return _in_box(mean, precision, density.region, rng)
+    deviation = precision**-0.5
+    while True:
+        X = mean + deviation * rng.standard_normal((PROPOSALS, len(mean)))
+        good = density.region.contains(X)
+        if good.any():
+            return X[good.argmax()]
+
+
+def _in_box(mean: np.ndarray, precision: float, box: Box, rng: np.random.Generator) -> np.ndarray:
+    scale = precision**-0.5
+    low, high = (box.low - mean) / scale, (box.high - mean) / scale
+    return np.clip(truncnorm.rvs(low, high, loc=mean, scale=scale, random_state=rng), box.low, box.high)

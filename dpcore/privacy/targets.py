@@ -1,0 +1,197 @@
+"""The closed set of laws that a parameter is drawn from, the privacy of each derived beside it. Imports losses to
+risks.
+
+F(x) = (1/n) Σ_i f(x; z_i) on a convex K. Replacing one record changes F by a function that is G/n-Lipschitz on K
+(`losses.difference`); b records of a person, by b such functions: `unit` = n/b. As with noise, how sharp a density may
+be follows from what is paid.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..domain import Rows
+from ..errors import InputError
+from ..losses import Bent, Logistic, Loss, SquaredDistance, difference
+from ..regions import Ball, Box, Region, Space
+from ..risks import Risk
+from .budget import Approximate, BoundedRange, Gaussian
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, with the records inside: nothing of it leaves but a draw."""
+
+    risk: Risk
+    region: Region
+    k: float
+    mu: float
+    at: np.ndarray | None = None
+
+    @property
+    def centre(self) -> np.ndarray:
+        """c (d,): that of K unless another was given."""
+        return self.region.centre if self.at is None else self.at
+
+    def potential(self, X: np.ndarray) -> np.ndarray:
+        """k(F + μ‖x − c‖²/2) (m,) at every row of X (m, d)."""
+        return self.k * (self.risk.values(X) + self.mu * ((X - self.centre) ** 2).sum(1) / 2)
+
+
+class KnownRisk:
+    """A target made of a loss and a region; `check` refuses those whose G is not derived."""
+
+    loss: Loss
+    region: Region
+    location: bool
+
+    @cached_property
+    def G(self) -> float:  # noqa: N802 - the paper's letter
+        """f(·; z) − f(·; z') is G-Lipschitz on K."""
+        return difference(self.loss, location=self.location, reach=self.region.reach)
+
+    def check(self) -> None:
+        """Raise InputError for an unknown loss or region."""
+        if type(self.loss) not in (Bent, Logistic, SquaredDistance) or type(self.region) not in (Ball, Box, Space):
+            raise InputError(f"{type(self.loss).__name__} is not a loss whose G is known here")
+
+    def risk(self, rows: Rows) -> Risk:
+        """F on the records."""
+        return Risk(self.loss, rows.values, rows.weights, location=self.location)
+
+
+@dataclass(frozen=True, eq=False)
+class RegularisedRisk(KnownRisk):
+    """x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, paid by Gaussian(s): the regularised exponential mechanism.
+
+    The exponent is k(m + μ)-strongly convex (m = 1 for the squared distance, else 0), and between neighbours it differs
+    by a kG/unit-Lipschitz function. Hence the law is (kG/unit)/√(k(m + μ)) = G√k/(unit √(m + μ))-GDP, and
+    k = (m + μ)(s · unit/G)². Equality for quadratics on R^d: then it is the Gaussian mechanism. c = `at` is any public
+    point, such as an earlier draw, or the centre of K.
+    Source: Gopi, Lee, Liu 2022, Theorem 2.1.
+    """
+
+    loss: Loss
+    region: Region
+    mu: float
+    location: bool = False
+    at: np.ndarray | None = None
+    payable: ClassVar[tuple[type, ...]] = (Gaussian,)
+
+    def check(self) -> None:
+        """Also refuse μ = 0 without strong convexity, which has no guarantee of this kind."""
+        super().check()
+        if not 0 <= self.mu < math.inf or self.loss.strength + self.mu == 0:
+            raise InputError(
+                f"mu={self.mu:g} must be above 0: this loss is not strongly convex, so nothing is promised"
+            )
+
+    def k(self, unit: float, spend: Gaussian) -> float:
+        """k that `spend` pays for."""
+        return (self.loss.strength + self.mu) * (spend.mu * unit / self.G) ** 2
+
+    def density(self, rows: Rows, unit: float, spend: Gaussian) -> Density:
+        """The law, for these records."""
+        return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainRisk(KnownRisk):
+    """x ∝ exp(−kF(x)) on a bounded K, paid by BoundedRange(ε₀): the exponential mechanism.
+
+    Between neighbours F differs by a G/unit-Lipschitz function, whose values on K span at most G · diameter/unit; so
+    log-likelihood ratios span at most k times that, and k = ε₀ · unit/(G · diameter). Source: McSherry, Talwar 2007.
+    """
+
+    loss: Loss
+    region: Region
+    location: bool = False
+    mu: ClassVar[float] = 0.0
+    payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
+
+    def check(self) -> None:
+        """Also refuse R^d, on which this law does not exist."""
+        super().check()
+        if not self.region.bounded:
+            raise InputError("the exponential mechanism needs a bounded region: a ball or a box")
+
+    def k(self, unit: float, spend: BoundedRange) -> float:
+        """k that `spend` pays for."""
+        return spend.epsilon * unit / (self.G * self.region.diameter)
+
+    def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
+        """The law, for these records."""
+        return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class RankError(KnownRisk):
+    """x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, paid by BoundedRange(ε₀): ranks instead of distances.
+
+    Replacing one record moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios
+    span 2k/unit, and k = ε₀ · unit/2. Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
+    """
+
+    loss: Bent
+    region: Region
+    location: bool = True
+    mu: ClassVar[float] = 0.0
+    payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
+
+    def check(self) -> None:
+        """Also refuse everything but a quantile of one column on an interval."""
+        super().check()
+        if not self.location or len(self.region.centre) != 1 or not self.region.bounded or self.loss.margin:
+            raise InputError("ranks are for a quantile of one column with public bounds")
+
+    def k(self, unit: float, spend: BoundedRange) -> float:
+        """k that `spend` pays for."""
+        return spend.epsilon * unit / 2
+
+    def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
+        """The records and k; the sampler "rank" reads ranks, not the risk."""
+        return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbedRisk(KnownRisk):
+    """argmin over R^d of n F(x) + Λ‖x − c‖²/2 + ⟨ξ, x⟩, ξ ~ N(0, σ² I), paid by Approximate(ε₀, δ₀).
+
+    For b replaced records (n public) and a loss with |g'| ≤ L, g'' ≤ β, ‖a‖ ≤ 1, ε₂ = `share` · ε₀, ε₁ = ε₀ − ε₂. The
+    map from x to ξ = −n∇F(x) − Λ(x − c) is one to one, and the density of x is that of ξ times its determinant.
+
+    - Determinants: nH = M + φ''aaᵀ with M ⪰ ΛI, for the record replaced last, so replacing it changes the determinant
+      by 1 + β/Λ at most; Λ = β/(e^{ε₂/b} − 1) makes that e^{ε₂} for b of them.
+    - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b records, so ‖Δ‖ ≤ 2bL and ⟨ξ, Δ⟩ ≤ L Σ_j |⟨ξ, a_j⟩|, where the a_j
+      do not depend on ξ. Except with probability 2b · 2Φ(−t) every |⟨ξ, a_j⟩| ≤ σt; then the ratio's log is at most
+      2bLt/σ + (2bL)²/(2σ²), which is ε₁ for σ = 2bL(t + √(t² + 2ε₁))/(2ε₁). t solves 4bΦ(−t) = δ₀.
+
+    Source: Kifer, Smith, Thakurta 2012, Algorithm 1, for replacement, with exact tails in place of theirs.
+    """
+
+    loss: Loss
+    region: Region
+    share: float
+    location: bool = False
+    payable: ClassVar[tuple[type, ...]] = (Approximate,)
+
+    def check(self) -> None:
+        """Also refuse losses that bend infinitely fast, and the squared distance, which no bounded slope has."""
+        super().check()
+        if isinstance(self.loss, SquaredDistance) or self.loss.curvature == math.inf:
+            raise InputError(f"objective perturbation needs a smooth loss with a bounded slope, not {self.loss.name}")
+
+    def settle(self, n: int, unit: float, spend: Approximate) -> tuple[float, float]:
+        """Λ and σ that `spend` pays for."""
+        b, first = n / unit, (1 - self.share) * spend.epsilon
+        lam = self.loss.curvature / math.expm1(min(self.share * spend.epsilon / b, 500.0))
+        t = -float(ndtri(spend.failure / (4 * b)))
+        span = 2 * b * self.loss.steepest  # type: ignore[union-attr]
+        return lam, span * (t + math.sqrt(t * t + 2 * first)) / (2 * first)
+
+
+Target = RegularisedRisk | PlainRisk | RankError | PerturbedRisk

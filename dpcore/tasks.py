@@ -1,0 +1,199 @@
+"""A learning task as text, and a table turned into the numbers it learns from. Imports domain, losses and problems.
+
+Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1, of more to one
+coordinate each; with an intercept of 1, all divided by √(features + 1), so that ‖a‖ ≤ 1 for every possible record.
+"""
+
+import csv
+import math
+
+import numpy as np
+import pandas as pd
+
+from .domain import Column, Domain, Rows
+from .errors import InputError
+from .losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
+from .problems import RiskMinimisation
+from .regions import Ball, Box, Region, Space, check_radius
+
+HELP = (
+    "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), logistic:TARGET:f1,f2 and "
+    "hinge:TARGET:f1,f2 (a classifier of a column with two values), absolute:TARGET:f1,f2, huber:TARGET:f1,f2[:WIDTH] "
+    "and quantile:TARGET:0.5:f1,f2 (a regression)"
+)
+REGIONS = ("ball", "box", "space")
+CLASSIFIER_RADIUS = 10.0
+HUBER_SHARE = 0.1  # of the target's half range, the default width of the Huber loss
+INTERCEPT = "(intercept)"
+
+
+def read_task(
+    text: str,
+    domain: Domain,
+    frame: pd.DataFrame,
+    *,
+    radius: float | None = None,
+    region: str = "ball",
+    group: int = 1,
+) -> tuple[RiskMinimisation, Rows]:
+    """The problem that `text` describes (see HELP), and the records as it needs them: grouped numbers, not cells.
+
+    K is a ball of `radius` R about a public centre, a box of half width R, or R^d with R a guess. R is by default half
+    the target's range for a location, that times √d for a regression, and 10 for a classifier; for a mean K is the box
+    of the columns' bounds. Raises InputError for a text that is not understood, a column that does not fit, one class
+    only, a feature that is the same in every row, a value outside its public bounds, and R ≤ 0.
+    """
+    kind, parts = _parts(text)
+    if region not in REGIONS:
+        raise InputError(f"region={region!r} is not one of {', '.join(REGIONS)}")
+    if radius is not None:
+        check_radius(radius)
+    if len(frame) < 2:
+        raise InputError(f"the table has {len(frame) or 'no'} row{'s' * (not len(frame))}; at least 2 are needed")
+    chosen = {"radius": radius, "region": region, "group": group, "peeked": domain.peeked}
+    if kind == "mean" and len(parts) == 1:
+        return _mean(_columns(domain, parts[0]), frame, chosen)
+    target, *rest = parts
+    level = _number(rest.pop(0), "quantile") if kind == "quantile" and rest else None
+    features = _columns(domain, rest.pop(0)) if rest else ()
+    width = _number(rest.pop(0), "huber width") if kind == "huber" and rest else None
+    classifier = kind in ("logistic", "hinge")
+    if rest or (kind == "quantile" and level is None) or kind == "mean" or (not features and (classifier or width)):
+        raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
+    (column,) = _columns(domain, target, single=True)
+    if column in features:
+        raise InputError(f"column {column.name!r} is the target and a feature at once")
+    if classifier:
+        loss = Logistic() if kind == "logistic" else hinge()
+        b, middle, half = _labels(column, _cells(frame, column)), 0.0, CLASSIFIER_RADIUS
+    else:
+        middle, half = _range(column)
+        b = _numbers(column, frame)
+        width = HUBER_SHARE * half if width is None else width
+        loss = pinball(level) if level is not None else huber(width) if kind == "huber" else absolute()
+    if not features:
+        K = _region(np.array([middle]), half, chosen)
+        return _problem(loss, K, (column.name,), b[:, None], chosen, location=True)
+    A, names = _features(features, frame)
+    size = math.sqrt(len(features) + 1)
+    centre = np.zeros(len(names))
+    centre[-1] = middle * size
+    K = _region(centre, half if classifier else half * math.sqrt(len(names)), chosen)
+    return _problem(loss, K, names, np.column_stack([A, b]), chosen)
+
+
+def _parts(text: str) -> tuple[str, list[str]]:
+    kind, _, rest = text.partition(":")
+    parts = next(csv.reader([rest], delimiter=":"), [])
+    if kind not in ("quantile", "absolute", "mean", "logistic", "hinge", "huber") or not all(parts) or not parts:
+        raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
+    return kind, parts
+
+
+def _columns(domain: Domain, text: str, *, single: bool = False) -> tuple[Column, ...]:
+    names = [text] if single else next(csv.reader([text]), [])
+    found = tuple(domain.columns[i] for i in domain.axes(names))
+    if len(set(names)) < len(names):
+        raise InputError(f"a column stands twice in {text[:80]!r}")
+    return found
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{what}={text[:40]!r} is not a number") from None
+
+
+def _cells(frame: pd.DataFrame, column: Column) -> pd.Series:
+    place = [str(c) for c in frame.columns]
+    if place.count(column.name) != 1:
+        raise InputError(f"the table has {place.count(column.name) or 'no'} column(s) called {column.name!r}")
+    return pd.Series(frame.iloc[:, place.index(column.name)]).reset_index(drop=True)
+
+
+def _numbers(column: Column, frame: pd.DataFrame) -> np.ndarray:
+    """The numbers (n,) of a column, within its public bounds; InputError where one is missing."""
+    numbers = column.numbers(_cells(frame, column))
+    if absent := int(np.isnan(numbers).sum()):
+        raise InputError(f"column {column.name!r}: {absent} of {len(numbers)} values are missing; a number is needed")
+    return numbers
+
+
+def _range(column: Column) -> tuple[float, float]:
+    """Middle and half of the public bounds of a column of numbers."""
+    if column.values or column.low is None or column.high is None:
+        raise InputError(f"column {column.name!r} holds categories; numbers with public bounds are needed here")
+    if column.low == column.high:
+        raise InputError(f"column {column.name!r} is constant: its public bounds are both {column.low:g}")
+    return (column.low + column.high) / 2, (column.high - column.low) / 2
+
+
+def _labels(column: Column, cells: pd.Series) -> np.ndarray:
+    """±1 (n,): +1 for the second of two values."""
+    if column.size != 2:
+        raise InputError(f"column {column.name!r} has {column.size} values; a classifier's target needs two")
+    codes = column.encode(cells)
+    if codes.min() == codes.max():
+        raise InputError(f"column {column.name!r} holds one class only, {column.labels[int(codes[0])]!r}")
+    return codes * 2.0 - 1.0
+
+
+def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[np.ndarray, tuple[str, ...]]:
+    """A (n, d) with ‖a‖ ≤ 1, the intercept last, and what each coordinate belongs to."""
+    blocks, names = [], []
+    for column in columns:
+        cells = _cells(frame, column)
+        if column.values or column.missing == "category":
+            codes = column.encode(cells)
+            same, labels = codes.min() == codes.max(), column.labels
+            if column.size == 2:
+                blocks.append(codes[:, None] * 2.0 - 1.0)
+                names.append(f"{column.name} = {labels[1]}")
+            else:
+                blocks.append(np.eye(column.size)[codes])
+                names += [f"{column.name} = {label}" for label in labels]
+        else:
+            middle, half = _range(column)
+            numbers = (_numbers(column, frame) - middle) / half
+            same = numbers.min() == numbers.max()
+            blocks.append(np.clip(numbers, -1, 1)[:, None])
+            names.append(column.name)
+        if same:
+            raise InputError(f"feature {column.name!r} is constant: the same value in every row; leave it out")
+    blocks.append(np.ones((len(frame), 1)))
+    return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT)
+
+
+def _region(centre: np.ndarray, radius: float, chosen: dict) -> Region:
+    R = radius if chosen["radius"] is None else chosen["radius"]
+    if chosen["region"] == "box":
+        return Box(centre - R, centre + R)
+    return (Ball if chosen["region"] == "ball" else Space)(centre, R)
+
+
+def _mean(columns: tuple[Column, ...], frame: pd.DataFrame, chosen: dict) -> tuple[RiskMinimisation, Rows]:
+    middles, halves = np.array([_range(column) for column in columns]).T
+    low, high = middles - halves, middles + halves
+    values = np.column_stack([_numbers(column, frame) for column in columns])
+    loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
+    own = Box(low, high) if chosen["radius"] is None and chosen["region"] != "space" else None
+    K = own or _region(middles, float(np.linalg.norm(halves)), chosen)
+    return _problem(loss, K, tuple(column.name for column in columns), values, chosen)
+
+
+def _problem(
+    loss: Loss, K: Region, names: tuple[str, ...], values: np.ndarray, chosen: dict,
+    *, location: bool = False,
+) -> tuple[RiskMinimisation, Rows]:  # fmt: skip
+    problem = RiskMinimisation(
+        loss, K, len(values), names, location, chosen["group"], chosen["peeked"]
+    )  # fmt: skip
+    return problem, group(values)
+
+
+def group(values: np.ndarray) -> Rows:
+    """Distinct rows of numbers (n, p), in order, and how often each stands."""
+    counted = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
+    distinct = np.asarray(counted.index.to_frame(index=False), dtype=float)
+    return Rows(distinct, counted.to_numpy())

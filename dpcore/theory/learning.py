@@ -1,0 +1,84 @@
+"""Risk bounds of the regularised exponential mechanism as functions of public numbers, corrected. Imports nothing.
+
+n records, d dimensions, f(·; z) − f(·; z') G-Lipschitz, R = max ‖x − c‖ on K, s the GDP parameter of the whole draw.
+Source throughout: Gopi, Lee, Liu 2022; the corrections are said beside each formula.
+"""
+
+import math
+
+
+def erm_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
+    """μ = √(2d) G/(snR), which makes `erm_bound` smallest.
+
+    Theorem 6.4 has a diameter D for R and a closed form for s; centring K at c makes ‖x* − c‖ ≤ R enough.
+    """
+    return math.sqrt(2 * d) * G / (s * n * R)
+
+
+def erm_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> float:
+    """E F(x) − min F ≤ d/k + μR²/2 with k = μ(sn/G)²: Theorem 6.2. At `erm_mu` it is √2 G R √d/(sn)."""
+    return d * (G / (s * n)) ** 2 / mu + mu * R * R / 2
+
+
+def sco_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
+    """μ = (G/R) √(2(d/(sn)² + 1/n)), which makes `sco_bound` smallest."""
+    return G / R * math.sqrt(2 * (d / (s * n) ** 2 + 1 / n))
+
+
+def sco_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> float:
+    """The same for the population: d/k + μR²/2 + G²/(nμ). Theorem 6.8 prints G/(nμ) for the last term, of wrong units.
+
+    At `sco_mu` it is GR √(2(d/(sn)² + 1/n)).
+    """
+    return erm_bound(n=n, d=d, G=G, R=R, s=s, mu=mu) + G * G / (n * mu)
+
+
+def paper_gdp(*, epsilon: float, delta: float) -> float:
+    """s = √(2c + 2ε) − √(2c), c = log(3/(4δ)): Lemma 6.3 at 2δ/3, as Theorem 6.4 uses it; the exact s is larger.
+
+    The theorem leaves δ/3 for the sampler but needs (1 + e^ε)δ/3, so that as printed it spends more than δ. Theorem
+    6.9's s = ε/√(2c) is not even safe at large ε.
+    """
+    c = math.log(3 / (4 * delta))
+    return math.sqrt(2 * c + 2 * epsilon) - math.sqrt(2 * c)
+
+
+def paper_bound(*, n: float, d: int, G: float, R: float, epsilon: float, delta: float) -> float:
+    """The bound Theorem 6.4 prints: GD√d/(n(√(log(1/δ) + ε) − √log(1/δ))), D = 2R."""
+    c = math.log(1 / delta)
+    return G * 2 * R * math.sqrt(d) / (n * (math.sqrt(c + epsilon) - math.sqrt(c)))
+
+
+def exponential_bound(*, n: float, d: int, G: float, R: float, epsilon: float) -> float:
+    """d/k = 2dRG/(εn): the plain exponential mechanism; smaller than `erm_bound` where d < (ε/s)²/2."""
+    return 2 * d * R * G / (epsilon * n)
+
+
+def staged_bound(*, n: float, d: int, G: float, R: float, s: float) -> float:
+    """The bound of the first of m stages, s its own; later stages have no bound unless the optimum is inside them."""
+    return math.sqrt(2 * d) * G * R / (s * n)
+
+
+def stages(*, n: float, d: int, s: float) -> int:
+    """m = 3, 2 or 1 where √(2d)/(sn) is below .01, below .05, or above: a rule of thumb from public numbers."""
+    q = math.sqrt(2 * d) / (s * n)
+    return 3 if q < 0.01 else 2 if q < 0.05 else 1
+
+
+def lower_bound(*, queries: float, d: int, G: float, D: float) -> float:
+    """(GD/(16√2)) min(1, √(d/(4k))): nobody who reads k losses does better on every population.
+
+    Theorem 7.1 prints GD/16; its family of losses has E‖∇f‖² ≤ 2G² rather than G², which costs the √2.
+    """
+    return G * D / (16 * math.sqrt(2)) * min(1.0, math.sqrt(d / (4 * queries)))
+
+
+def queries(*, n: float, d: int, epsilon: float, delta: float, population: bool = False) -> float:
+    """How many single losses the paper's sampler reads, up to a constant: ε²n²/log(1/δ) · log²(ndε/δ).
+
+    Theorem 6.4; for the population ε²n²/log(1/δ) is replaced by nd where that is less (Theorem 6.9).
+    """
+    work = (epsilon * n) ** 2 / math.log(1 / delta)
+    if population:
+        work = min(work, n * d)
+    return work * math.log(max(n * d * epsilon / delta, math.e)) ** 2

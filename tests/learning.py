@@ -1,0 +1,85 @@
+"""Small learning tasks that several test files share, and densities by quadrature."""
+
+import numpy as np
+import pandas as pd
+
+from dpcore.algorithms import solving
+from dpcore.algorithms.base import make_plan
+from dpcore.domain import Rows
+from dpcore.errors import InputError
+from dpcore.params import build, parameters
+from dpcore.privacy.budget import Budget
+from dpcore.problems import RiskMinimisation
+from dpcore.schema import domain_from_json
+from dpcore.tasks import read_task
+
+LEARNERS = solving(RiskMinimisation)
+DOMAIN = domain_from_json(
+    {
+        "columns": {
+            "x": {"kind": "numeric", "low": -2, "high": 2, "bins": 4},
+            "y": {"kind": "numeric", "low": 0, "high": 10, "bins": 5},
+            "group": {"kind": "categorical", "values": ["a", "b", "c"]},
+            "label": {"kind": "categorical", "values": ["no", "yes"]},
+        }
+    }
+)
+
+
+def table(n: int = 60, seed: int = 0) -> pd.DataFrame:
+    """n people whose y and label depend on x."""
+    rng = np.random.default_rng(seed)
+    x = np.clip(rng.normal(size=n), -2, 2).round(2)
+    y = np.clip(5 + 2 * x + rng.normal(size=n), 0, 10).round(2)
+    label = np.where(x + rng.normal(size=n) > 0, "yes", "no")
+    return pd.DataFrame({"x": x, "y": y, "group": rng.choice(list("abc"), n), "label": label})
+
+
+TASKS = {
+    "median": ("quantile:y:0.5", {}),
+    "low quantile, in a box": ("quantile:y:0.1", {"region": "box", "radius": 3}),
+    "absolute": ("absolute:y", {}),
+    "mean": ("mean:x,y", {}),
+    "mean on R^d": ("mean:x,y", {"region": "space", "radius": 6}),
+    "hinge": ("hinge:label:x", {}),
+    "logistic": ("logistic:label:x,group", {}),
+    "logistic on R^d": ("logistic:label:x", {"region": "space"}),
+    "logistic, small ball": ("logistic:label:x,y", {"radius": 0.5}),
+    "regression": ("absolute:y:x", {}),
+    "huber": ("huber:y:x:1.5", {}),
+    "quantile regression": ("quantile:y:0.8:x", {}),
+}
+
+
+def task(name: str, n: int = 60) -> tuple[RiskMinimisation, Rows]:
+    """A problem of TASKS and its records."""
+    text, options = TASKS[name]
+    return read_task(text, DOMAIN, table(n), **options)
+
+
+def variants() -> list[tuple[str, dict[str, str]]]:
+    """Every learner in few steps, and once more for each other choice of each parameter."""
+    out = []
+    for name, cls in LEARNERS.items():
+        base = {p.name: "8" for p in parameters(cls) if p.name == "rounds"}
+        base |= {"rate": "0.3"} if name == "dp_sgd" else {}
+        out.append((name, base))
+        out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
+    return [*out, ("regularized_exponential", {"stages": "3"}), ("noisy_gd", {"rounds": "8", "clip": "0.3"})]
+
+
+def serves(name: str, settings: dict[str, str], where: str, budget: Budget, n: int = 60) -> bool:
+    """Whether an algorithm can plan a task; a refusal is an InputError."""
+    if name == "alternating_sampler" and n > 12:
+        return False  # tens of seconds
+    try:
+        make_plan(build(LEARNERS[name], settings), task(where, n)[0], budget)
+    except InputError:
+        return False
+    return True
+
+
+def quadrature(potential: np.ndarray, width: float) -> np.ndarray:
+    """The density ∝ exp(−potential) at midpoints `width` apart."""
+    p = np.exp(potential.min() - potential)
+    return p / (p.sum() * width)

@@ -1,0 +1,92 @@
+"""The command learn: its JSON, its table, its errors."""
+
+import json
+
+import pytest
+
+from dpcore.cli import main
+from dpcore.schema import domain_to_json
+from tests.learning import DOMAIN, table
+
+KEYS = {
+    "n",
+    "d",
+    "G",
+    "R",
+    "s",
+    "k",
+    "mu",
+    "tau",
+    "stages",
+    "risk_bound",
+    "excess_risk",
+    "parameter",
+    "spent",
+    "seconds",
+}
+
+
+@pytest.fixture
+def learn(tmp_path, monkeypatch):
+    """Run `learn` on a small table; its exit code and what it wrote."""
+    monkeypatch.chdir(tmp_path)
+    table(80).to_csv("t.csv", index=False)
+    (tmp_path / "s.json").write_text(json.dumps(domain_to_json(DOMAIN)), encoding="utf-8")
+
+    def run(*extra, task="quantile:y:0.5"):
+        code = main(["learn", "t.csv", "--schema", "s.json", "--task", task, "--epsilon", "1", *extra])
+        written = tmp_path / "o.json"
+        return code, json.loads(written.read_text()) if written.exists() else None
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("task", "extra"),
+    [
+        ("quantile:y:0.5", ["--delta", "1e-6"]),
+        ("logistic:label:x,group", ["--set", "stages=2"]),
+        ("hinge:label:x", ["--radius", "3"]),
+        ("absolute:y:x", ["--set", "calibration=sco"]),
+        ("huber:y:x", ["--region", "box"]),
+        ("mean:x,y", []),
+        ("quantile:y:0.5", ["--algorithm", "noisy_gd", "--set", "rounds=30"]),
+        ("quantile:y:0.5", ["--algorithm", "rank_exponential", "--delta", "0"]),
+    ],
+)
+def test_json_has_the_documented_keys(learn, capsys, task, extra):
+    code, out = learn("--json", "o.json", *extra, task=task)
+    assert code == 0
+    assert set(out) >= KEYS
+    assert (out["n"], out["d"]) == (80, len(out["parameter"]))
+    assert out["spent"]["epsilon"] <= 1
+    assert out["excess_risk"] > -1e-6
+    printed = capsys.readouterr().out
+    assert "private peek" in printed
+    assert all(name in printed for name in out["names"])
+
+
+def test_repeats_are_a_list_and_seeds_count_up(learn):
+    _, out = learn("--json", "o.json", "--seed", "3", "--repeat", "2")
+    assert [run["seed"] for run in out] == [3, 4]
+    assert out[0]["parameter"] != out[1]["parameter"]
+    assert out[0]["s"] == out[1]["s"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--task", "quantile:y:2"], "quantile=2 is outside (0, 1)"),
+        (["--radius", "0"], "radius=0 must be above 0"),
+        (["--region", "space", "--set", "mu=0"], "mu=0 must be above 0"),
+        (["--algorithm", "dpfw"], "'dpfw' solves another kind of problem"),
+        (["--delta", "0"], "delta=0 cannot be promised"),
+        (["--set", "stages=0"], "stages=0 is outside 1..6"),
+        (["--algorithm", "alternating_sampler", "--set", "theta=0"], "theta must be above 0"),
+    ],
+)
+def test_bad_input_is_one_line(learn, capsys, extra, message):
+    assert learn(*extra)[0] == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1

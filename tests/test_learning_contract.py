@@ -1,0 +1,172 @@
+"""What every learner keeps on every small task: budget, seeds, replay, untouched inputs, lazy steps."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dpcore.algorithms.base import make_plan
+from dpcore.errors import BudgetError, InputError
+from dpcore.params import build, parameters
+from dpcore.privacy.budget import Budget, Gaussian, SubsampledGaussian
+from dpcore.privacy.curator import Curator
+from dpcore.privacy.ledger import Charge, Plan
+from dpcore.privacy.risk_statistics import MeanGradient
+from dpcore.privacy.targets import RegularisedRisk
+from dpcore.releases import Parameter
+from dpcore.run import Run
+from dpcore.tags import Tag
+from tests.learning import LEARNERS, TASKS, serves, task, variants
+from tests.test_replay import Recorder, Replayer, releases
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+BUDGETS = [Budget(1, 1e-6), Budget(0.1, 1e-4), Budget(2, 0)]
+ROOMY = {"regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"}
+SIZE = {"alternating_sampler": 5}
+
+
+def cases():
+    for name, settings in variants():
+        for where in TASKS:
+            for budget in BUDGETS[:1] if name == "dp_sgd" or len(settings) > 1 else BUDGETS:
+                if serves(name, settings, where, budget, SIZE.get(name, 60)):
+                    label = "-".join([name, *settings.values(), where.replace(" ", "_"), f"{budget.epsilon:g}"])
+                    yield pytest.param(name, settings, where, budget, id=label)
+
+
+CASES = list(cases())
+every_case = pytest.mark.parametrize(("name", "settings", "where", "budget"), CASES)
+quick = [c for c in CASES if c.values[0] != "alternating_sampler"]
+
+
+def start(name, settings, where, budget, **options) -> Run:
+    problem, rows = task(where, SIZE.get(name, 60))
+    return Run(build(LEARNERS[name], settings), problem, rows, budget, **options)
+
+
+def test_every_learner_serves_something_and_every_task_is_served():
+    assert {c.values[0] for c in CASES} == set(LEARNERS)
+    assert {c.values[2] for c in CASES if c.values[0] == "regularized_exponential"} == set(TASKS)
+    assert {c.values[0] for c in CASES if c.values[3].delta == 0} == {"exponential", "rank_exponential"}
+
+
+@every_case
+def test_a_run_keeps_the_contract(name, settings, where, budget):
+    if name == "alternating_sampler" and (where != "median" or budget.epsilon != 0.1):
+        return  # seconds each
+    run = start(name, settings, where, budget).finish()
+    planned = Counter((charge.what, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
+    assert Counter(run._curator.ledger.events) == planned
+    assert run.spent.epsilon <= budget.epsilon
+    assert run.spent.delta <= budget.delta
+    assert run.spent.epsilon > 0.98 * budget.epsilon, "nothing is left over"
+    assert isinstance(run.release, Parameter)
+    assert run.release.tag is Tag.PAID
+    assert run.release.x.shape == (run.problem.d,)
+    assert np.isfinite(run.release.x).all()
+    assert run.problem.region.contains(run.release.x[None])[0]
+    assert [record.t for record in run.records] == list(range(1, run.plan["rounds"] + 1))
+    last = run.records[-1].empirical
+    assert last.excess_risk > -1e-6
+    assert last.excess_risk == pytest.approx(last.risk - run.truth.least)
+    assert all(choice.why for choice in run.plan.choices)
+    assert {p.name for p in parameters(type(run.algorithm))} <= {c.name for c in run.plan.choices}
+
+
+@pytest.mark.parametrize(("name", "settings", "where", "budget"), quick[::9])
+def test_same_seed_same_parameter_and_another_seed_another(name, settings, where, budget):
+    first, again, other = (start(name, settings, where, budget, seed=s).finish() for s in (4, 4, 5))
+    assert (first.release.x == again.release.x).all()
+    assert (first.release.x != other.release.x).any()
+
+
+@pytest.mark.parametrize(("name", "settings", "where", "budget"), quick[::5])
+def test_releases_depend_on_the_records_through_the_curator_only(name, settings, where, budget):
+    problem, rows = task(where)
+    for array in (rows.values, rows.weights):
+        array.flags.writeable = False
+    algorithm = build(LEARNERS[name], settings)
+    plan = make_plan(algorithm, problem, budget)
+    recorder = Recorder(Curator(rows, problem.n, plan, np.random.default_rng(3)))
+    first = releases(algorithm, problem, plan, recorder)
+    replayer = Replayer(recorder.tape)
+    again = releases(algorithm, problem, plan, replayer)
+    assert not replayer._tape
+    assert all((a.release.x == b.release.x).all() for a, b in zip(first, again, strict=True))
+
+
+@pytest.mark.parametrize("name", ["noisy_gd", "dp_sgd", "regularized_exponential"])
+def test_stopping_early_costs_what_was_charged_so_far(name):
+    run = start(name, {"stages": "3"} if name.startswith("reg") else {"rounds": "8"}, "median", BUDGETS[0])
+    next(iter(run))
+    assert len(run._curator.ledger.events) == 1
+    assert 0 < run.spent.epsilon < 0.9
+
+
+def test_people_with_several_rows_cost_as_many_times_the_noise():
+    problem, rows = task("median")
+    many = type(problem)(problem.loss, problem.region, problem.n, problem.names, problem.location, group=3)
+    for name, ratio in (("regularized_exponential", 3), ("exponential", 3)):
+        one, three = (make_plan(LEARNERS[name](), p, BUDGETS[0])["k"] for p in (problem, many))
+        assert one == pytest.approx(ratio * three)
+    one, three = (make_plan(LEARNERS["noisy_gd"](), p, BUDGETS[0])["sigma"] for p in (problem, many))
+    assert three == pytest.approx(3 * one)
+    with pytest.raises(InputError, match="single rows only"):
+        make_plan(LEARNERS["dp_sgd"](), many, BUDGETS[0])
+    assert Run(LEARNERS["output_perturbation"](), many, rows, BUDGETS[0]).finish().spent.epsilon <= 1
+
+
+def test_a_plan_is_a_function_of_public_numbers():
+    problem, _ = task("logistic")
+    for name in ("regularized_exponential", "exponential", "noisy_gd", "objective_perturbation"):
+        again = type(problem)(problem.loss, problem.region, problem.n, problem.names, problem.location)
+        assert make_plan(LEARNERS[name](), problem, BUDGETS[0]) == make_plan(LEARNERS[name](), again, BUDGETS[0])
+
+
+def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
+    problem, rows = task("median")
+    plan = Plan(Budget(1, 1e-6), (Charge("draw", Gaussian(0.1)),))
+    target = RegularisedRisk(problem.loss, problem.region, 0.2, True)
+    curator = Curator(rows, 60, plan, np.random.default_rng(0))
+    with pytest.raises(InputError, match="there is no sampler 'magic'"):
+        curator.draw_parameter(target, "magic", Gaussian(0.1))
+    with pytest.raises(InputError, match="needs the logistic loss"):
+        curator.draw_parameter(target, "logistic", Gaussian(0.1))
+    with pytest.raises(BudgetError, match="does not pay for this"):
+        curator.draw_parameter(target, "line", SubsampledGaussian(1.0, 0.5))
+    assert curator.ledger.events == []
+    curator.draw_parameter(target, "line", Gaussian(0.1))
+    with pytest.raises(BudgetError, match="is left"):
+        curator.draw_parameter(target, "line", Gaussian(1.0))
+
+
+def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
+    problem, rows = task("median")
+    spend = SubsampledGaussian(5.0, 0.5)
+    plan = Plan(Budget(100, 1e-2), (Charge("measure", spend, 2000),))
+    curator = Curator(rows, 60, plan, np.random.default_rng(0))
+    statistic = MeanGradient(problem.loss, problem.region, np.array([7.0]), 0.5, True)
+    draws = np.array([curator.measure_sample(statistic, spend)[0] for _ in range(2000)])
+    expected = statistic.value(rows)[0]
+    sampling = 60 * 0.25 * 0.5 * 0.5 / (0.5 * 60) ** 2
+    deviation = np.sqrt((5 * 0.5 / 30) ** 2 + sampling)
+    assert draws.mean() == pytest.approx(expected, abs=4.5 * deviation / np.sqrt(2000))
+    assert draws.std() == pytest.approx(deviation, rel=0.07)
+
+
+@pytest.mark.parametrize(
+    "name", ["regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"]
+)
+def test_a_large_budget_finds_the_optimum(name):
+    settings = {"noisy_gd": {"rounds": "2000", "step": "2"}}.get(name, {})
+    run = start(name, settings, "logistic on R^d", Budget(1e6, 0.5)).finish()
+    assert run.records[-1].empirical.excess_risk < 5e-3
+
+
+def test_the_middle_of_the_law_follows_the_theory():
+    """Mean excess risk of many draws is below the bound, and not by orders of magnitude."""
+    problem, rows = task("median", 400)
+    risks = [Run(LEARNERS["regularized_exponential"](), problem, rows, BUDGETS[0], seed=s).finish() for s in range(40)]
+    mean = np.mean([run.records[-1].empirical.excess_risk for run in risks])
+    bound = risks[0].plan["risk_bound"]
+    assert bound / 30 < mean < bound

@@ -1,0 +1,287 @@
+"""Samplers against quadrature, and mistakes that the tests must see."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from dpcore.errors import InputError
+from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, regularised_stages
+from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal
+from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
+from dpcore.privacy.samplers.plane import TangentBoxes
+from dpcore.privacy.targets import Density, PlainRisk, RankError, RegularisedRisk
+from dpcore.regions import Ball, Box, Space
+from dpcore.risks import Risk, smallest
+from dpcore.tasks import group
+from tests.learning import quadrature
+
+B = np.linspace(-0.8, 0.6, 1001)
+INTERVAL = Ball(np.zeros(1), 1.0)
+
+
+def on_grid(density: Density, low: float, high: float, points=200_000):
+    edges = np.linspace(low, high, points + 1)
+    middle, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
+    knots = np.unique(np.concatenate([density.risk.b, [low, high]]))  # F is straight between them
+    F = np.interp(middle, knots, density.risk.values(knots[:, None]))
+    p = quadrature(density.k * (F + density.mu * (middle - density.centre[0]) ** 2 / 2), width)
+    return middle, p, np.cumsum(p) * width, edges[1:]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "k", "mean", "excess"),
+    [(1.0, 334.92182, -0.09917009, 1.480859e-3), (0.1, 38.968298, None, 1.1987465e-2)],
+)
+def test_the_line_has_the_known_moments_and_distribution(epsilon, k, mean, excess):
+    s, n = regularised_stages(Budget(epsilon, 1e-6), 1, 0.01)[1], len(B)
+    target = RegularisedRisk(pinball(0.5), INTERVAL, math.sqrt(2) / (s * n), True)
+    density = target.density(group(B[:, None]), n, Gaussian(s))
+    assert density.k == pytest.approx(k, rel=1e-7)
+    if epsilon == 1:
+        assert density.mu == pytest.approx(0.0059715428, rel=1e-8)
+    x, p, cdf, at = on_grid(density, -1, 1)
+    width = x[1] - x[0]
+    exact = PiecewiseGaussian(density)
+    assert exact.pdf(x) == pytest.approx(p, rel=1e-6)
+    gap = np.interp(x, B, density.risk.values(B[:, None])) - density.risk.value(np.array([-0.1]))
+    gap[x < B[0]] = density.risk.value(B[:1]) - density.risk.value(np.array([-0.1])) + 0.5 * (B[0] - x[x < B[0]])
+    gap[x > B[-1]] = density.risk.value(B[-1:]) - density.risk.value(np.array([-0.1])) + 0.5 * (x[x > B[-1]] - B[-1])
+    assert (exact.pdf(x) * gap).sum() * width == pytest.approx(excess, rel=1e-5)
+    if mean:
+        assert (exact.pdf(x) * x).sum() * width == pytest.approx(mean, abs=1e-8)
+    assert np.abs(exact.cdf(at) - cdf).max() < 1e-8
+    assert (exact.cdf(np.array([-2, -1, 1, 2])) == [0, 0, 1, 1]).all()
+
+
+LINES = {
+    "few values": (pinball(0.3), np.array([-0.5, -0.5, 0.2, 0.9]), INTERVAL, 0.5, 40.0),
+    "values outside": (absolute(), np.array([-3.0, -0.1, 0.4, 2.0]), INTERVAL, 0.1, 60.0),
+    "sharp": (pinball(0.5), np.linspace(-1, 1, 41), INTERVAL, 1e-3, 1e5),
+    "no regulariser": (absolute(), np.array([-0.4, 0.1, 0.3]), INTERVAL, 0.0, 25.0),
+    "off centre": (pinball(0.9), np.array([0.0, 0.1, 5.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
+    "box": (pinball(0.9), np.array([0.0, 0.1, 5.0]), Box(np.array([0.0]), np.array([5.0])), 0.2, 3.0),
+    "strong regulariser": (absolute(), np.array([-0.4, 0.1, 0.3]), INTERVAL, 50.0, 25.0),
+    "whole line": (absolute(), np.array([-0.4, 0.1, 0.3]), Space(np.zeros(1), 1.0), 0.7, 9.0),
+}
+
+
+def line_of(name) -> Density:
+    loss, b, region, mu, k = LINES[name]
+    rows = group(b[:, None])
+    return Density(Risk(loss, rows.values, rows.weights, location=True), region, k, mu)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_line_is_exact_on_every_shape_of_density(name):
+    density = line_of(name)
+    low, high = (-8.0, 8.0) if name == "whole line" else (float(v[0]) for v in density.region.bounds)
+    _, _, cdf, at = on_grid(density, low, high)
+    exact = PiecewiseGaussian(density)
+    assert np.abs(exact.cdf(at) - cdf).max() < 2e-7
+    assert kstest(exact.draw(4000, np.random.default_rng(0)), exact.cdf).pvalue > 1e-3
+    assert SAMPLERS["line"].draw(density, 0.0, np.random.default_rng(0)).shape == (1,)
+
+
+def test_pieces_are_integrals():
+    for alpha in (0.0, 0.3, 50.0):
+        for w in (1e-9, 0.02, 1.0, 30.0):
+            for gamma in (-80.0, -2.0, -1e-7, 0.0, 0.5, 400.0):
+                t = np.linspace(0, w, 400_001)
+                exponent = -alpha * t * t / 2 - gamma * t
+                top = exponent.max()
+                expected = top + math.log(np.trapezoid(np.exp(exponent - top), t))
+                assert log_piece(np.array([w]), alpha, np.array([gamma]))[0] == pytest.approx(expected, abs=2e-4)
+    assert log_piece(np.array([0.0]), 1.0, np.array([1.0]))[0] == -math.inf
+
+
+def test_ranks_are_drawn_from_their_law():
+    target = RankError(pinball(0.4), INTERVAL)
+    rows = group(np.array([[-0.5], [-0.5], [0.1], [0.7], [0.7]]))
+    density = target.density(rows, 5, BoundedRange(1.2))
+    edges = np.linspace(-1, 1, 2001)
+    x = (edges[1:] + edges[:-1]) / 2
+    W = (np.repeat(rows.values[:, 0], rows.weights)[:, None] <= x).mean(0)
+    p = quadrature(density.k * np.abs(W - 0.4), 1e-3)
+    rng = np.random.default_rng(0)
+    draws = [draw_rank(density, 0.0, rng)[0] for _ in range(4000)]
+    assert kstest(draws, lambda v: np.interp(v, edges, np.append(0, np.cumsum(p) * 1e-3))).pvalue > 1e-3
+
+
+RNG = np.random.default_rng(3)
+A2 = RNG.normal(size=(200, 2))
+A2 /= np.maximum(1, np.linalg.norm(A2, axis=1, keepdims=True))
+LABELS = np.where(A2 @ [2, -1] + RNG.normal(size=200) > 0, 1.0, -1.0)
+TARGETS = A2 @ [1.0, -0.5] + RNG.normal(size=200) / 3
+
+
+def flat(loss, region, mu, k) -> Density:
+    b = LABELS if loss.margin else TARGETS
+    return Density(Risk(loss, np.column_stack([A2, b]), np.ones(200)), region, k, mu)
+
+
+def marginals(density: Density, points=400):
+    """Distribution functions of x₁ and x₂ on a grid."""
+    low, high = density.region.bounds
+    axes = [np.linspace(a, b, points + 1) for a, b in zip(low, high, strict=True)]
+    middles = [(axis[1:] + axis[:-1]) / 2 for axis in axes]
+    X = np.stack(np.meshgrid(*middles, indexing="ij"), -1).reshape(-1, 2)
+    p = density.potential(X)
+    p = np.where(density.region.contains(X), np.exp(p.min() - p), 0).reshape(points, points)
+    p /= p.sum()
+    return [(axes[i], np.append(0, np.cumsum(p.sum(1 - i)))) for i in (0, 1)]
+
+
+def follows(draws: np.ndarray, density: Density) -> bool:
+    tests = [
+        kstest(draws[:, i], lambda v, axis=axis, cdf=cdf: np.interp(v, axis, cdf)).pvalue
+        for i, (axis, cdf) in enumerate(marginals(density))
+    ]
+    return min(tests) > 1e-3
+
+
+PLANES = {
+    "hinge": flat(hinge(), Ball(np.zeros(2), 3.0), 0.05, 60.0),
+    "absolute": flat(absolute(), Ball(np.array([0.5, 0.0]), 1.0), 0.2, 300.0),
+    "huber in a box": flat(huber(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0),
+    "logistic": flat(Logistic(), Ball(np.zeros(2), 3.0), 0.02, 100.0),
+    "on the boundary": flat(Logistic(), Ball(np.zeros(2), 0.4), 0.02, 400.0),
+}
+
+
+@pytest.mark.parametrize("name", PLANES)
+def test_the_plane_is_exact(name):
+    density, rng = PLANES[name], np.random.default_rng(0)
+    boxes = TangentBoxes(density, rng)
+    draws = boxes.draw(3000, rng)
+    assert follows(draws, density)
+    assert not follows(draws * 0.9, density), "a wrong scale is seen"
+    step = boxes.H * rng.uniform(-1, 1, boxes.H.shape)
+    gap = density.potential(boxes.C + step) - boxes.f - (boxes.g * step).sum(1)
+    assert gap.min() > -1e-9, "planes lie below"
+
+
+@pytest.mark.parametrize("name", ["logistic", "on the boundary"])
+@pytest.mark.parametrize("error", [0.0, 1e-8])
+def test_the_logistic_envelope_is_exact_inside_and_on_the_boundary(name, error):
+    density, rng = PLANES[name], np.random.default_rng(1)
+    draws = envelope.draws(density, error, 3000, rng)
+    assert follows(draws, density)
+    over = envelope.envelope(density, error)
+    V = over.draw(4000, rng)
+    V = V[density.region.contains(over.at + V) & (((V @ over.M) * V).sum(1) <= over.r**2)]
+    gap = density.potential(over.at + V) - density.potential(over.at[None]) - over.bound(V)
+    assert gap.min() > -1e-6, "the envelope lies above"
+    assert np.exp(-gap).mean() > 0.1, "and near"
+
+
+def test_the_mass_outside_the_envelope_is_bounded():
+    density = flat(Logistic(), Ball(np.zeros(2), 30.0), 0.01, 30.0)
+    over = envelope.envelope(density, 1e-3)
+    X = np.stack(np.meshgrid(*[np.linspace(-30, 30, 601)] * 2), -1).reshape(-1, 2)
+    X = X[density.region.contains(X)]
+    p = np.exp(-density.potential(X))
+    V = X - over.at
+    assert over.r < math.inf
+    assert p[((V @ over.M) * V).sum(1) > over.r**2].sum() / p.sum() <= 1e-3
+
+
+def test_a_negated_loss_is_seen():
+    wrong = flat(Logistic(), Ball(np.zeros(2), 3.0), 0.02, 100.0)
+    wrong.risk.A = -wrong.risk.A
+    draws = envelope.draws(wrong, 1e-8, 1000, np.random.default_rng(0))
+    assert not follows(draws, PLANES["logistic"])
+
+
+@pytest.mark.parametrize(
+    "region", [Ball(np.zeros(2), 0.6), Box(np.full(2, -0.5), np.full(2, 0.4))], ids=["ball", "box"]
+)
+def test_the_gaussian_is_cut_off_at_the_region(region):
+    loss = SquaredDistance((-1.0, -1.0), (1.0, 1.0))
+    density = Density(Risk(loss, np.array([[0.5, 0.1], [0.3, 0.6]]), np.ones(2)), region, 6.0, 0.3)
+    rng = np.random.default_rng(0)
+    draws = np.array([SAMPLERS["gaussian"].draw(density, 0.0, rng) for _ in range(2000)])
+    assert follows(draws, density)
+
+
+def test_the_proximal_sampler_mixes_within_its_certificate():
+    region = Ball(np.zeros(2), 2.0)
+    target = RegularisedRisk(Logistic(), region, 0.5)
+    density = Density(PLANES["logistic"].risk, region, 40.0, 0.5)
+    T, eta = proximal.rounds(target, 40.0, 1e-3)
+    assert 5 < T < 200
+    assert proximal.rounds(target, 40.0, 1e-6)[0] > T
+    rng = np.random.default_rng(0)
+    draws = np.array([proximal.chain(density, T, eta, rng) for _ in range(300)])
+    assert follows(draws, density)
+    few = np.array([proximal.chain(density, 1, eta / 30, rng) for _ in range(300)])
+    assert not follows(few, density), "too short a chain is seen"
+
+
+def test_the_random_product_has_the_exponential_as_its_mean():
+    rng = np.random.default_rng(0)
+    draws = np.array([alternating.estimate(lambda: 0.5, rng) for _ in range(200_000)])
+    z = (draws.mean() - math.exp(0.5)) / (draws.std() / math.sqrt(len(draws)))
+    assert abs(z) < 4.5
+    spread = rng.normal(size=400_000)
+    varied = iter(0.5 + 0.3 * spread)
+    draws = np.array([alternating.estimate(lambda: next(varied), rng) for _ in range(100_000)])
+    assert abs(draws.mean() - math.exp(0.5)) < 4.5 * draws.std() / math.sqrt(len(draws))
+
+
+def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(monkeypatch):
+    loss, b = pinball(0.5), np.array([[-0.6], [-0.2], [0.1], [0.8], [0.9]])
+    density = Density(Risk(loss, b, np.ones(5), location=True), INTERVAL, 4.0, 0.5)
+
+    def draws():
+        rng, found, x = np.random.default_rng(0), [], np.zeros(1)
+        tries = 0
+        for proposal in alternating.walk(density, 8_000, 0.05, rng, x):
+            tries += 1
+            if proposal.accepted:
+                found.append(proposal.x[0])
+        assert tries / len(found) == pytest.approx(2.0, abs=0.1)
+        return found[300::12]
+
+    exact = PiecewiseGaussian(density).cdf
+    assert kstest(draws(), exact).pvalue > 1e-3
+    real = alternating.estimate
+    monkeypatch.setattr(alternating, "estimate", lambda difference, rng: real(lambda: -difference(), rng))
+    assert kstest(draws(), exact).pvalue < 1e-3
+
+
+def test_the_alternating_schedule_pays_for_every_step():
+    target = RegularisedRisk(pinball(0.5), INTERVAL, 0.6, True)
+    T, eta = alternating.schedule(target, 3.0, 1e-4)
+    alpha = 3.0 * 0.6
+    sigma = 3.0 * 0.5 * math.sqrt(2 * eta / (1 + eta * alpha))
+    assert T * alternating.step_error(sigma) <= 0.5e-4 * 1.001
+    mixing = math.sqrt(1 / (2 * eta) * (1 + eta * alpha) ** (-2 * (T - 1)) / 2)
+    assert mixing <= 0.5e-4 * 1.001
+
+
+def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
+    plane = Ball(np.zeros(2), 1.0)
+    assert choose(RegularisedRisk(pinball(0.5), INTERVAL, 1.0, True)) == "line"
+    assert choose(RegularisedRisk(huber(0.5), INTERVAL, 1.0, True)) == "plane"
+    assert choose(RegularisedRisk(hinge(), plane, 1.0)) == "plane"
+    assert choose(RegularisedRisk(Logistic(), plane, 1.0)) == "logistic"
+    assert choose(RegularisedRisk(hinge(), Ball(np.zeros(4), 1.0), 1.0)) == "proximal"
+    assert choose(RegularisedRisk(SquaredDistance((0.0,) * 4, (1.0,) * 4), Ball(np.zeros(4), 1.0), 0.0)) == "gaussian"
+    with pytest.raises(InputError, match="no sampler serves here"):
+        choose(PlainRisk(hinge(), Ball(np.zeros(4), 1.0)))
+    with pytest.raises(InputError, match="never exact: theta must be above 0"):
+        SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 0.0, 50)
+    with pytest.raises(InputError, match="rounds over n=1,000,000 records"):
+        SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1e-4), 1e6, 1e-9, 10**6)
+    with pytest.raises(InputError, match="n ≤ 200, not 201"):
+        SAMPLERS["alternating"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 1e-9, 201)
+
+
+def test_smallest_is_where_the_density_is_largest():
+    density = PLANES["logistic"]
+    x = smallest(density.risk, density.region, mu=density.mu)
+    around = x + np.random.default_rng(0).normal(size=(100, 2)) * 0.05
+    assert (density.potential(around) >= density.potential(x[None])).all()

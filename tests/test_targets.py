@@ -1,0 +1,234 @@
+"""Laws of parameters: golden calibration, and their privacy by quadrature over neighbouring data sets."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.errors import InputError
+from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.privacy import conversions
+from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian, regularised_stages
+from dpcore.privacy.risk_statistics import MeanGradient, RegularisedMinimiser
+from dpcore.privacy.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk
+from dpcore.regions import Ball, Space
+from dpcore.tasks import group
+from dpcore.theory import learning as theory
+from tests.learning import quadrature
+
+UNIT = Ball(np.zeros(1), 1.0)
+GRID = np.linspace(-1, 1, 8001)
+X = (GRID[1:] + GRID[:-1]) / 2
+WIDTH = GRID[1] - GRID[0]
+VALUES = (-1.0, -0.2, 0.3, 1.0)
+RECORDS = [(a, b) for a in (-1.0, 0.5, 1.0) for b in (-1.0, 1.0)]
+N = 3
+ROOM = 1 + 1e-5  # for the quadrature: the bounds are met almost exactly
+
+
+def pairs(values):
+    """Data sets of N values that differ in one."""
+    for rest in itertools.combinations_with_replacement(values, N - 1):
+        for old, new in itertools.permutations(values, 2):
+            yield (*rest, old), (*rest, new)
+
+
+def on_all(f, values):
+    """f of every data set, computed once, by its sorted values."""
+    return {tuple(sorted(d)): f(d) for d in itertools.combinations_with_replacement(values, N)}
+
+
+def both(found, values):
+    """What `on_all` found for every ordered pair of neighbours."""
+    for a, b in pairs(values):
+        yield found[tuple(sorted(a))], found[tuple(sorted(b))]
+
+
+def rows(data):
+    return group(np.array(data, dtype=float).reshape(N, -1))
+
+
+def law(target, spend, data, *, factor=1.0):
+    """The density on X that a target describes, `factor` times as sharp as it should be."""
+    density = target.density(rows(data), N, spend)
+    return quadrature(factor * density.potential(X[:, None]), WIDTH)
+
+
+def hockey_stick(p, q, epsilon):
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * WIDTH)
+
+
+LOCATIONS = [pinball(0.5), pinball(0.1), absolute(), huber(0.3)]
+GLMS = [Logistic(), hinge()]
+
+
+@pytest.mark.parametrize(("epsilon", "s"), [(0.1, 0.0275446502), (0.3, 0.0769681750), (1, 0.2367043807)]
+                         + [(3, 0.6477265307), (8, 1.5315451176)])  # fmt: skip
+def test_s_is_the_largest_that_keeps_the_promise(epsilon, s):
+    spend, whole = regularised_stages(Budget(epsilon, 1e-6), 1, 0)
+    assert whole == pytest.approx(s, rel=1e-7)
+    assert spend == Gaussian(whole)
+    assert conversions.gdp_log_delta(epsilon, whole) <= math.log(1e-6)
+    assert conversions.gdp_log_delta(epsilon, whole * (1 + 1e-7)) > math.log(1e-6)
+
+
+def test_the_calibration_is_the_known_one():
+    spend, s = regularised_stages(Budget(1, 1e-6), 1, 0.01)
+    assert s == pytest.approx(0.2365889, rel=1e-6)
+    assert Budget(1, 1e-6).sampler_error(spend.failure) == pytest.approx(2.689e-9, rel=1e-3)
+    numbers = {"n": 10_000, "d": 5, "G": 1, "R": 1, "s": s}
+    mu = theory.erm_mu(**numbers)
+    assert (mu, theory.erm_bound(**numbers, mu=mu)) == pytest.approx((0.0013366128,) * 2, rel=1e-7)
+    assert mu * (s * 10_000) ** 2 == pytest.approx(7481.598, rel=1e-6)
+    sco = theory.sco_mu(**numbers)
+    assert (sco, theory.sco_bound(**numbers, mu=sco)) == pytest.approx((0.014205159,) * 2, rel=1e-7)
+    assert sco * (s * 10_000) ** 2 == pytest.approx(79512.39, rel=1e-6)
+    s = regularised_stages(Budget(0.1, 1e-6), 1, 0.01)[1]
+    mu = theory.erm_mu(n=1000, d=20, G=2, R=1, s=s)
+    assert (mu, mu * (s * 1000 / 2) ** 2) == pytest.approx((0.4595128, 87.0487), rel=1e-6)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 6])
+@pytest.mark.parametrize("theta", [0, 0.01, 0.3])
+def test_the_error_of_the_sampler_is_part_of_delta(stages, theta):
+    budget = Budget(0.7, 1e-5)
+    spend, s = regularised_stages(budget, stages, theta)
+    tau = stages * budget.sampler_error(spend.failure)
+    delta = math.exp(conversions.gdp_log_delta(0.7, spend.mu * math.sqrt(stages)))
+    assert delta + (1 + math.exp(0.7)) * tau <= 1e-5
+    assert delta + (1 + math.exp(0.7)) * tau >= 1e-5 * (1 - 1e-6), "and all of it is used"
+    assert s == pytest.approx(spend.mu * math.sqrt(stages))
+
+
+def test_delta_0_is_refused():
+    with pytest.raises(InputError, match="delta=0 cannot be promised by a regularised density"):
+        regularised_stages(Budget(1, 0), 1, 0.01)
+
+
+def worst(target, spend, values, epsilon, factor=1.0):
+    laws = on_all(lambda data: law(target, spend, data, factor=factor), values)
+    return max(hockey_stick(p, q, epsilon) for p, q in both(laws, values))
+
+
+@pytest.mark.parametrize("mu", [0.3, 3.0])
+@pytest.mark.parametrize("loss", LOCATIONS, ids=lambda loss: loss.name)
+def test_a_regularised_density_is_at_least_as_private_as_a_gaussian(loss, mu):
+    target, s = RegularisedRisk(loss, UNIT, mu, True), 0.8
+    for epsilon in (0.1, 0.5, 1.0, 2.0):
+        allowed = math.exp(conversions.gdp_log_delta(epsilon, s))
+        assert worst(target, Gaussian(s), VALUES, epsilon) <= allowed * ROOM
+
+
+@pytest.mark.parametrize("loss", GLMS, ids=lambda loss: loss.name)
+def test_a_regularised_classifier_is_too(loss):
+    target, s = RegularisedRisk(loss, UNIT, 0.5), 0.8
+    for epsilon in (0.1, 1.0):
+        allowed = math.exp(conversions.gdp_log_delta(epsilon, s))
+        assert worst(target, Gaussian(s), RECORDS[:4], epsilon) <= allowed * ROOM
+
+
+def test_half_the_difference_would_be_caught(monkeypatch):
+    """On a wide K with a strong regulariser the law is nearly the Gaussian mechanism, so the bound is nearly met."""
+    target, s = RegularisedRisk(absolute(), UNIT, 8.0, True), 2.0
+    allowed = math.exp(conversions.gdp_log_delta(1, s))
+    assert allowed * 0.9 < worst(target, Gaussian(s), (-1.0, 1.0), 1) <= allowed * ROOM
+    monkeypatch.setattr(RegularisedRisk, "G", 1.0)
+    assert worst(target, Gaussian(s), (-1.0, 1.0), 1) > allowed * 1.2
+
+
+def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
+    loss = SquaredDistance((-1.0,), (1.0,))
+    target = RegularisedRisk(loss, Space(np.zeros(1), 1.0), 0.0)
+    k = target.k(N, Gaussian(0.6))
+    assert k**-0.5 == pytest.approx((2 / N) / 0.6), "σ = Δ₂/s"
+    p, q = (target.density(rows(data), N, Gaussian(0.6)) for data in ((-1, 0, 0), (1, 0, 0)))
+    x = np.linspace(-8, 8, 40_001)[:, None]
+    a, b = (quadrature(d.potential(x), x[1, 0] - x[0, 0]) for d in (p, q))
+    delta = float(np.maximum(a - math.e * b, 0).sum() * (x[1, 0] - x[0, 0]))
+    assert delta == pytest.approx(math.exp(conversions.gdp_log_delta(1, 0.6)), rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", [*LOCATIONS, *GLMS], ids=lambda loss: loss.name)
+def test_the_plain_density_is_pure_and_of_bounded_range(loss):
+    location = loss in LOCATIONS
+    target, values = PlainRisk(loss, UNIT, location), VALUES if location else RECORDS
+    spans = []
+    laws = on_all(lambda data: law(target, BoundedRange(0.9), data), values)
+    for p, q in both(laws, values):
+        ratio = np.log(p / q)
+        spans.append(np.ptp(ratio))
+        assert np.abs(ratio).max() <= 0.9 + 1e-9
+    assert max(spans) <= 0.9 + 1e-9
+    if location and not loss.width:
+        assert max(spans) > 0.899, "no noise is wasted"
+
+
+def test_ranks_are_of_bounded_range():
+    target = RankError(pinball(0.4), UNIT)
+    k, spans = target.k(N, BoundedRange(0.9)), []
+    for a, b in pairs(VALUES):
+        laws = [quadrature(k * np.abs((np.array(d)[:, None] <= X).mean(0) - 0.4), WIDTH) for d in (a, b)]
+        spans.append(np.ptp(np.log(laws[0] / laws[1])))
+    assert 0.45 < max(spans) <= 0.9 + 1e-9
+
+
+@pytest.mark.parametrize("b", [1, 2])
+@pytest.mark.parametrize("loss", [Logistic(), huber(0.5)], ids=lambda loss: loss.name)
+def test_objective_perturbation_keeps_its_promise(loss, b):
+    """In one dimension x ↦ ξ is monotone, so the law of x is exact: φ(ξ(x)/σ) ξ'(x)/σ."""
+    epsilon, delta = 1.0, 0.05
+    target = PerturbedRisk(loss, Space(np.zeros(1), 1.0), 0.2)
+    lam, sigma = target.settle(N, N / b, Approximate(epsilon, delta))
+    x = np.linspace(-40, 40, 20_001)
+
+    def density(data):
+        risk = target.risk(rows(data))
+        xi = -N * risk.tangents(x[:, None])[1][:, 0] - lam * x
+        slope = lam + N * (risk.w[:, None] * risk.A**2 * loss.bend(risk.A * x, risk.b[:, None])).sum(0)
+        return np.exp(-((xi / sigma) ** 2) / 2) / (sigma * math.sqrt(2 * math.pi)) * slope
+
+    step, largest = x[1] - x[0], 0.0
+    for p, q in both(on_all(density, RECORDS[:4]), RECORDS[:4]):
+        assert p.sum() * step == pytest.approx(1, abs=2e-3)
+        largest = max(largest, float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * step))
+    assert largest <= delta
+    if b == 1:
+        assert PerturbedRisk.settle(target, N, N / 2, Approximate(epsilon, delta))[1] > 1.9 * sigma
+
+
+@pytest.mark.parametrize("loss", [Logistic(), hinge(), absolute(), SquaredDistance((-1.0,), (1.0,))], ids=type)
+def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
+    points = isinstance(loss, SquaredDistance)
+    statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01)
+    values = [(v,) for v in VALUES] if points else RECORDS[:4]
+    found = on_all(lambda data: float(statistic.value(rows(data))[0]), values)
+    moves = [abs(a - b) for a, b in both(found, values)]
+    assert max(moves) <= statistic.l2 / N
+    assert max(moves) > 0.2 * statistic.l2 / N
+
+
+@pytest.mark.parametrize("clip", [0.2, 1.0, 3.0])
+@pytest.mark.parametrize("loss", [*LOCATIONS, *GLMS, SquaredDistance((-1.0,), (1.0,))], ids=lambda loss: loss.name)
+def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
+    location = loss in LOCATIONS
+    values = [(v,) for v in VALUES] if location or isinstance(loss, SquaredDistance) else RECORDS[:4]
+    largest = 0.0
+    for x in (-1.0, -0.3, 0.0, 0.9):
+        statistic = MeanGradient(loss, UNIT, np.array([x]), clip, location)
+        found = on_all(lambda data, s=statistic: float(s.value(rows(data))[0]), values)
+        largest = max(largest, *(abs(a - b) / (statistic.l2 / N) for a, b in both(found, values)))
+    assert 0.3 < largest <= 1 + 1e-12
+
+
+def test_what_promises_nothing_is_refused():
+    with pytest.raises(InputError, match="mu=0 must be above 0"):
+        RegularisedRisk(pinball(0.5), Space(np.zeros(1), 1.0), 0.0, True).check()
+    with pytest.raises(InputError, match="needs a bounded region"):
+        PlainRisk(hinge(), Space(np.zeros(1), 1.0)).check()
+    with pytest.raises(InputError, match="smooth loss"):
+        PerturbedRisk(hinge(), UNIT, 0.2).check()
+    with pytest.raises(InputError, match="ranks are for a quantile"):
+        RankError(hinge(), UNIT, False).check()
+    with pytest.raises(InputError, match="clip=0 must be above 0"):
+        MeanGradient(hinge(), UNIT, np.zeros(1), 0.0).check()

@@ -1,0 +1,127 @@
+"""Learning tasks as text: what problem and numbers they mean, and clear errors."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.errors import InputError
+from dpcore.losses import Logistic
+from dpcore.regions import Ball, Box, Space
+from dpcore.tasks import read_task
+from dpcore.truth import RiskTruth
+from tests.learning import DOMAIN, TASKS, table, task
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_record_keeps_its_public_bounds(name):
+    problem, rows = task(name)
+    assert rows.n == problem.n == 60
+    assert rows.values.dtype == float
+    features = rows.values[:, :-1] if not problem.location and problem.loss.strength == 0 else np.zeros((1, 1))
+    assert np.linalg.norm(features, axis=1).max() <= 1 + 1e-12
+    assert problem.G > 0
+    assert problem.facts["d"] == len(problem.names) == len(problem.region.centre)
+
+
+def test_numbers_are_kept_and_categories_spread_out():
+    frame = table()
+    problem, rows = read_task("quantile:y:0.25", DOMAIN, frame)
+    assert sorted(np.repeat(rows.values[:, 0], rows.weights)) == sorted(frame.y), "values, not bins"
+    assert (problem.region.centre, problem.R, problem.G, problem.names) == ([5], 5, 1, ("y",))
+    problem, rows = read_task("logistic:label:x,group", DOMAIN, frame)
+    assert problem.names == ("x", "group = a", "group = b", "group = c", "(intercept)")
+    assert isinstance(problem.loss, Logistic)
+    expected = np.column_stack([frame.x / 2, *(frame.group == g for g in "abc"), np.ones(60)]) / math.sqrt(3)
+    expected = np.column_stack([expected, np.where(frame.label == "yes", 1, -1)])
+    given = np.repeat(rows.values, rows.weights, axis=0)
+    assert sorted(map(tuple, given.round(9))) == sorted(map(tuple, expected.round(9)))
+
+
+def test_regions_and_radii():
+    frame = table()
+    assert isinstance(read_task("hinge:label:x", DOMAIN, frame, region="space")[0].region, Space)
+    box = read_task("hinge:label:x", DOMAIN, frame, region="box", radius=2.0)[0].region
+    assert isinstance(box, Box)
+    assert box.high == pytest.approx([2, 2])
+    regression = read_task("absolute:y:x", DOMAIN, frame)[0].region
+    assert isinstance(regression, Ball)
+    assert regression.centre == pytest.approx([0, 5 * math.sqrt(2)]), "the centre predicts the middle of y"
+    assert regression.radius == pytest.approx(5 * math.sqrt(2))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("quantile:y:0", "outside \\(0, 1\\)"),
+        ("quantile:y:1.2", "outside \\(0, 1\\)"),
+        ("quantile:y:half", "quantile='half' is not a number"),
+        ("quantile:y", "is not understood"),
+        ("median:y", "is not understood"),
+        ("logistic:label", "is not understood"),
+        ("logistic:label:x:3", "is not understood"),
+        ("", "is not understood"),
+        ("quantile:z:0.5", "there is no column 'z'"),
+        ("logistic:label:x,x", "stands twice"),
+        ("logistic:label:label", "target and a feature at once"),
+        ("logistic:group:x", "has 3 values; a classifier's target needs two"),
+        ("logistic:y:x", "a classifier's target needs two"),
+        ("quantile:group:0.5", "holds categories"),
+        ("huber:y:x:0", "must be above 0"),
+    ],
+)
+def test_a_task_that_cannot_be_understood_is_refused(text, message):
+    with pytest.raises(InputError, match=message):
+        read_task(text, DOMAIN, table())
+
+
+def test_records_that_do_not_fit_are_refused():
+    frame = table()
+    with pytest.raises(InputError, match="one class only, 'no'"):
+        read_task("hinge:label:x", DOMAIN, frame.assign(label="no"))
+    with pytest.raises(InputError, match="feature 'x' is constant"):
+        read_task("hinge:label:x", DOMAIN, frame.assign(x=1.0))
+    with pytest.raises(InputError, match="feature 'group' is constant"):
+        read_task("hinge:label:group", DOMAIN, frame.assign(group="a"))
+    with pytest.raises(InputError, match="column 'y': 11.0 in row 1 is outside 0..10"):
+        read_task("quantile:y:0.5", DOMAIN, frame.assign(y=11.0))
+    with pytest.raises(InputError, match="missing"):
+        read_task("quantile:y:0.5", DOMAIN, frame.assign(y=[None, *frame.y[1:]]))
+    with pytest.raises(InputError, match="no column\\(s\\) called 'x'"):
+        read_task("hinge:label:x", DOMAIN, frame.drop(columns="x"))
+    with pytest.raises(InputError, match="has 1 row; at least 2"):
+        read_task("quantile:y:0.5", DOMAIN, frame[:1])
+    for radius in (0, -1.0):
+        with pytest.raises(InputError, match="must be above 0"):
+            read_task("quantile:y:0.5", DOMAIN, frame, radius=radius)
+
+
+def test_the_truth_is_the_non_private_optimum_and_a_held_out_part():
+    problem, rows = task("median")
+    _, other = read_task(TASKS["median"][0], DOMAIN, table(seed=9))
+    truth = RiskTruth(problem, rows, other)
+    frame = table()
+    assert truth.optimum[0] == np.quantile(frame.y, 0.5, method="inverted_cdf")
+    assert truth.least == pytest.approx(np.abs(frame.y - truth.optimum[0]).mean() / 2)
+    release = type("R", (), {"x": np.array([7.0])})()
+    found = truth.empirical(release)
+    assert found.risk == pytest.approx(np.abs(frame.y - 7).mean() / 2)
+    assert found.excess_risk == pytest.approx(found.risk - truth.least)
+    assert (found.accuracy, found.headline[0]) == (None, "excess risk")
+    assert truth.population(release).risk == pytest.approx(np.abs(table(seed=9).y - 7).mean() / 2)
+    assert RiskTruth(problem, rows, None).population(release) is None
+
+
+def test_accuracy_counts_signs():
+    problem, rows = task("hinge")
+    release = type("R", (), {"x": np.array([1.0, 0.0])})()
+    frame = table()
+    expected = ((frame.x > 0) == (frame.label == "yes"))[frame.x != 0].sum() / 60
+    assert RiskTruth(problem, rows, None).empirical(release).accuracy == pytest.approx(expected)
+
+
+def test_the_order_of_rows_does_not_matter():
+    frame = table()
+    _, rows = read_task("logistic:label:x,y", DOMAIN, frame)
+    _, again = read_task("logistic:label:x,y", DOMAIN, frame.sample(frac=1, random_state=0))
+    assert (rows.values == again.values).all()

@@ -1,0 +1,51 @@
+"""The bounds of the learning paper, corrected, against reference numbers and brute force."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.privacy.budget import Budget, regularised_stages
+from dpcore.privacy.conversions import gdp_log_delta
+from dpcore.theory import learning as theory
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n", "d", "ours", "printed"),
+    [(0.1, 1e3, 5, 0.2298, 0.666), (1, 1e3, 20, 0.0535, 0.135), (1, 5e4, 5, 5.35e-4, 1.35e-3)]
+    + [(3, 5e4, 20, 3.91e-4, 9.32e-4)],
+)
+def test_bounds_are_the_known_ones(epsilon, n, d, ours, printed):
+    s = regularised_stages(Budget(epsilon, 1e-6), 1, 0.01)[1]
+    numbers = {"n": n, "d": d, "G": 2, "R": 1, "s": s}
+    bound = theory.erm_bound(**numbers, mu=theory.erm_mu(**numbers))
+    assert bound == pytest.approx(ours, rel=2e-3)
+    assert bound == pytest.approx(math.sqrt(2 * d) * 2 / (s * n))
+    assert theory.paper_bound(n=n, d=d, G=2, R=1, epsilon=epsilon, delta=1e-6) == pytest.approx(printed, rel=5e-3)
+
+
+@pytest.mark.parametrize("which", ["erm", "sco"])
+def test_mu_makes_its_bound_smallest(which):
+    mu, bound = (getattr(theory, f"{which}_{what}") for what in ("mu", "bound"))
+    numbers = {"n": 700, "d": 4, "G": 1.5, "R": 3, "s": 0.3}
+    best = bound(**numbers, mu=mu(**numbers))
+    assert best == min(best, *(bound(**numbers, mu=mu(**numbers) * f) for f in np.geomspace(0.1, 10, 41)))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
+def test_the_printed_s_is_safe_but_smaller_and_that_of_theorem_6_9_is_not_safe(epsilon):
+    s = regularised_stages(Budget(epsilon, 1e-6), 1, 0.01)[1]
+    assert theory.paper_gdp(epsilon=epsilon, delta=1e-6) < s
+    unsafe = 20 / math.sqrt(2 * math.log(3 / 4e-6))
+    assert math.exp(gdp_log_delta(20, unsafe)) > 2e-6 / 3
+
+
+def test_the_rest_scales_as_it_should():
+    assert [theory.stages(n=n, d=10, s=0.2) for n in (100, 1000, 10_000)] == [1, 2, 3]
+    assert theory.exponential_bound(n=100, d=3, G=2, R=5, epsilon=0.5) == 1.2
+    lower = theory.lower_bound(queries=4, d=100, G=1, D=2)
+    assert lower == 2 / (16 * math.sqrt(2)), "never above the trivial bound"
+    assert theory.lower_bound(queries=100 * 100, d=100, G=1, D=2) == pytest.approx(lower / 20)
+    plain = theory.queries(n=1e4, d=5, epsilon=1, delta=1e-6)
+    assert plain == pytest.approx(1e8 / math.log(1e6) * math.log(1e4 * 5 * 1e6) ** 2)
+    assert theory.queries(n=1e4, d=5, epsilon=1, delta=1e-6, population=True) < plain
