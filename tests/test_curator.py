@@ -176,17 +176,19 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     curator, _ = watched()
     curator.select(ERRORS, BoundedRange(0.1))
     seen = {name: getattr(curator, name) for name in dir(curator) if not name.startswith("_")}
-    verbs = ("above_threshold", "affords", "draw_queries", "keep_draws", "measure", "select")
-    assert [seen.pop(verb) for verb in verbs]
+    verbs = ("above_threshold", "affords", "draw_parameter", "draw_queries", "keep_draws", "measure", "measure_sample")
+    assert [seen.pop(verb) for verb in (*verbs, "select")]
     assert seen.pop("ledger").plan is PLAN
     assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"
     assert list(arrays_in(curator)) == []
     assert {name for name in dir(Curator) if not name.startswith("_") and callable(getattr(Curator, name))} == {
         "above_threshold",
         "affords",
+        "draw_parameter",
         "draw_queries",
         "keep_draws",
         "measure",
+        "measure_sample",
         "select",
     }
     assert "values" not in repr(curator)

@@ -134,6 +134,7 @@ def test_half_the_difference_would_be_caught(monkeypatch):
     allowed = math.exp(conversions.gdp_log_delta(1, s))
     assert allowed * 0.9 < worst(target, Gaussian(s), (-1.0, 1.0), 1) <= allowed * ROOM
     monkeypatch.setattr(RegularisedRisk, "G", 1.0)
+    target = RegularisedRisk(absolute(), UNIT, 8.0, True)
     assert worst(target, Gaussian(s), (-1.0, 1.0), 1) > allowed * 1.2
 
 

@@ -38,7 +38,9 @@ SAMPLERS: dict[str, Sampler] = {
     "rank": Sampler(line.draw_rank, _refuses_rank, "exact"),
     "line": Sampler(line.draw, line.refuses, "exact"),
     "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian, "exact"),
-    "logistic": Sampler(envelope.draw_logistic, envelope.refuses_logistic, "exact but for a proved tail below τ"),
+    "logistic": Sampler(
+        envelope.draw_logistic, envelope.refuses_logistic, "exact but for a proved tail below τ", envelope.too_long
+    ),
     "plane": Sampler(plane.draw, plane.refuses, "exact"),
     "proximal": Sampler(proximal.draw, proximal.refuses, "mixing, proved to be below τ", proximal.too_long),
     "alternating": Sampler(

@@ -44,6 +44,12 @@ def refuses_logistic(target: object) -> str | None:
     return None
 
 
+def too_long(target: object, _k: float, error: float, _n: int) -> str | None:
+    """Why it would have no end: on R^d only a paid error bounds the ellipsoid; None when it has."""
+    unbounded = not target.region.bounded  # type: ignore[attr-defined]
+    return "on R^d the sampler logistic is never exact: theta must be above 0" if unbounded and error <= 0 else None
+
+
 def refuses_gaussian(target: object) -> str | None:
     """Why a target cannot be drawn from here; None when it can."""
     if not isinstance(getattr(target, "loss", None), SquaredDistance):
