@@ -30,7 +30,7 @@ from ..targets import Density
 
 MOST_DIMENSIONS = 20
 PROPOSALS = 16  # at once
-GAUSSIAN_TRIES = 8  # after which every other batch is spread evenly over the ball: any accepted point has the law
+GAUSSIAN_TRIES = 8  # between two batches spread evenly over the ball: any accepted point has the law
 RADII = 200
 
 
@@ -186,7 +186,7 @@ def draws(density: Density, error: float, size: int, rng: np.random.Generator) -
     found, count, tries = [], 0, 0
     while count < size:
         m, tries = max(PROPOSALS, min(2 * (size - count), 1024)), tries + 1
-        even = tries > GAUSSIAN_TRIES and tries % 2 == 0 and isinstance(density.region, Ball)
+        even = tries % (GAUSSIAN_TRIES + 1) == 0 and isinstance(density.region, Ball)
         V = _evenly(density.region, m, rng) - over.at if even else over.draw(m, rng)  # type: ignore[arg-type]
         u = rng.standard_exponential(m)
         good = density.region.contains(over.at + V) & (((V @ over.M) * V).sum(1) <= over.r**2)
