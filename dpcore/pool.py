@@ -25,7 +25,6 @@ from .algorithms.base import Algorithm
 from .domain import Rows
 from .errors import PrivacyWarning, in_words
 from .privacy.budget import Budget
-from .problems import QueryRelease
 from .releases import Release
 from .run import Record, Run
 
@@ -39,9 +38,10 @@ class SharedRows:
     def __init__(self, rows: Rows) -> None:
         r, d = rows.values.shape
         self.shape = (r, d + 1)
+        self.kind = "float64" if rows.values.dtype.kind == "f" else "int64"
         self._block = SharedMemory(create=True, size=max(8, 8 * r * (d + 1)))
         self.name = self._block.name
-        whole = np.ndarray(self.shape, dtype=np.int64, buffer=self._block.buf)
+        whole = np.ndarray(self.shape, dtype=self.kind, buffer=self._block.buf)
         whole[:, :d], whole[:, d] = rows.values, rows.weights
 
     def free(self) -> None:
@@ -56,11 +56,12 @@ class Task:
     """One algorithm on one data set with one budget, once a seed; public but for the block it names."""
 
     algorithm: Algorithm
-    problem: QueryRelease
+    problem: Any
     budget: Budget
     seeds: tuple[int, ...]
     block: str
     shape: tuple[int, int]
+    kind: str = "int64"  # of the block's numbers: codes, or the float64 of points and features
     population: np.ndarray | None = None
 
 
@@ -251,7 +252,7 @@ def _run_attached(task: Task, pipe: Connection) -> str:
     """Run a task on a read-only view of its block, which is let go of afterwards."""
     block = SharedMemory(task.block)
     try:
-        whole = np.ndarray(task.shape, dtype=np.int64, buffer=block.buf)
+        whole = np.ndarray(task.shape, dtype=task.kind, buffer=block.buf)
         whole.flags.writeable = False
         rows = Rows(whole[:, :-1], whole[:, -1])
         del whole

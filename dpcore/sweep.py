@@ -144,7 +144,7 @@ def sweep(
 def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.ndarray | None = None) -> Task:
     """A case as a pool takes it."""
     what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
-    return Task(**what, seeds=(case.seed,), block=block.name, shape=block.shape)
+    return Task(**what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind)
 
 
 def collect(case: Case, job: Job) -> Point:

@@ -38,7 +38,7 @@ class Session:
         if self.block is None or self.holds is not rows:
             self.free()
             self.block, self.holds = SharedRows(rows), rows
-        job = Task(block=self.block.name, shape=self.block.shape, **task)
+        job = Task(block=self.block.name, shape=self.block.shape, kind=self.block.kind, **task)
         self.job, self.settings = pool().submit(job, self.id), settings
         return self.job
 

@@ -8,7 +8,6 @@ from dpcore.tags import Tag
 
 from . import charts
 from .frame import heading
-from .text import points
 
 PATIENCE = 0.9  # seconds a page waits for a short run before it shows progress instead
 POLL = 0.5  # seconds between two looks at a long one
@@ -30,8 +29,8 @@ def _progress(job: Job) -> None:
     if job.state == "queued":
         text = "Waiting for a free worker…"
     elif records:
-        worst = points(records[-1].empirical.max_error)
-        text += f" · round {records[-1].t:,} of at most {job.rounds:,} · worst error {worst} points"
+        name, value = records[-1].empirical.headline
+        text += f" · round {records[-1].t:,} of at most {job.rounds:,} · {name} {value:.3g}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(job.progress, text)
         if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{job.id}"):
