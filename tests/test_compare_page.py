@@ -174,3 +174,48 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
     told = " ".join(c.value for c in app.caption)
     assert "n = 4,526, k = 24, |Q| = 56" in told
     assert "up to constants" in told
+
+
+def uploader(app):
+    return next(u for u in app.get("file_uploader") if u.label == "Synthetic table")
+
+
+def test_another_tools_table_becomes_a_line_at_its_own_error():
+    app = compared(("gaussian_maxent",), (1.0,), seeds=1)
+    table = sample_table("berkeley")
+    other = table.frame.sample(400, random_state=0)
+    name = "<b>other</b>.csv"
+    uploader(app).set_value((name, other.to_csv(index=False).encode(), "text/csv")).run()
+    assert not app.exception
+    line = next(t for t in figures(app)[0]["data"] if "other" in t.get("name", ""))
+    assert line["name"].startswith("&lt;b&gt;")
+    pairs = Marginals.all(table.domain, 2)
+    gap = np.abs(
+        pairs.answers_of_rows(table.domain.encode(other)) - pairs.answers_of_rows(table.domain.encode(table.frame))
+    )
+    assert _plain(line["y"]) == pytest.approx([gap.max()] * 2)
+    uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run()
+    assert not app.exception
+    assert any("no column" in e.value for e in app.error)
+
+
+def test_the_smallest_epsilon_is_found_and_marked_as_a_peek_for_uploads():
+    app = compared(("gaussian_maxent",), (1.0,), seeds=1)
+    next(b for b in app.button if b.label == "Find the smallest ε").click().run()
+    settled(app)
+    found = next(d.value for d in app.dataframe if "smallest ε" in d.value)
+    epsilon = float(found["smallest ε"].iloc[0])
+    errors = [berkeley("gaussian_maxent", epsilon, seed).records[-1].empirical.max_error for seed in range(20)]
+    assert sum(e <= 0.01 for e in errors) >= 19
+    assert not any("private peek: an ε" in w.value for w in app.warning)
+
+
+def test_an_error_is_taken_apart_into_parts_that_sum_to_it():
+    app = compared(("dpfw",), (0.1,), seeds=1)
+    next(b for b in app.button if b.label == "Take this error apart").click().run()
+    assert not app.exception
+    parts = next(d.value for d in app.dataframe if "part" in d.value)["share"].to_numpy()
+    assert parts[:-1].sum() == pytest.approx(parts[-1])
+    run = berkeley("dpfw", 0.1, 0)
+    worst = np.abs(run.release.answers(run.problem.workload) - run.truth.answers).max()
+    assert abs(parts[-1]) == pytest.approx(worst), "the worst question is the first of the list"
