@@ -9,12 +9,14 @@ import plotly.graph_objects as go
 from .charts import GREY, finish
 from .text import figure_text
 
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A7A7A"]
+# Okabe–Ito without its yellow and grey, then Tol's muted ones.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D"]
 MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagram", "triangle-down"]
 
 
 def look(names: list[str]) -> dict[str, dict[str, str]]:
-    """A colour and a marker for each algorithm by its place in the registry; no two alike up to seventy."""
+    """A colour and a marker for each algorithm by its place in the registry; no two alike up to a hundred."""
     return {
         name: {"color": COLOURS[i % len(COLOURS)], "symbol": MARKERS[i % len(MARKERS)]} for i, name in enumerate(names)
     }
