@@ -164,3 +164,28 @@ def test_the_module_runs_as_a_program(here):
     bad = program(*arguments(epsilon="0"))
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
     assert program("--help").returncode == 0
+
+
+def test_a_public_start_is_where_a_run_begins(here):
+    few = {"epsilon": "0.01", "algorithm": "mwem"}
+    blind = run_json(here, "--set", "rounds=1", **few)
+    told = run_json(here, "--set", "rounds=1", "--start", "c.csv", **few)
+    assert (blind["public_start"], told["public_start"]) == (False, True)
+    assert told["final"]["max_error"] < blind["final"]["max_error"], "the public table is the real one here"
+    pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}).to_csv("public.csv", index=False)
+    run = ["--start", "public.csv", "--start-support", "--synthetic", "rows.csv", "--rows", "1000"]
+    run_json(here, *run, **few)
+    assert {tuple(row) for row in pd.read_csv("rows.csv").to_numpy()} <= {(0, 0), (0, 1), (1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("extra", "changes", "message"),
+    [
+        (["--start", "c.csv"], {"algorithm": "fem"}, "keeps no histogram and cannot start from a public table"),
+        (["--start", "over.csv"], {}, "is outside 0..2"),
+        (["--start", "nosuch.csv"], {}, "nosuch.csv"),
+    ],
+)
+def test_a_start_that_does_not_fit_is_refused(here, capsys, extra, changes, message):
+    assert main(arguments(extra=extra, **changes)) == 2
+    assert message in capsys.readouterr().err
