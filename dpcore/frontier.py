@@ -14,14 +14,14 @@ RUNS, SHARE = 20, 0.95  # how many runs an ε is judged by, and how many of them
 
 
 def middles(dots: pd.DataFrame) -> pd.DataFrame:
-    """One line for each algorithm and ε: the median, lowest and highest error over seeds, and median seconds.
+    """One line for each algorithm and ε: the median, lowest and highest error over seeds, median seconds and memory.
 
-    `dots` has algorithm, epsilon, seed, error, seconds; errors that are missing are left out.
+    `dots` has algorithm, epsilon, seed, error, seconds, memory; errors that are missing are left out.
     """
     by = dots.dropna(subset=["error"]).groupby(["algorithm", "epsilon"], sort=True)
     found = by.agg(
         error=("error", "median"), low=("error", "min"), high=("error", "max"), seconds=("seconds", "median"),
-        runs=("seed", "nunique"),
+        memory=("memory", "median"), runs=("seed", "nunique"),
     )  # fmt: skip
     return found.reset_index()
 
@@ -38,7 +38,7 @@ def steps(middle: pd.DataFrame) -> pd.DataFrame:
 
 
 def regret(middle: pd.DataFrame) -> pd.DataFrame:
-    """How many times the best median error at the same ε each algorithm has, a column for each ε, with its seconds.
+    """How many times the best median error at the same ε each algorithm has, a column for each ε; seconds and memory.
 
     The best algorithm has 1; the lines are sorted by the geometric mean over ε.
     """
@@ -46,8 +46,8 @@ def regret(middle: pd.DataFrame) -> pd.DataFrame:
     ratio = (middle["error"] / best).where(middle["error"] > 0, 1.0)
     table = middle.assign(ratio=ratio).pivot(index="algorithm", columns="epsilon", values="ratio")
     order = table.pow(1 / table.notna().sum(axis=1), axis=0).prod(axis=1).sort_values(kind="stable").index
-    seconds = middle.groupby("algorithm")["seconds"].median()
-    return table.loc[order].assign(seconds=seconds)
+    cost = middle.groupby("algorithm").agg(seconds=("seconds", "median"), memory=("memory", "max"))
+    return table.loc[order].join(cost)
 
 
 @dataclass

@@ -17,8 +17,9 @@ class Point:
     """One run of a sweep. `algorithm` is the name it has there, `settings` its parameters (None: left to the plan).
 
     state "done": `errors` are those of the last release by name, those against a population with the prefix
-    population_; `spent` is the ledger's total; `seconds` are the algorithm's own. "refused": it cannot serve this
-    problem at this budget, says `message`, by public numbers alone. "failed": it broke off, and `message` says how.
+    population_; `spent` is the ledger's total; `seconds` are the algorithm's own, and `memory` is its peak in bytes.
+    "refused": it cannot serve this problem at this budget, says `message`, by public numbers alone. "failed": it broke
+    off, and `message` says how.
     """
 
     algorithm: str
@@ -31,6 +32,7 @@ class Point:
     errors: dict[str, float | None] = field(default_factory=dict)
     spent: dict[str, Any] = field(default_factory=dict)
     seconds: float | None = None
+    memory: int | None = None
     tag: ClassVar[Tag] = Tag.PEEK
 
     @property
@@ -47,7 +49,19 @@ class Point:
         """The point that `to_json` wrote; InputError for anything else."""
         try:
             point = cls(**told)
-            kinds = (str, dict, (int, float), (int, float), int, str, str, dict, dict, (int, float, type(None)))
+            kinds = (
+                str,
+                dict,
+                (int, float),
+                (int, float),
+                int,
+                str,
+                str,
+                dict,
+                dict,
+                (int, float, type(None)),
+                (int, type(None)),
+            )
             sound = all(isinstance(getattr(point, f.name), kind) for f, kind in zip(fields(cls), kinds, strict=True))
         except TypeError:
             sound = False

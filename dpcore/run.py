@@ -16,6 +16,7 @@ from .algorithms import registered_name
 from .algorithms.base import Algorithm, Step, make_plan
 from .domain import Domain, Rows
 from .errors import InputError, PrivacyWarning
+from .memory import Peak
 from .metrics import Errors, errors
 from .privacy.budget import Budget, Spent
 from .privacy.curator import Curator
@@ -93,6 +94,7 @@ class Run:
         self.records: list[Record] = []
         self.release: Release | None = None
         self._iterator: Iterator[Record] | None = None
+        self._peak: Peak | None = None
 
     @property
     def spent(self) -> Spent:
@@ -119,7 +121,7 @@ class Run:
         return self
 
     def _run(self) -> Iterator[Record]:
-        seconds = 0.0
+        seconds, self._peak = 0.0, Peak()
         step = None
         start = time.perf_counter()
         for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
@@ -155,6 +157,7 @@ class Run:
             "final": {k: v for k, v in final.items() if k not in ("t", "epsilon_spent", "seconds")},
             "records": [r.to_json() for r in self.records],
             "seconds": last.seconds,
+            "memory": self._peak.bytes if self._peak else None,
         }
 
 

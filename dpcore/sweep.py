@@ -45,7 +45,7 @@ class Case:
 
     def point(self, summary: dict[str, Any]) -> Point:
         """The point of a finished run, from its `Run.to_json`."""
-        return self._point("done", errors=summary["final"], spent=summary["spent"], seconds=summary["seconds"])
+        return self._point("done", errors=summary["final"], spent=summary["spent"], **_cost(summary))
 
     def refused(self, problem: QueryRelease) -> Point | None:
         """The point that says why the algorithm cannot serve; None when it can. Looks at public numbers only."""
@@ -63,6 +63,10 @@ class Case:
         settings, budget = settings_of(self.algorithm), self.budget
         where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
         return Point(algorithm=self.name, settings=settings, **where, state=state, **known)
+
+
+def _cost(summary: dict[str, Any]) -> dict[str, Any]:
+    return {"seconds": summary["seconds"], "memory": summary["memory"]}
 
 
 def settings_of(algorithm: Algorithm) -> dict[str, Any]:

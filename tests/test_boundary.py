@@ -13,7 +13,7 @@ CORE = ROOT / "dpcore"
 # A file imports only files that stand before it. "x.*" is one file a method or command. The files of "workloads", and
 # the methods, may build on each other, but in no circle.
 ORDER = [
-    *("errors", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
+    *("errors", "memory", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
     *("workloads", "grammar", "questions", "losses", "regions", "risks", "releases", "problems", "tasks"),
     *("theory.schedules", "theory.*", "theory"),
     *("privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.lifetime", "privacy.statistics"),

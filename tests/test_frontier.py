@@ -14,12 +14,12 @@ DOTS = pd.DataFrame(
         ("b", 0.1, 0, 0.2, 9), ("b", 1.0, 0, 0.2, 9), ("b", 3.0, 0, 0.15, 9), ("c", 3.0, 0, None, 1),
     ],
     columns=["algorithm", "epsilon", "seed", "error", "seconds"],
-)  # fmt: skip
+).assign(memory=[5e6, 7e6, 6e6, 9e6, 1e6, 1e6, 2e6, None])  # fmt: skip
 
 
 def test_middles_are_medians_with_their_range():
     found = middles(DOTS).set_index(["algorithm", "epsilon"])
-    assert found.loc[("a", 0.1)].tolist() == [0.4, 0.3, 0.5, 2, 3]
+    assert found.loc[("a", 0.1)].tolist() == [0.4, 0.3, 0.5, 2, 6e6, 3]
     assert ("c", 3.0) not in found.index
 
 
@@ -38,11 +38,12 @@ def test_regret_is_a_ratio_to_the_best_at_the_same_budget():
     assert table.loc["b", 3.0] == 1
     assert table.index.tolist() == ["b", "a"], "geometric means 2^(1/3) and 2^(1/2)"
     assert table["seconds"].tolist() == [9, 2]
+    assert table["memory"].tolist() == [2e6, 9e6]
 
 
 def test_an_error_of_zero_has_no_regret():
     dots = pd.DataFrame({"algorithm": ["a", "b"], "epsilon": 1.0, "seed": 0, "error": [0.0, 0.1], "seconds": 1.0})
-    table = regret(middles(dots))
+    table = regret(middles(dots.assign(memory=None)))
     assert table.loc["a", 1.0] == 1
     assert table.loc["b", 1.0] == float("inf")
 

@@ -39,7 +39,7 @@ def plan(algorithms=CHOSEN, budgets=BUDGETS, seeds=(0, 1)):
 
 
 def without_time(points):
-    return {p.key: {k: v for k, v in p.to_json().items() if k != "seconds"} for p in points}
+    return {p.key: {k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")} for p in points}
 
 
 def test_every_point_holds_the_numbers_of_run():

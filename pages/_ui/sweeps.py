@@ -131,10 +131,12 @@ class Sweep:
         return [self.dots[case.key] for case in self.planned if case.key in self.dots]
 
     def table(self, value: Callable[[Dot], float | None]) -> pd.DataFrame:
-        """The finished runs as lines: algorithm, epsilon, seed, error (what `value` says of a dot), seconds."""
+        """The finished runs as lines: algorithm, epsilon, seed, error (what `value` says of a dot), seconds, memory."""
         done = [dot for dot in self.shown if dot.point.state == "done"]
-        columns = ["algorithm", "epsilon", "seed", "error", "seconds"]
-        lines = [(d.point.algorithm, d.point.epsilon, d.point.seed, value(d), d.point.seconds) for d in done]
+        columns = ["algorithm", "epsilon", "seed", "error", "seconds", "memory"]
+        lines = [
+            (d.point.algorithm, d.point.epsilon, d.point.seed, value(d), d.point.seconds, d.point.memory) for d in done
+        ]
         return pd.DataFrame(lines, columns=pd.Index(columns))
 
 
