@@ -44,6 +44,7 @@ class Param:
     choices: tuple[str, ...]
     log: bool
     auto: str
+    also: str
 
     @property
     def range(self) -> str:
@@ -93,10 +94,11 @@ def param(
     unit: str = "",
     log: bool = False,
     auto: str = "",
+    also: str = "",
 ) -> Any:
-    """Declare a dataclass field as a parameter; `log` asks for a logarithmic slider."""
+    """Declare a dataclass field as a parameter; `log` asks for a logarithmic slider, `also` is another name."""
     facts = {"doc": doc, "low": low, "high": high, "choices": choices, "symbol": symbol, "unit": unit, "log": log}
-    return field(default=default, metadata={**facts, "auto": auto})
+    return field(default=default, metadata={**facts, "auto": auto, "also": also})
 
 
 def parameters(cls: type) -> tuple[Param, ...]:
@@ -118,10 +120,13 @@ def check_parameters(instance: Any) -> None:
 def build(cls: type[T], settings: Mapping[str, str]) -> T:
     """An instance of `cls` from texts, e.g. {"rounds": "200"}; unknown names raise InputError with the known ones."""
     known = {p.name: p for p in parameters(cls)}
+    words = known | {p.also: p for p in known.values() if p.also}
     for name in settings:
-        if name not in known:
+        if name not in words:
             raise InputError(f"there is no parameter {name!r} here; the parameters are {', '.join(known) or 'none'}")
-    return cls(**{name: known[name].parse(text) for name, text in settings.items()})
+        if words[name].name != name and words[name].name in settings:
+            raise InputError(f"{name} and {words[name].name} are the same parameter; give one of them")
+    return cls(**{words[name].name: words[name].parse(text) for name, text in settings.items()})
 
 
 def _kind(hint: Any) -> type:

@@ -10,7 +10,7 @@ import pandas as pd
 from .domain import Domain
 from .errors import InputError
 from .losses import Loss, SquaredDistance, difference
-from .regions import Region
+from .regions import Bounded, Region
 from .workloads import Workload
 
 MAX_CELLS = 10_000_000
@@ -141,6 +141,55 @@ class RiskMinimisation:
             "R": self.R,
             "names": list(self.names),
             "peeked": self.peeked,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class PointRelease:
+    """Release points whose distribution is near that of n private ones in a region, by the distance W1.
+
+    `names` (d,) are those of the coordinates. n is public, as neighbours replace one record; with `group` b > 1 they
+    replace up to b of them (all of one person). Raises InputError for n < 2, a group that is not in 1..n, or names that
+    do not match the region.
+    """
+
+    region: Bounded
+    n: int
+    names: tuple[str, ...]
+    group: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.names) != self.d:
+            raise InputError(f"{len(self.names)} names do not match {self.region}, which has d={self.d} coordinates")
+        if self.n < 2:
+            raise InputError(f"n={self.n} points are too few; at least 2 are needed")
+        if not 1 <= self.group <= self.n:
+            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
+
+    @property
+    def effective_n(self) -> float:
+        """n/b: one neighbour moves the points' distribution by (δ_x − δ_y)/effective_n, b such differences at most."""
+        return self.n / self.group
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return self.region.d
+
+    @property
+    def diameter(self) -> float:
+        """D, the largest distance of two points of the region."""
+        return self.region.diameter
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a summary of a run says of its problem."""
+        return {
+            "n": self.n,
+            "rows_per_person": self.group,
+            "d": self.d,
+            "region": str(self.region),
+            "diameter": self.diameter,
         }
 
 

@@ -216,7 +216,9 @@ def _facts(ready: Ready, reservation: Reservation) -> dict[str, Any]:
     costs = {
         Accounting.GDP: ("μ²", sums.mu_squared),
         Accounting.ZCDP: ("ρ", sums.rho),
+        Accounting.OPTIMAL: ("releases", sums.alike[1]),
         Accounting.PURE: ("ε", sums.pure),
+        Accounting.PLD: ("sampled steps", sums.sampled[1] if sums.sampled else 0),
     }
     symbol, cost = costs[plan.accounting]
     return {

@@ -1,12 +1,22 @@
-"""The convex sets K that a parameter may come from. Imports errors."""
+"""The public convex sets K of R^d that points and parameters lie in, and tables of numbers turned into such points.
+
+Imports errors and domain. Ball and Box are bounded: they know their diameter D and draw uniform points.
+"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
+from .domain import Rows
 from .errors import InputError
+
+ROOM = 1e-9  # by how much of the diameter rounding may put a point outside
+LARGEST = 1e150  # coordinates beyond this overflow when squared
+INSIDE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +30,18 @@ class Ball:
     def __post_init__(self) -> None:
         check_radius(self.radius)
 
+    def __str__(self) -> str:
+        place = f"({', '.join(f'{c:g}' for c in self.centre)})" if self.centre.any() else "0"
+        return f"the ball of radius {self.radius:g} about {place}"
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return len(self.centre)
+
     @property
     def diameter(self) -> float:
-        """The largest distance of two points."""
+        """D, the largest distance of two points."""
         return 2 * self.radius
 
     @property
@@ -44,12 +63,18 @@ class Ball:
         """Which of the points X (m, d) lie in it (m,)."""
         return ((X - self.centre) ** 2).sum(-1) <= self.radius**2
 
-    def project(self, x: np.ndarray) -> np.ndarray:
-        """The nearest point to x (d,)."""
-        gap = float(np.linalg.norm(x - self.centre))
-        if self.contains(x[None])[0]:
-            return x
-        return self.centre + (x - self.centre) * (self.radius / gap * (1 - 1e-14))  # inside, whatever rounding does
+    def project(self, X: np.ndarray) -> np.ndarray:
+        """The nearest points to X (…, d)."""
+        V = X - self.centre
+        lengths = np.linalg.norm(V, axis=-1, keepdims=True)
+        nearest = self.centre + V * (self.radius / np.maximum(lengths, self.radius) * INSIDE)
+        return np.where(self.contains(X)[..., None], X, nearest)
+
+    def uniform(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Uniform points (count, d): a direction from a normal vector, a length R u^{1/d}."""
+        X = rng.standard_normal((count, self.d))
+        X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
+        return self.centre + self.radius * X * rng.random((count, 1)) ** (1 / self.d)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +89,14 @@ class Box:
         if not (self.low < self.high).all():
             raise InputError("a box needs low < high in every coordinate")
 
+    def __str__(self) -> str:
+        return "the box " + " × ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.low, self.high, strict=True))
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return len(self.low)
+
     @cached_property
     def centre(self) -> np.ndarray:
         """Its middle."""
@@ -76,7 +109,7 @@ class Box:
 
     @property
     def diameter(self) -> float:
-        """The largest distance of two points."""
+        """D, the largest distance of two points: its diagonal."""
         return 2 * self.radius
 
     @property
@@ -98,9 +131,13 @@ class Box:
         """Which of the points X (m, d) lie in it (m,)."""
         return np.asarray(((self.low <= X) & (self.high >= X)).all(-1))
 
-    def project(self, x: np.ndarray) -> np.ndarray:
-        """The nearest point to x (d,)."""
-        return np.clip(x, self.low, self.high)
+    def project(self, X: np.ndarray) -> np.ndarray:
+        """The nearest points to X (…, d)."""
+        return np.clip(X, self.low, self.high)
+
+    def uniform(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Uniform points (count, d)."""
+        return rng.uniform(self.low, self.high, (count, self.d))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +161,62 @@ class Space:
         """Every point (m,)."""
         return np.ones(X.shape[:-1], dtype=bool)
 
-    def project(self, x: np.ndarray) -> np.ndarray:
-        """Itself."""
-        return x
+    def project(self, X: np.ndarray) -> np.ndarray:
+        """Themselves."""
+        return X
 
 
+Bounded = Ball | Box
 Region = Ball | Box | Space
 
 
 def check_radius(radius: float) -> None:
     """InputError unless a radius is above 0 and finite."""
-    if not 0 < radius < math.inf:
+    if not 0 < radius <= LARGEST:
         raise InputError(f"radius={radius:g} must be above 0 and finite")
+
+
+def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
+    """The box with one bound for all coordinates, or one a coordinate; InputError names the wrong coordinate."""
+    ends = []
+    for which, given in (("low", low), ("high", high)):
+        if len(given) not in (1, len(names)):
+            raise InputError(f"{len(given)} values of {which} for {len(names)} coordinates; give one, or {len(names)}")
+        ends.append(np.broadcast_to(np.array(given, dtype=float), len(names)))
+    for name, a, b in zip(names, *ends, strict=True):
+        if not -LARGEST <= a < b <= LARGEST:
+            raise InputError(f"coordinate {name!r}: low={a:g} must be below high={b:g}, both finite")
+    return Box(*ends)
+
+
+def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Rows:
+    """Turn a table of numbers into grouped points of a region: distinct values (r, d) and how often each stands.
+
+    `names` are the columns of the coordinates. Points outside by rounding alone are projected. Raises InputError, with
+    the row and the value, for a cell that is no finite number, a point outside, a column that is not there, or one row.
+    """
+    if len(frame) < 2:
+        raise InputError(f"the table has {len(frame) or 'no'} row{'s' * (not len(frame))}; at least 2 are needed")
+    place = [str(c) for c in frame.columns]
+    if absent := [name for name in names if place.count(name) != 1]:
+        raise InputError(f"the table has no single column {absent[0]!r}; its columns are {', '.join(place)}")
+    X = np.column_stack([_numbers(frame.iloc[:, place.index(name)], name) for name in names])
+    inside = region.project(X)
+    gaps = np.linalg.norm(inside - X, axis=1)
+    outside = gaps > ROOM * region.diameter
+    if outside.any():
+        row = int(outside.argmax())
+        where = ", ".join(f"{value:g}" for value in X[row])
+        raise InputError(f"the point ({where}) in row {row + 1} is outside {region} ({outside.sum()} of {len(X)} are)")
+    values, weights = np.unique(inside + 0.0, axis=0, return_counts=True)  # −0.0 + 0.0 is 0.0
+    return Rows(values, weights)
+
+
+def _numbers(cells: pd.Series, name: str) -> np.ndarray:
+    """A column as floats (n,)."""
+    numbers = np.asarray(pd.to_numeric(cells.astype(object), errors="coerce"), dtype=float)
+    bad = ~(np.abs(numbers) <= LARGEST)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(f"column {name!r}: {str(cells.iloc[row])[:40]!r} in row {row + 1} is not a finite number")
+    return numbers

@@ -1,4 +1,4 @@
-"""What leaves a private algorithm: a protocol and its kinds. Imports domain, workloads and tags."""
+"""What leaves a private algorithm: a protocol and its kinds. Imports errors, domain, workloads and tags."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -44,7 +44,7 @@ class Histogram:
 
         This rounds far closer than independent draws, whose error 1/√rows would hide the algorithm's own.
         """
-        cells = _systematic(self.D, rows, rng)
+        cells = systematic(self.D, rows, rng)
         codes = np.column_stack(np.unravel_index(cells, self.domain.shape))
         return self.domain.decode(codes, rng)
 
@@ -86,7 +86,7 @@ class Records:
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
         """`rows` records by systematic sampling of the synthetic ones, as `Histogram.sample`."""
-        return self.domain.decode(self.codes[_systematic(self.counts, rows, rng)], rng)
+        return self.domain.decode(self.codes[systematic(self.counts, rows, rng)], rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class ProductMixture:
         A component with r rows gives each value of a column r · p rounded up or down, or nearly so; the remainders of
         all components are spread evenly too. Columns are independent within a component; the rows are shuffled.
         """
-        owner = np.sort(_systematic(self.weights, rows, rng))
+        owner = np.sort(systematic(self.weights, rows, rng))
         count = np.bincount(owner, minlength=len(self.weights))
         first = np.repeat(np.cumsum(count) - count, count)
         codes = np.empty((rows, len(self.domain.shape)), dtype=np.int64)
@@ -127,11 +127,30 @@ class ProductMixture:
         return self.domain.decode(codes[rng.permutation(rows)], rng)
 
 
-def _systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class Points:
+    """A distribution on `points` (r, d) with `weights` (r,), non-negative and summing to 1; `names` of the columns."""
+
+    points: np.ndarray
+    weights: np.ndarray
+    names: tuple[str, ...]
+    tag: ClassVar[Tag] = Tag.PAID
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """Always InputError: points have no cells."""
+        raise InputError("points are compared by their distance W1; they answer no workload over cells")
+
+    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+        """`rows` points by systematic sampling, as `Histogram.sample`."""
+        return pd.DataFrame(self.points[systematic(self.weights, rows, rng)], columns=pd.Index(self.names))
+
+
+def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
     """Indices (rows,) in random order: i stands ⌊rows · share⌋ times or once more, its share being weights_i/Σ."""
     cumulative = np.cumsum(weights)
     points = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
-    return rng.permutation(np.minimum(np.searchsorted(cumulative, points, side="right"), len(weights) - 1))
+    last = int(np.flatnonzero(weights)[-1])  # rounding must not reach past it
+    return rng.permutation(np.minimum(np.searchsorted(cumulative, points, side="right"), last))
 
 
 @dataclass(frozen=True, eq=False)

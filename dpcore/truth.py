@@ -1,4 +1,4 @@
-"""What a release is compared with, one class for each kind of problem. Imports problems, releases, risks and metrics.
+"""What a release is compared with, one class for each kind of problem. Imports all up to risks, transport and metrics.
 
 Everything computed here from records is a private peek; only `run` makes these.
 """
@@ -9,10 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from .domain import Rows
+from .errors import InputError
 from .metrics import Errors, errors
-from .problems import QueryRelease, RiskMinimisation, check_distribution
-from .releases import Parameter, Release
+from .problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
+from .releases import Parameter, Points, Release
 from .risks import Risk, smallest
+from .transport import w1
 
 
 class Measured(Protocol):
@@ -120,4 +122,39 @@ class RiskTruth:
         return RiskErrors(value - least, value, right)
 
 
-TRUTHS: dict[type, type] = {QueryRelease: QueryTruth, RiskMinimisation: RiskTruth}
+@dataclass(frozen=True)
+class Distance:
+    """W1 between two distributions of points, and by how much it may be wrong (0 where it was computed exactly)."""
+
+    w1: float
+    w1_error: float
+
+    @property
+    def headline(self) -> tuple[str, float]:
+        """What a line of progress shows."""
+        return "distance W1", self.w1
+
+    def to_json(self) -> dict[str, float | None]:
+        """Both numbers by name."""
+        return {"w1": self.w1, "w1_error": self.w1_error}
+
+
+class PointTruth:
+    """The real points and how often each stands. A distance costs more than the algorithm: `Run(every=…)` saves it."""
+
+    def __init__(self, problem: PointRelease, rows: Rows, population: np.ndarray | None) -> None:
+        if population is not None:
+            raise InputError("a population of points cannot be compared with; leave it out")
+        self.rows = rows
+
+    def empirical(self, release: Points) -> Distance:
+        """W1 to the records."""
+        distance = w1(self.rows.values, self.rows.weights, release.points, release.weights)
+        return Distance(distance.value, distance.error)
+
+    def population(self, release: Points) -> None:
+        """None: the data-generating distribution is not known."""
+        return None
+
+
+TRUTHS: dict[type, type] = {QueryRelease: QueryTruth, RiskMinimisation: RiskTruth, PointRelease: PointTruth}

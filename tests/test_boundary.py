@@ -14,15 +14,16 @@ CORE = ROOT / "dpcore"
 # the methods, may build on each other, but in no circle.
 ORDER = [
     *("errors", "memory", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
-    *("workloads", "grammar", "questions", "losses", "regions", "risks", "releases", "problems", "tasks"),
+    *("workloads", "grammar", "questions", "losses", "regions", "risks", "transport", "releases", "problems", "tasks"),
     *("theory.schedules", "theory.*", "theory"),
-    *("privacy.conversions", "privacy.budget", "privacy.ledger", "privacy.lifetime", "privacy.statistics"),
+    *("privacy.conversions", "privacy.budget", "privacy.calibrations"),
+    *("privacy.ledger", "privacy.lifetime", "privacy.statistics", "privacy.point_statistics"),
     *("privacy.targets", "privacy.risk_statistics", "privacy.samplers.*", "privacy.samplers"),
     *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.curator", "oracles"),
     *("algorithms.base", "algorithms.*", "algorithms"),
     *("metrics", "truth", "run", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
     *("store", "card", "outputs", "publish", "audit"),
-    *("cli.queries", "cli.files", "cli.task", "cli.*", "cli", "__main__"),
+    *("cli.queries", "cli.files", "cli.task", "cli.follow", "cli.*", "cli", "__main__"),
 ]
 HOLDERS = {  # who may name records
     "audit",
@@ -32,6 +33,7 @@ HOLDERS = {  # who may name records
     "pool",
     "privacy",
     "publish",
+    "regions",
     "releases",
     "run",
     "sweep",

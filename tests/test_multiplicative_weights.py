@@ -13,7 +13,8 @@ from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.algorithms.replay import PRIOR, Queries, likeliest
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Accounting, BoundedRange, Budget, Gaussian, Pure, select_and_measure
+from dpcore.privacy.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.calibrations import select_and_measure
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.ledger import Charge, Plan
 from dpcore.privacy.statistics import SomeAnswers

@@ -8,7 +8,8 @@ from scipy.stats import kstest
 
 from dpcore.errors import InputError
 from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, regularised_stages
+from dpcore.privacy.budget import BoundedRange, Budget, Gaussian
+from dpcore.privacy.calibrations import regularised_stages
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal
 from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes

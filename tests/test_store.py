@@ -18,7 +18,8 @@ from scipy.special import expit, ndtri
 from dpcore.errors import InputError, OverspendError
 from dpcore.fingerprint import fingerprint
 from dpcore.privacy import conversions
-from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, gaussian_share
+from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.calibrations import gaussian_share
 from dpcore.privacy.ledger import Charge, Plan
 from dpcore.privacy.lifetime import (
     Concentrated,
@@ -247,7 +248,8 @@ def test_two_processes_cannot_overspend(tmp_path):
     code = """
 import sys, pandas as pd
 from dpcore.store import Store
-from dpcore.privacy.budget import Budget, gaussian_share
+from dpcore.privacy.budget import Budget
+from dpcore.privacy.calibrations import gaussian_share
 from dpcore.errors import OverspendError
 total = Budget(2, 1e-6)
 for _ in range(4):

@@ -9,7 +9,8 @@ import pytest
 from dpcore.errors import InputError
 from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.privacy import conversions
-from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian, regularised_stages
+from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian
+from dpcore.privacy.calibrations import regularised_stages
 from dpcore.privacy.risk_statistics import MeanGradient, RegularisedMinimiser
 from dpcore.privacy.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk
 from dpcore.regions import Ball, Space

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.privacy.budget import Budget, regularised_stages
+from dpcore.privacy.budget import Budget
+from dpcore.privacy.calibrations import regularised_stages
 from dpcore.privacy.conversions import gdp_log_delta
 from dpcore.theory import learning as theory
 

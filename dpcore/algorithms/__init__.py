@@ -3,6 +3,8 @@
 from .base import Algorithm
 from .dual_query import DQRS, DualQuery
 from .entropy_projection import PEP
+from .evolution import PrivateEvolution
+from .evolution_table import PrivateEvolutionTable
 from .frank_wolfe import DPFW
 from .gradient_descent import DPSGD, NoisyGD
 from .graphical import AIM
@@ -14,6 +16,7 @@ from .perturbed_leader import FEM, SepFEM
 from .private_multiplicative_weights import PMW
 from .regularised import AlternatingSampler, Exponential, RankExponential, RegularizedExponential
 from .relaxed import GEM, RAP
+from .signed_measure import PSMM
 
 ALGORITHMS: dict[str, type] = {
     "gaussian_maxent": GaussianMaxEnt,
@@ -37,6 +40,9 @@ ALGORITHMS: dict[str, type] = {
     "dp_sgd": DPSGD,
     "objective_perturbation": ObjectivePerturbation,
     "output_perturbation": OutputPerturbation,
+    "private_evolution_table": PrivateEvolutionTable,
+    "private_evolution": PrivateEvolution,
+    "psmm": PSMM,
 }
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..oracles import Counter, Oracle
 from ..params import check_parameters, param
-from ..privacy.budget import MARGIN, BoundedRange, Budget
+from ..privacy.budget import BoundedRange, Budget
+from ..privacy.calibrations import MARGIN
 from ..privacy.curator import Curator
 from ..privacy.draws import KeepOdds, SummedErrors, bit_range
 from ..privacy.ledger import Charge, Choice, Plan

@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import theory
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget, equal_selections
+from ..privacy.budget import BoundedRange, Budget
+from ..privacy.calibrations import equal_selections
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import SignedErrors

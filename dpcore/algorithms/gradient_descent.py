@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..params import check_parameters, param
-from ..privacy.budget import Budget, Gaussian, SubsampledGaussian, gaussian_share, sampled_steps
+from ..privacy.budget import Budget, Gaussian, SubsampledGaussian
+from ..privacy.calibrations import gaussian_share, sampled_steps
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.risk_statistics import MeanGradient

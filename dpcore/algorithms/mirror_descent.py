@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import theory
 from ..params import check_parameters, param
-from ..privacy.budget import Budget, Gaussian, gaussian_share
+from ..privacy.budget import Budget, Gaussian
+from ..privacy.calibrations import gaussian_share
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import Answers, CellAnswers

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget, Gaussian, Pure, select_and_measure
+from ..privacy.budget import BoundedRange, Budget, Gaussian, Pure
+from ..privacy.calibrations import select_and_measure
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import SignedErrors

@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import InputError
 from ..losses import Bent, Logistic
 from ..params import check_parameters, param
-from ..privacy.budget import MARGIN, Approximate, Budget, Gaussian, gaussian_share
+from ..privacy.budget import Approximate, Budget, Gaussian
+from ..privacy.calibrations import MARGIN, gaussian_share
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.risk_statistics import RegularisedMinimiser

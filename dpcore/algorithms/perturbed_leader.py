@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import InputError
 from ..oracles import Counter, Oracle
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget, equal_selections
+from ..privacy.budget import BoundedRange, Budget
+from ..privacy.calibrations import equal_selections
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import SignedErrors

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.budget import MARGIN, Budget, Gaussian, Pure
+from ..privacy.budget import Budget, Gaussian, Pure
+from ..privacy.calibrations import MARGIN
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.scores import AbsoluteErrors

@@ -9,7 +9,8 @@ import numpy as np
 from ..errors import InputError
 from ..losses import Bent
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget, Gaussian, equal_selections, regularised_stages
+from ..privacy.budget import BoundedRange, Budget, Gaussian
+from ..privacy.calibrations import equal_selections, regularised_stages
 from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.samplers import AUTOMATIC, SAMPLERS, choose

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import InputError, OverspendError
-from . import algorithms, audit, learn, ledger, release, run, schema, score, sweep
+from . import algorithms, audit, evolve, learn, ledger, release, run, schema, score, sweep
 
 COMMANDS = {
     "algorithms": algorithms,
@@ -18,6 +18,7 @@ COMMANDS = {
     "release": release,
     "ledger": ledger,
     "audit": audit,
+    "evolve": evolve,
 }
 
 

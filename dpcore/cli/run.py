@@ -2,16 +2,14 @@
 
 import argparse
 import json
-import sys
-import warnings
 from typing import Any
 
 from ..algorithms import solving
-from ..errors import PrivacyWarning
 from ..privacy.budget import Budget
 from ..problems import QueryRelease
-from ..run import Record, Run
-from .files import Progress, check_writable, write
+from ..run import Run
+from .files import check_writable, write
+from .follow import follow, spending, start
 from .task import ERRORS, add_task_arguments, check_least, choose, read_task, shown
 
 
@@ -37,12 +35,8 @@ def execute(chosen: argparse.Namespace) -> None:
     problem, rows = read_task(chosen)
     runs = []
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", PrivacyWarning)
-            run = Run(algorithm, problem, rows, budget, seed=seed)
-        for caution in caught if not runs else []:
-            print(f"warning: {caution.message}", file=sys.stderr)
-        _follow(run)
+        run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s), say=not runs)
+        follow(run)
         if not runs and chosen.synthetic:
             write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
         runs.append(run.to_json())
@@ -51,27 +45,12 @@ def execute(chosen: argparse.Namespace) -> None:
     _print_table(runs)
 
 
-def _follow(run: Run) -> None:
-    """Iterate over a run; say round, error and time left."""
-    rounds, progress = run.plan["rounds"], Progress()
-    for record in run:
-        progress.say(lambda elapsed, now=record: _line(run, now, elapsed / now.t * max(rounds - now.t, 0)))
-    progress.clear()
-
-
-def _line(run: Run, record: Record, left: float) -> str:
-    name, value = record.empirical.headline
-    return f"seed {run.seed}: round {record.t}/{run.plan['rounds']}, {name} {value:.4g}, {left:.0f} s left"
-
-
 def _print_table(runs: list[dict[str, Any]]) -> None:
     first = runs[0]
     settings = ", ".join(f"{name}={shown(value)}" for name, value in first["parameters"].items())
-    spent = first["spent"]
     print(f"{first['algorithm']}: {settings}")
     print(f"n={first['n']} cells={first['cells']} queries={first['queries']}")
-    cost = f"mu={spent['mu']:.6g}" if "mu" in spent else f"rho={spent['rho']:.6g}"
-    print(f"spent: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g} {cost} ({spent['accounting']})")
+    print(spending(first["spent"]))
     print("errors against the real table (private peek, do not publish):")
     print("  seed " + " ".join(f"{name:>11}" for name in (*ERRORS, "seconds")))
     for run in runs:

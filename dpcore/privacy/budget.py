@@ -1,4 +1,4 @@
-"""Budget and spends: what is promised, what each touch costs, and the largest spends that keep the promise.
+"""Budget and spends: what is promised, what each touch costs, and how costs add up.
 
 Imports errors and conversions. Neighbours replace one record everywhere.
 """
@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 from ..errors import InputError
 from . import conversions
 
-# Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never exceeds the budget.
-MARGIN = 1 - 1e-10
 LARGEST = 1e9  # ε beyond which nothing is promised and floating point gives out
 
 
@@ -163,6 +161,7 @@ class Accounting(StrEnum):
 
     GDP = "exact Gaussian (GDP)"
     ZCDP = "zero-concentrated DP"
+    OPTIMAL = "optimal composition of equal (ε₀, δ₀)"
     PURE = "sum of ε"
     PLD = "privacy loss distributions"
 
@@ -172,6 +171,7 @@ class Sums:
     """Additive costs of a sequence of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
 
     `sampled` is the one kind of sampled sum and how many of them, None where there is anything else.
+    `alike`: ε₀ and how many, of (ε₀, δ₀)-DP releases with the same ε₀; ε₀ = ∞ if there are others.
     """
 
     mu_squared: float = 0.0
@@ -179,6 +179,7 @@ class Sums:
     pure: float = 0.0
     failure: float = 0.0
     sampled: tuple[SubsampledGaussian, int] | None = None
+    alike: tuple[float, int] = (0.0, 0)
 
     @classmethod
     def of(cls, spends: Iterable[tuple[Spend, int]]) -> "Sums":
@@ -186,12 +187,15 @@ class Sums:
         counted = list(spends)
         kinds = {s for s, _ in counted}
         only = next(iter(kinds)) if len(kinds) == 1 else None
+        each = {s.pure if isinstance(s, Approximate) else math.inf for s, t in counted if t}
+        alike = max(each, default=0.0) if len(each) < 2 else math.inf
         return cls(
             math.fsum(t * (s.mu**2 if isinstance(s, Gaussian) else math.inf) for s, t in counted),
             math.fsum(t * s.rho for s, t in counted),
             math.fsum(t * s.pure for s, t in counted),
             math.fsum(t * s.failure for s, t in counted),
             (only, sum(t for _, t in counted)) if isinstance(only, SubsampledGaussian) else None,
+            (alike, sum(t for _, t in counted)),
         )
 
     def epsilon(self, delta: float, accounting: Accounting) -> float:
@@ -209,6 +213,9 @@ class Sums:
             return math.inf
         if accounting is Accounting.GDP:
             return conversions.gdp_epsilon(math.sqrt(self.mu_squared), left)
+        if accounting is Accounting.OPTIMAL:
+            each, times = self.alike
+            return math.inf if each == math.inf else conversions.optimal_epsilon(each, times, left)
         return conversions.zcdp_epsilon(self.rho, left)
 
     def _sampled_epsilon(self, delta: float) -> float:
@@ -238,63 +245,3 @@ class Spent:
         """epsilon, delta, accounting, and mu or rho."""
         out: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "accounting": str(self.accounting)}
         return out | ({"mu": self.mu} if self.mu is not None else {"rho": self.rho})
-
-
-def gaussian_share(budget: Budget, shares: Iterable[float]) -> tuple[Gaussian, ...]:
-    """Gaussian spends that divide the whole budget: μ_i² = share_i · μ*², shares summing to 1.
-
-    Raises InputError when δ = 0, which no Gaussian noise can promise.
-    """
-    if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw or mwem")
-    mu = conversions.gdp_mu(budget.epsilon, budget.delta) * MARGIN
-    return tuple(Gaussian(mu * math.sqrt(share)) for share in shares)
-
-
-def regularised_stages(budget: Budget, stages: int, theta: float) -> tuple[Gaussian, float]:
-    """One of m equal draws from regularised densities, each s/√m-GDP and within τ/m of its law; and s.
-
-    θδ = m · failure pays for the sampler's error, τ = θδ/(1 + e^ε), and s is the largest with δ(ε; s) ≤ (1 − θ)δ.
-    Raises InputError when δ = 0, which these densities cannot promise.
-    """
-    if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised by a regularised density; choose delta > 0, or exponential")
-    failure = theta * budget.delta
-    s = conversions.gdp_mu(budget.epsilon, budget.delta - failure) * MARGIN
-    return Gaussian(s / math.sqrt(stages), failure / stages * MARGIN), s
-
-
-def sampled_steps(budget: Budget, rate: float, steps: int) -> SubsampledGaussian:
-    """`steps` noisy sums over Poisson samples of the records that use the whole budget; InputError when δ = 0."""
-    if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
-    return SubsampledGaussian(conversions.subsampled_multiplier(budget.epsilon, budget.delta, rate, steps), rate)
-
-
-def equal_selections(budget: Budget, times: int) -> BoundedRange:
-    """The largest ε₀ of `times` equal exponential-mechanism draws: by Σε, or by Σ ε₀²/8 where that allows more."""
-    epsilon = budget.epsilon / times
-    if budget.delta > 0:
-        epsilon = max(epsilon, math.sqrt(8 * budget.rho / times))
-    return BoundedRange(epsilon * MARGIN)
-
-
-def select_and_measure(
-    budget: Budget, times: int, share: float, part: float = 1.0
-) -> tuple[BoundedRange, Gaussian | Pure]:
-    """`times` equal pairs of a selection and a measurement that use `part` of the budget, `share` of it to measure.
-
-    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP. δ = 0: Laplace noise and T(ε₀ + ε₁) = part · ε.
-    """
-    if budget.delta == 0:
-        epsilon = part * budget.epsilon / times * MARGIN
-        return BoundedRange((1 - share) * epsilon), Pure(share * epsilon)
-    rho = part * budget.rho / times * MARGIN
-    return BoundedRange(math.sqrt(8 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
-
-
-def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
-    """A measurement that uses `part` of the budget beside `select_and_measure`: μ²/2 = part · ρ, or ε₁ = part · ε."""
-    if budget.delta == 0:
-        return Pure(part * budget.epsilon * MARGIN)
-    return Gaussian(math.sqrt(2 * part * budget.rho * MARGIN))

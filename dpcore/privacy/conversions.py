@@ -5,8 +5,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx, gammaln, log_ndtr
 
 # Relative step by which a root is moved to its safe side; above the root finder's tolerance.
 STEP = 1e-12
@@ -129,6 +130,52 @@ def subsampled_multiplier(epsilon: float, delta: float, rate: float, steps: int)
         else:
             high = middle
     return high
+
+
+def optimal_log_delta(epsilon: float, each: float, times: int) -> float:
+    """log δ(ε) of `times` adaptive ε₀-DP releases, ε₀ = each, rounded up; −∞ for ε ≥ times · ε₀.
+
+    δ = Σ_i C(T, i) [e^{(T−i)ε₀} − e^{ε+iε₀}]₊ / (1 + e^{ε₀})^T, the hockey-stick divergence of T randomised responses,
+    which dominate. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
+    """
+    i = np.arange(times + 1)
+    gap = (times - 2 * i) * each - epsilon  # log of the ratio of the two exponentials
+    i, gap = i[gap > 0], gap[gap > 0]
+    if not len(i):
+        return -math.inf
+    binomial = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
+    terms = binomial + (times - i) * each + np.log(-np.expm1(-gap)) - times * np.logaddexp(0.0, each)
+    top = float(terms.max())
+    return top + math.log(float(np.exp(terms - top).sum())) + STEP * times
+
+
+def optimal_epsilon(each: float, times: int, delta: float) -> float:
+    """The smallest ε ≥ 0 with δ(ε) ≤ δ for `times` ε₀-DP releases, ε₀ = each, rounded up; 0 < δ < 1."""
+    target = math.log(delta)
+    if times == 0 or optimal_log_delta(0.0, each, times) <= target:
+        return 0.0
+
+    def excess(epsilon: float) -> float:
+        return max(optimal_log_delta(epsilon, each, times), -1e6) - target
+
+    epsilon = _root(excess, 0.0, times * each)
+    while optimal_log_delta(epsilon, each, times) > target:
+        epsilon = epsilon * (1 + STEP) + 1e-300
+    return min(epsilon, times * each)
+
+
+def optimal_share(epsilon: float, times: int, delta: float) -> float:
+    """The largest ε₀ with optimal_epsilon(ε₀, times, δ) ≤ ε, rounded down; ε > 0, 0 < δ < 1."""
+
+    def excess(each: float) -> float:
+        return optimal_epsilon(each, times, delta) - epsilon
+
+    each = _root(excess, epsilon / times * (1 - STEP), epsilon + 40) if times > 1 else epsilon
+    step = STEP
+    while optimal_epsilon(each, times, delta) > epsilon:
+        each *= 1 - step
+        step *= 2
+    return each
 
 
 def _root(f: Callable[[float], float], low: float, high: float) -> float:

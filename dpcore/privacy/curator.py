@@ -3,6 +3,7 @@
 Imports everything else of this folder. A new verb is a privacy review.
 """
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -14,13 +15,15 @@ from . import mechanisms
 from .budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
 from .draws import KeepOdds, SummedErrors
 from .ledger import Ledger, Plan
+from .point_statistics import CodeVotes, PointStatistic, Votes
 from .risk_statistics import MeanGradient, RegularisedMinimiser, RiskStatistic
 from .samplers import SAMPLERS, objective
 from .scores import AbsoluteErrors, TableErrors
 from .statistics import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
 
-MEASURED: Final = (Answers, SomeAnswers, CellAnswers, MeanGradient, RegularisedMinimiser)
+VOTED: Final = (Votes, CodeVotes)
+MEASURED: Final = (Answers, SomeAnswers, CellAnswers, MeanGradient, RegularisedMinimiser, *VOTED)
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
 DRAWN: Final = (RegularisedRisk, PlainRisk, RankError)
@@ -38,6 +41,7 @@ class Curator:
             raise InputError(f"the problem speaks of n={n} records, the table has {rows.n}")
         self.ledger = Ledger(plan)
         self.unit = n / group  # sensitivities are those of one record moving in n · P_n
+        self.__group = group
         self.__rows = rows
         self.__rng = rng
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
@@ -47,17 +51,29 @@ class Curator:
         """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no record."""
         return self.ledger.fits(spend, times)
 
-    def measure(self, statistic: Statistic | RiskStatistic, spend: Gaussian | Pure) -> np.ndarray:
+    def measure(
+        self, statistic: Statistic | RiskStatistic | PointStatistic, spend: Gaussian | Pure | Approximate
+    ) -> np.ndarray:
         """What leaves of the statistic with noise: N(0, (Δ₂/(nμ))²) for Gaussian(μ), Laplace(Δ₁/(nε)) for Pure(ε).
 
+        Approximate(ε₀, δ₀) pays for votes: Laplace(bΔ₁/(nε₀)) on positive shares, which leave only from the threshold
+        H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours that differ in b records (the group). A share of c ≤ b
+        votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b, and there are b of
+        them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others differ by bΔ₁/n in sum:
+        ε₀. b = 1 is the paper's H with log(1/(2δ₀)). Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2.
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
-        self._check(statistic, MEASURED, spend, (Gaussian, Pure))
+        payable = (Gaussian, Pure, Approximate) if type(statistic) in VOTED else (Gaussian, Pure)
+        self._check(statistic, MEASURED, spend, payable)
         self.ledger.charge("measure", spend)
         seen = self._true_answers(statistic.workload) if isinstance(statistic, SomeAnswers) else self.__rows
         value = statistic.value(seen)  # type: ignore[arg-type]
         if isinstance(spend, Gaussian):
             noisy = mechanisms.gaussian(value, statistic.l2 / (self.unit * spend.mu), self.__rng)
+        elif isinstance(spend, Approximate):
+            scale = statistic.l1 / (self.unit * spend.epsilon)
+            threshold = scale * math.log(self.__group / (2 * spend.failure)) + 1 / self.unit
+            noisy = mechanisms.laplace_above(value, scale, threshold, self.__rng)
         else:
             noisy = mechanisms.laplace(value, statistic.l1 / (self.unit * spend.epsilon), self.__rng)
         return statistic.leaving(noisy)

@@ -83,7 +83,8 @@ class Ledger:
     """Events as they are charged, in order. It refuses kinds the plan does not declare, and what no longer fits.
 
     What fits is decided by the plan's one accounting; within it the bound holds for spends chosen as one goes along
-    (Σμ², Σρ and Σε are each valid privacy filters), so adaptive algorithms may stop when a charge is refused.
+    (Σμ², Σρ and Σε are each valid privacy filters, and so is a number of releases of an ε₀ at the most), so adaptive
+    algorithms may stop when a charge is refused.
     """
 
     plan: Plan
@@ -98,6 +99,7 @@ class Ledger:
         room = {
             Accounting.GDP: lambda: conversions.gdp_mu(budget.epsilon, left) ** 2,
             Accounting.ZCDP: lambda: conversions.zcdp_rho(budget.epsilon, left),
+            Accounting.OPTIMAL: lambda: planned.alike[1],
             Accounting.PURE: lambda: budget.epsilon,
             Accounting.PLD: lambda: 0.0,
         }[self._accounting]()
@@ -156,6 +158,7 @@ class Ledger:
         return {
             Accounting.GDP: ("μ²", sums.mu_squared),
             Accounting.ZCDP: ("ρ", sums.rho),
+            Accounting.OPTIMAL: ("releases", sums.alike[1] if sums.alike[0] <= self.plan.sums.alike[0] else math.inf),
             Accounting.PURE: ("ε", sums.pure),
             Accounting.PLD: ("sampled steps", self._steps(sums)),
         }[self._accounting]

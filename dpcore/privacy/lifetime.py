@@ -53,9 +53,10 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
     """What a plan must be charged with before its first touch: an upper bound on every path it may take.
 
     An adaptive algorithm may put other spends in place of the planned ones as long as they fit the plan's one
-    accounting, so that it is charged with all of that accounting's room, in one piece.
+    accounting, so that it is charged with all of that accounting's room, in one piece. Equal (ε₀, δ₀) releases can be
+    replaced by as many that are no larger only, sampled sums by the same, so that what was planned is charged for them.
     """
-    if not adaptive:
+    if not adaptive or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
         return tuple((charge.spend, charge.times) for charge in plan.charges)
     room, failure = Ledger(plan).room, plan.sums.failure
     if plan.accounting is Accounting.GDP:

@@ -13,6 +13,12 @@ def laplace(values: np.ndarray, scale: float, rng: np.random.Generator) -> np.nd
     return values + rng.laplace(0.0, scale, values.shape)
 
 
+def laplace_above(values: np.ndarray, scale: float, threshold: float, rng: np.random.Generator) -> np.ndarray:
+    """Positive values plus Laplace noise where that reaches `threshold`, 0 elsewhere; see `Curator.measure`."""
+    noisy = laplace(values, scale, rng)
+    return np.where((values > 0) & (noisy >= threshold), noisy, 0.0)
+
+
 def exponential(scores: np.ndarray, scale: float, rng: np.random.Generator) -> int:
     """argmax of `scores` plus Gumbel noise, which picks i with probability ∝ exp(scores[i]/scale).
 

@@ -1,0 +1,163 @@
+"""Private Evolution: vary, let private points vote for the nearest, keep what they chose. Sees a Curator only.
+
+One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `evolution_parts.PRESETS`.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..params import check_parameters, param
+from ..privacy.budget import Budget, Pure
+from ..privacy.calibrations import MARGIN, equal_thresholded, gaussian_share
+from ..privacy.curator import Curator
+from ..privacy.ledger import Charge, Choice, Plan
+from ..privacy.point_statistics import Votes
+from ..problems import PointRelease
+from ..releases import Points, systematic
+from ..theory import evolution as theory
+from .base import About, Step
+from .evolution_parts import Gaussians, Random, Uniform, Variation, copies, treat
+
+CROWD = 4  # times n: the points that Algorithm 1 may have at the most
+GONE = "no vote was left: the points stay as they were"
+MOST_CANDIDATES = 5_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateEvolution:
+    """Refine random points by private votes: T times vary S, count votes of the private points, add noise, resample.
+
+    V = S and two variations of each point at each of L scales; m = shares of the votes of the n private points for
+    their nearest of V (Δ₂ = √2/n), plus N(0, σ²) on all of V, σ = √(2T)/(nμ); at δ = 0 Laplace noise of scale 2T/(nε).
+    μ' = `post`(m), and S = n_s points drawn from μ'. "weights" releases μ'_T on V_T, which costs no more than the last
+    points do ("last") and is nearer.
+
+    post "laplace": noise on positive shares only, which leave if they reach H = 2 log(1/(2δ₀))/(nε₀) + 1/n; T of these
+    (ε₀, δ₀) releases are composed optimally. The paper's Appendix E forgets that they compose. multiplicity B > 0: S is
+    every candidate nint(n m_i/B) · B times (Algorithm 1), at most 4n. All votes gone: μ' is uniform on the points as
+    they were before variation.
+    rounds = 0 releases the initial points.
+
+    `random` and `variation` are objects to replace; see `evolution_parts` for what they must keep.
+    Raises InputError for "laplace" at δ = 0, a multiplicity without threshold, or more than 5,000,000 candidates.
+    Source: Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 4 and section 4.2; Lin et al. 2024.
+    """
+
+    rounds: int | None = param(
+        None, "steps of variation and voting", symbol="T", low=0, high=1000, also="steps",
+        auto="ln(nε) rounded, half of what the paper's simulations take",
+    )  # fmt: skip
+    post: str = param(
+        "simplex", "how noisy votes become a distribution",
+        choices=("simplex", "bounded-lipschitz", "truncate", "threshold", "laplace"),
+    )  # fmt: skip
+    sampling: str = param("systematic", "how the next points are drawn", choices=("systematic", "iid"))
+    release: str = param("weights", "all candidates with weights, or the last points", choices=("weights", "last"))
+    samples: int | None = param(
+        None, "points kept a round", symbol="n_s", low=1, high=1_000_000, log=True, auto="the noise: Theorem 4.1"
+    )
+    threshold: float = param(2.0, "H of post = threshold, in standard deviations of the noise", low=0.0, high=20.0)
+    multiplicity: int = param(0, "B of Algorithm 1; 0 draws samples instead", symbol="B", low=0, high=1_000_000)
+    schedule: str = param(
+        "short", "steps where none are given: ln(nε), or 2 ln(nε) as in the paper's simulations",
+        choices=("short", "paper"),
+    )  # fmt: skip
+    random: Random = field(default_factory=Uniform)
+    variation: Variation = field(default_factory=Gaussians)
+
+    problem: ClassVar[type] = PointRelease
+    enumerates: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Private Evolution",
+        summary="Starts from random points, varies them, lets the private points vote for their nearest candidate, and "
+        "keeps what was chosen, again and again. It needs no grid of the space.",
+        use_when="the points are too many-dimensional for a grid, or a generator of realistic candidates is there",
+        avoid_when="a grid can be enumerated (d ≤ 3): psmm is nearer to the data",
+        cost="a nearest-neighbour search for n points a step",
+        source="Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 3",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: PointRelease, budget: Budget) -> Plan:
+        """T equal releases of votes with the whole budget; scales and samples from their noise by Theorem 4.1."""
+        if self.multiplicity and self.post != "threshold":
+            raise InputError(f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}")
+        n, d, D = problem.effective_n, problem.d, problem.diameter
+        rounds = self._rounds(n, budget.epsilon)
+        T = rounds.value
+        if budget.delta > 0:
+            sigma = theory.noise(n=n, mu=gaussian_share(budget, [1.0])[0].mu, steps=max(T, 1))
+            spend: Any = gaussian_share(budget, [1 / max(T, 1)])[0]
+        else:
+            spend = Pure(budget.epsilon / max(T, 1) * MARGIN)
+            sigma = math.sqrt(2) * Votes.l1 / (n * spend.epsilon)
+        if self.post == "laplace":
+            spend = equal_thresholded(budget, max(T, 1))
+        alpha = theory.finest(sigma=sigma, d=d, D=D)
+        L = theory.levels(alpha=alpha, D=D)
+        kept = self._samples(problem.n, theory.samples(sigma=sigma, levels=L, d=d))
+        if kept.value * (2 * L + 1) > MOST_CANDIDATES:
+            raise InputError(
+                f"samples={kept.value:,} with {2 * L + 1} variations are more than {MOST_CANDIDATES:,} candidates"
+            )
+        names = ("post", "sampling", "release", "threshold", "multiplicity", "schedule")
+        why = "standard deviation of the noise on every share of the votes"
+        choices = (
+            rounds,
+            kept,
+            *(Choice(name, getattr(self, name), "given") for name in names),
+            Choice("sigma", sigma, f"{why}, √(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2T/(nε)"),
+            Choice("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
+            Choice("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
+        )
+        return Plan(budget, (Charge("measure", spend, T),) if T else (), choices)
+
+    def _rounds(self, n: float, epsilon: float) -> Choice:
+        if self.rounds is not None:
+            return Choice("rounds", self.rounds, "given")
+        factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")
+        why = f"{word}ln(nε), rounded: votes get noisier with every step more"
+        return Choice("rounds", theory.steps(n=n, epsilon=epsilon, factor=factor), why)
+
+    def _samples(self, n: int, best: int) -> Choice:
+        if self.samples is not None:
+            return Choice("samples", self.samples, "given")
+        if self.multiplicity:
+            return Choice("samples", n, "n, as Algorithm 1 starts with")
+        return Choice("samples", best, "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)")
+
+    def steps(self, problem: PointRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """One variation, vote and resampling a step; with no rounds one step, number 0, of the initial points."""
+        region, count, height = problem.region, plan["samples"], self.threshold * plan["sigma"]
+        S = self.random(region, count, rng)
+        if plan["rounds"] == 0:
+            yield Step(0, self._points(S, problem.names), "no round: the initial points")
+            return
+        spend: Any = plan.charges[0].spend
+        for t in range(1, plan["rounds"] + 1):
+            V = self.variation(region, S, plan["alpha"], plan["levels"], rng)
+            m = curator.measure(Votes(V), spend)
+            weights, note = treat(m, self.post, V, problem.diameter, height), f"{len(V):,} candidates"
+            if gone := not weights.any():
+                weights, note = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0), f"{note}, {GONE}"
+            drawn = copies(m, height, problem.n, self.multiplicity) if self.multiplicity and not gone else None
+            if drawn is None or not 0 < len(drawn) <= CROWD * problem.n:
+                if drawn is not None:
+                    note += f", {len(drawn):,} copies are not in 1..{CROWD * problem.n:,}: {count:,} are sampled"
+                iid = self.sampling == "iid"
+                drawn = rng.choice(len(V), count, p=weights) if iid else systematic(weights, count, rng)
+            S = V[drawn]
+            last = self.release == "last"
+            yield Step(t, self._points(S, problem.names) if last else Points(V, weights, problem.names), note)
+
+    @staticmethod
+    def _points(S: np.ndarray, names: tuple[str, ...]) -> Points:
+        return Points(S, np.full(len(S), 1 / len(S)), names)

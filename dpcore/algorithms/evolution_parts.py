@@ -1,0 +1,113 @@
+"""What Private Evolution is put together from: initial points, variations, treatments of a noisy histogram, presets.
+
+Sees released objects only, never records.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..regions import Bounded
+from ..theory.evolution import variation_deviation
+from ..transport import bounded_lipschitz
+
+
+class Random(Protocol):
+    """Where evolution starts. Must not depend on the private points, and must use only the generator it is given."""
+
+    def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
+        """S_0: about `count` points (r, d) of the region."""
+        ...
+
+
+class Variation(Protocol):
+    """How points vary. Must not depend on the private points, and must use only the generator it is given.
+
+    Evolution converges if this is a (γ, v, α)-API of Appendix F: the variations of a point z hold z itself and are at
+    most v; and for every private z' farther than α, the nearest of them is at (1 − γ) of z's distance on average.
+    """
+
+    def __call__(
+        self, region: Bounded, S: np.ndarray, alpha: float, levels: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """V (v · r, d), all in the region, of points S (r, d): the points themselves first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Uniform points of the region."""
+
+    def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
+        """`count` of them."""
+        return region.uniform(count, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Given public points (r, d), all of them, however many were asked for."""
+
+    points: np.ndarray
+
+    def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
+        """The points, projected on the region."""
+        return region.project(np.array(self.points, dtype=float))
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """Two normal steps at each of L levels, s_l = α 2^{l−1}/(√π c_d), projected on the region: a (γ, 2L + 1, α)-API.
+
+    Source: Gonzalez, Fanti, Ramdas 2025, equation (1) and Lemma D.1.
+    """
+
+    def __call__(
+        self, region: Bounded, S: np.ndarray, alpha: float, levels: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """V = S, then a block of |S| for every level and step."""
+        blocks = [S]
+        for level in range(1, levels + 1):
+            deviation = variation_deviation(alpha=alpha, level=level, d=region.d)
+            blocks += [region.project(S + deviation * rng.standard_normal(S.shape)) for _ in range(2)]
+        return np.concatenate(blocks)
+
+
+def treat(m: np.ndarray, post: str, V: np.ndarray, D: float, height: float) -> np.ndarray:
+    """A distribution (v,) on V from noisy shares m (v,), or 0 everywhere if none are left.
+
+    "truncate" drops negative ones, "threshold" those below `height`, "laplace" has them dropped already; all three
+    normalise. "simplex" is the nearest distribution in ℓ2, "bounded-lipschitz" in D_BL (D the diameter of the space).
+    """
+    if post == "bounded-lipschitz":
+        return bounded_lipschitz(V, m, D).weights if (m > 0).any() else np.zeros(len(m))
+    if post == "simplex":
+        return simplex(m)
+    kept = np.where(m >= height, np.maximum(m, 0.0), 0.0) if post == "threshold" else np.maximum(m, 0.0)
+    total = kept.sum()
+    return kept / total if total > 0 else kept
+
+
+def simplex(m: np.ndarray) -> np.ndarray:
+    """The nearest distribution (v,) to m (v,) in ℓ2. Source: Held, Wolfe, Crowder 1974."""
+    falling = np.sort(m)[::-1]
+    excess = np.cumsum(falling) - 1
+    last = int(np.flatnonzero(falling * np.arange(1, len(m) + 1) > excess)[-1])
+    kept = np.maximum(m - excess[last] / (last + 1), 0.0)
+    return kept / kept.sum()
+
+
+def copies(m: np.ndarray, height: float, n: int, multiplicity: int) -> np.ndarray:
+    """Indices of S_t in Algorithm 1: each candidate with a share ≥ height, nint(n m_i/B) · B times."""
+    shares = np.where(m >= height, np.maximum(m, 0.0), 0.0)
+    return np.repeat(np.arange(len(m)), np.rint(n * shares / multiplicity).astype(int) * multiplicity)
+
+
+# The paper's algorithms by name, as texts for `build`.
+PRESETS: dict[str, dict[str, str]] = {
+    "algorithm-1": {"post": "threshold", "threshold": "4", "multiplicity": "1", "release": "last"},
+    "algorithm-2": {"post": "bounded-lipschitz", "sampling": "iid", "release": "last"},
+    "algorithm-3": {"post": "threshold", "sampling": "iid", "release": "last"},
+    "simulations": {"post": "truncate", "sampling": "iid", "release": "last", "schedule": "paper"},
+    "section-4.2": {"post": "laplace", "sampling": "iid", "release": "last"},
+}

@@ -1,0 +1,105 @@
+"""Release points near private ones, and report their distance W1 to them (a private peek, for exploring)."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import solving
+from ..algorithms.evolution_parts import PRESETS
+from ..errors import InputError
+from ..privacy.budget import Budget
+from ..problems import PointRelease
+from ..regions import Ball, Bounded, box, point_rows
+from ..run import Run
+from ..tables import read_table
+from .files import check_writable, write
+from .follow import follow, spending, start
+from .task import check_least, choose, shown
+
+LETTERS = {"T": "rounds", "sigma": "sigma", "alpha": "alpha", "levels": "levels", "n_s": "samples"}
+
+LAST = 10**9  # more steps than there are: W1 is computed at the end only
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `evolve`."""
+    parser.add_argument("points", metavar="POINTS", help="a .csv, .tsv or .parquet file; every column is a coordinate")
+    parser.add_argument(
+        "--ball", type=float, metavar="R", help="the points lie in the ball of radius R about 0 (public)"
+    )
+    parser.add_argument("--low", metavar="L", help="… or in a box from L on: one number, or one a column, with commas")
+    parser.add_argument("--high", metavar="H", help="… up to H")
+    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(PointRelease))}")
+    parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
+    parser.add_argument("--delta", type=float, default=1e-9, help="privacy budget δ in [0, 1) (default: %(default)s)")
+    parser.add_argument("--preset", choices=PRESETS, help="settings of private_evolution as the paper has them")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
+    parser.add_argument("--repeat", type=int, metavar="R", help="R runs with seeds seed, seed + 1, …")
+    parser.add_argument("--every", type=int, metavar="K", help="W1 at every K-th step too (default: at the end only)")
+    parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
+    parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic points (of the first seed)")
+    parser.add_argument("--rows", type=int, metavar="N", help="how many synthetic points (default: as many as records)")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Check everything public first, then run, then write."""
+    check_least(chosen, {"repeat": 1, "rows": 1, "every": 1, "seed": 0})
+    for target in (chosen.json, chosen.synthetic):
+        check_writable(target)
+    budget = Budget(chosen.epsilon, chosen.delta)
+    if chosen.preset and chosen.algorithm != "private_evolution":
+        raise InputError(f"--preset {chosen.preset} is one of private_evolution, not of {chosen.algorithm}")
+    preset = [f"{name}={value}" for name, value in PRESETS.get(chosen.preset, {}).items()]
+    algorithm = choose(chosen.algorithm, preset + chosen.set, PointRelease)
+    frame = read_table(chosen.points)
+    names = tuple(map(str, frame.columns))
+    region = _region(chosen, names)
+    rows = point_rows(region, names, frame)
+    problem = PointRelease(region, rows.n, names)
+    runs, every = [], chosen.every or LAST
+    for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
+        run = start(lambda s=seed, k=every: Run(algorithm, problem, rows, budget, seed=s, every=k), say=not runs)
+        follow(run)
+        if not runs and chosen.synthetic:
+            write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
+        settled = {choice.name: choice.value for choice in run.plan.choices}
+        runs.append({letter: settled.get(name) for letter, name in LETTERS.items()} | run.to_json())
+    if chosen.json:
+        write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
+    _print_table(runs)
+
+
+def _region(chosen: argparse.Namespace, names: tuple[str, ...]) -> Bounded:
+    """The public region that --ball, or --low and --high, describe."""
+    if chosen.ball is not None and chosen.low is None and chosen.high is None:
+        return Ball(np.zeros(len(names)), chosen.ball)
+    if chosen.ball is None and chosen.low is not None and chosen.high is not None:
+        return box(_numbers("low", chosen.low), _numbers("high", chosen.high), names)
+    raise InputError("say where the points lie, which is public: --ball R, or --low L and --high H")
+
+
+def _numbers(name: str, text: str) -> Sequence[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--{name} {text[:80]!r} is not a number, or numbers with commas between them") from None
+
+
+def _print_table(runs: list[dict[str, Any]]) -> None:
+    first = runs[0]
+    settings = ", ".join(f"{name}={shown(value)}" for name, value in first["parameters"].items())
+    print(f"{first['algorithm']}: {settings}")
+    print(f"n={first['n']} d={first['d']} in {first['region']}")
+    print(spending(first["spent"]))
+    print("distance W1 to the real points (private peek, do not publish):")
+    print("  seed " + " ".join(f"{name:>11}" for name in ("w1", "w1_error", "seconds")))
+    columns = [[run["final"]["w1"], run["final"]["w1_error"], run["seconds"]] for run in runs]
+    for run, cells in zip(runs, columns, strict=True):
+        print(f"{run['seed']:>6} " + " ".join(f"{shown(cell):>11}" for cell in cells))
+    if len(runs) > 1:
+        means = [sum(column) / len(runs) for column in zip(*columns, strict=True)]
+        print("  mean " + " ".join(f"{shown(cell):>11}" for cell in means))

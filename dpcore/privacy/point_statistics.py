@@ -1,0 +1,160 @@
+"""Votes of private points or rows for public candidates: nearest-neighbour histograms. Imports errors and domain.
+
+Every record votes for one candidate, and for which one depends on that record and public things only. So replacing it
+takes one vote from a candidate and gives it to another: n · P_n moves by e_i − e_j, Δ₁ = 2, Δ₂ = √2, and never by more.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from ..domain import Rows
+from ..errors import InputError
+
+BLOCK = 20_000_000  # entries of an array of records × candidates
+MANY = 16  # candidates at the same distance that are looked for before all are compared
+LARGEST = 2**23  # of whole-number scores, which single precision then adds without rounding
+
+
+class _Voting:
+    """What all votes share: one vote a record."""
+
+    view: ClassVar[str] = "rows"
+    l1: ClassVar[float] = 2.0
+    l2: ClassVar[float] = math.sqrt(2)
+
+    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+        """All of it."""
+        return noisy
+
+
+@dataclass(frozen=True, eq=False)
+class Votes(_Voting):
+    """The distribution (v,) of records over their nearest public candidates (v, d), by the Euclidean distance.
+
+    Ties go to the smallest index. A record's candidate is found from its own coordinates and the candidates alone, in
+    the same arithmetic whatever other records there are: Δ₁ = 2, Δ₂ = √2. Source: Gonzalez, Fanti, Ramdas 2025,
+    Algorithm 4.
+    """
+
+    candidates: np.ndarray
+
+    def check(self) -> None:
+        """Raise InputError unless the candidates are finite points."""
+        V = self.candidates
+        if V.ndim != 2 or not V.size or not np.isfinite(V).all():
+            raise InputError(f"candidates of shape {V.shape} must be finite points (v, d), at least one")
+
+    def value(self, rows: Rows) -> np.ndarray:
+        """Shares of the votes (v,)."""
+        if rows.values.shape[1] != self.candidates.shape[1]:
+            raise InputError(f"candidates have {self.candidates.shape[1]} coordinates, records {rows.values.shape[1]}")
+        counts = np.bincount(self._nearest(rows.values), rows.weights, len(self.candidates))  # whole, so exact
+        return counts / rows.n
+
+    def _nearest(self, X: np.ndarray) -> np.ndarray:
+        """The index (r,) of the nearest candidate of every point X (r, d), the smallest one of several."""
+        U, first = np.unique(self.candidates, axis=0, return_index=True)
+        order = np.argsort(first)  # so that positions in U, too, are in order of the index
+        U, first = U[order], first[order]
+        if len(U) == 1:
+            return np.full(len(X), first[0])
+        tree = KDTree(U)
+        distances, found = tree.query(X, 2)
+        nearest = found.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
+        tied = np.flatnonzero(distances[:, 1] <= distances[:, 0])
+        if len(tied) and len(U) > MANY:
+            distances, found = tree.query(X[tied], MANY)
+            nearest[tied] = found.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
+            tied = tied[distances[:, -1] <= distances[:, 0]]
+        for start in range(0, len(tied), step := max(1, BLOCK // U.size)):
+            part = tied[start : start + step]
+            gaps = ((X[part, None, :] - U) ** 2).sum(axis=2)
+            nearest[part] = gaps.argmin(axis=1)
+        return first[nearest]
+
+
+@dataclass(frozen=True, eq=False)
+class CodeVotes(_Voting):
+    """The distribution (v,) of coded records over their nearest public candidates (v, d), by a sum over the columns.
+
+    Column i of a record is first turned into `bins[i]` of its code (public). Two bins differ by `scales[i]` (k_i,), the
+    positions of the bins as whole numbers, |scale − scale'|; or, where that is None, by `unit` if they are different.
+    Ties go to the smallest index. Scores are whole numbers below 2^23, so that one matrix product in single precision
+    computes them exactly, and no record's vote depends on how the product was cut up: Δ₁ = 2, Δ₂ = √2.
+    Raises InputError for candidates outside the bins, or scores too large.
+    """
+
+    candidates: np.ndarray
+    bins: tuple[np.ndarray, ...]
+    scales: tuple[np.ndarray | None, ...]
+    unit: int
+
+    def check(self) -> None:
+        """Raise InputError unless candidates and scales fit the bins."""
+        V, sizes = self.candidates, self._sizes
+        if V.ndim != 2 or not len(V) or V.shape[1] != len(sizes) or (V < 0).any() or (sizes <= V).any():
+            raise InputError(f"candidates of shape {V.shape} must be bins of {len(sizes)} columns, at least one row")
+        whole = [np.asarray(s) for s in self.scales if s is not None]
+        fits = all(
+            s.dtype.kind == "i" and len(s) == k for s, k in zip(self.scales, sizes, strict=True) if s is not None
+        )
+        if not fits or any((np.diff(s) < 0).any() for s in whole):
+            raise InputError("the positions of bins must be whole numbers in increasing order, one for each bin")
+        largest = 4 * (self.unit * len(sizes) + sum(int(np.ptp(s)) for s in whole))
+        if not 0 < self.unit <= largest < LARGEST:
+            raise InputError(f"scores up to {largest} are outside 1..{LARGEST}")
+
+    def value(self, rows: Rows) -> np.ndarray:
+        """Shares of the votes (v,)."""
+        binned = np.column_stack([b[rows.values[:, i]] for i, b in enumerate(self.bins)])
+        place = np.ravel_multi_index(tuple(binned.T), self._sizes) if math.prod(self._sizes) < 2**62 else None
+        if place is not None:
+            cells, back = np.unique(place, return_inverse=True)
+            X = np.column_stack(np.unravel_index(cells, self._sizes))
+        else:
+            X, back = np.unique(binned, axis=0, return_inverse=True)
+        weights = np.bincount(back.ravel(), rows.weights, len(X))
+        U, first = np.unique(self.candidates, axis=0, return_index=True)
+        order = np.argsort(first)
+        U, first = U[order], first[order]
+        features, votes = self._features(U).T.copy(), np.zeros(len(self.candidates))
+        for start in range(0, len(X), step := max(1, BLOCK // max(len(U), features.shape[0]))):
+            part = slice(start, start + step)
+            nearest = (self._weighted(X[part]) @ features).argmax(axis=1)
+            votes += np.bincount(first[nearest], weights[part], len(votes))
+        return votes / rows.n
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """Bins of every column."""
+        return tuple(int(b.max()) + 1 for b in self.bins)
+
+    def _features(self, V: np.ndarray) -> np.ndarray:
+        """Of candidates: 1 at the bin of a column; or which bins an ordered one has passed, and its position."""
+        out = []
+        for i, (k, scale) in enumerate(zip(self._sizes, self.scales, strict=True)):
+            if scale is None:
+                out.append(V[:, i, None] == np.arange(k))
+            else:
+                out += [V[:, i, None] > np.arange(k - 1), (scale - scale[0])[V[:, i], None]]
+        return np.concatenate(out, axis=1, dtype=np.float32)
+
+    def _weighted(self, X: np.ndarray) -> np.ndarray:
+        """Of records, so that the product with candidates' features is largest where the distance is smallest.
+
+        Σ_k g_k |x_k − v_k| = Σ_k g_k x_k + Σ_k g_k v_k − 2 Σ_k g_k x_k v_k for 0/1 vectors x and v of passed bins.
+        """
+        out = []
+        for i, (k, scale) in enumerate(zip(self._sizes, self.scales, strict=True)):
+            if scale is None:
+                out.append(self.unit * (X[:, i, None] == np.arange(k)))
+            else:
+                out += [2 * np.diff(scale) * (X[:, i, None] > np.arange(k - 1)), np.full((len(X), 1), -1)]
+        return np.concatenate(out, axis=1, dtype=np.float32)
+
+
+PointStatistic = Votes | CodeVotes

@@ -1,0 +1,156 @@
+"""Schedules and bounds of Private Evolution and of the Private Signed Measure Mechanism, corrected. Imports nothing.
+
+n points of diameter D in d dimensions; μ is what the budget allows in Gaussian differential privacy; σ the standard
+deviation of the noise on every share of a histogram of n votes; T steps; L levels of variation; n_s samples.
+Source of all, unless another is named: Gonzalez, Fanti, Ramdas 2025, "Private Evolution Converges".
+"""
+
+import math
+
+
+def steps(*, n: float, epsilon: float, factor: float = 1.0) -> int:
+    """T = factor · ln(nε), rounded, at least 1: 2 in the paper's simulations, 1 is better."""
+    return max(1, round(factor * math.log(max(n * epsilon, 1.0))))
+
+
+def theorem_steps(*, n: float, d: int, epsilon: float, delta: float) -> int:
+    """T of Theorem 4.1, without its D, which would make it depend on the unit of length; vacuous below n ≈ 1e6.
+
+    T = ⌈log(γ (nε/(4 √log(1/δ)))^{1/max(d,2)})/γ⌉, at least 1.
+    """
+    gamma = contraction(d)
+    size = n * epsilon / (4 * math.sqrt(math.log(1 / delta)))
+    return max(1, math.ceil(math.log(gamma * size ** (1 / max(d, 2))) / gamma))
+
+
+def noise(*, n: float, mu: float, steps: int) -> float:
+    """σ = √(2T)/(nμ): T releases of a histogram whose ℓ2-sensitivity is √2/n. Source: Balle, Wang 2018, Theorem 8."""
+    return math.sqrt(2 * steps) / (n * mu)
+
+
+def theorem_noise(*, n: float, epsilon: float, delta: float, steps: int) -> float:
+    """σ = √(4T log(1.25/δ))/(nε), as in the sketch of Theorem 4.1; its statement prints twice that."""
+    return math.sqrt(4 * steps * math.log(1.25 / delta)) / (n * epsilon)
+
+
+def variation_constant(d: int) -> float:
+    """c_d = (√d + ln 2)² + ln 2, which bounds E max(‖N‖², ‖N'‖²) of two standard normal vectors (Lemma D.1)."""
+    return (math.sqrt(d) + math.log(2)) ** 2 + math.log(2)
+
+
+def contraction(d: int) -> float:
+    """γ = 1/(8π c_d): a round of variations shrinks the distance by 1 − γ, down to α (Lemma D.1)."""
+    return 1 / (8 * math.pi * variation_constant(d))
+
+
+def finest(*, sigma: float, d: int, D: float) -> float:
+    """α = D σ^{1/max(d,2)}: the length below which variations need not reach."""
+    return D * sigma ** (1 / max(d, 2))
+
+
+def levels(*, alpha: float, D: float) -> int:
+    """L = max(1, ⌈log₂(D/α)⌉): variations of α, 2α, 4α, … up to D."""
+    return max(1, math.ceil(math.log2(D / alpha)))
+
+
+def samples(*, sigma: float, levels: int, d: int) -> int:
+    """n_s = σ⁻¹ (2L + 1)^{1/max(d,2) − 1}, at least 1, where the noise of all variations and of sampling balance."""
+    return max(1, round((2 * levels + 1) ** (1 / max(d, 2) - 1) / sigma))
+
+
+def variation_deviation(*, alpha: float, level: int, d: int) -> float:
+    """s_l = α 2^{l−1}/(√π c_d), the standard deviation of variations at level l = 1..L."""
+    return alpha * 2 ** (level - 1) / (math.sqrt(math.pi) * variation_constant(d))
+
+
+def gaussian_complexity(*, count: int, d: int, D: float) -> float:
+    """Corollary D.1's bound on G_count(F_BL), up to the constant of the chaining lemma D.4, which it drops.
+
+    Ten times D √log(2√m)/√m for d = 1, log(2√m)^{3/2}/√m for d = 2, and for d ≥ 3, with r = m^{1/d} (d/2 − 1)^{2/d},
+    √log(2r)/r. As F_BL is bounded by D, G ≤ D √(2/π) as well, and the smaller one is returned.
+    """
+    root = math.sqrt(count)
+    if d == 1:
+        rate = math.sqrt(math.log(2 * root)) / root
+    elif d == 2:
+        rate = math.log(2 * root) ** 1.5 / root
+    else:
+        r = count ** (1 / d) * (d / 2 - 1) ** (2 / d)
+        rate = math.sqrt(math.log(max(2 * r, math.e))) / r
+    return D * min(10 * rate, math.sqrt(2 / math.pi))
+
+
+def sampling_distance(*, samples: int, d: int, D: float) -> float:
+    """E W1 between a distribution and `samples` draws from it, up to a constant (Lemma D.5; Lei 2020)."""
+    if d == 2:
+        return D * min(1.0, math.log(max(samples, 2)) / math.sqrt(samples))
+    return D * samples ** (-1 / max(d, 2))
+
+
+def error(*, alpha: float, sigma: float, levels: int, samples: int, d: int, D: float) -> float:
+    """err = (α + 2|V|σG_{|V|} + W(n_s))/γ of equation (2), |V| = n_s(2L + 1); up to constants, rarely below D."""
+    count = samples * (2 * levels + 1)
+    noisy = 2 * count * sigma * gaussian_complexity(count=count, d=d, D=D)
+    return (alpha + noisy + sampling_distance(samples=samples, d=d, D=D)) / contraction(d)
+
+
+def recursion(*, start: float, error: float, steps: int, d: int) -> float:
+    """Γ_T ≤ (1 − γ)^T (Γ_0 − err) + err, equation (2): more steps help only while Γ_0 > err."""
+    return (1 - contraction(d)) ** steps * (start - error) + error
+
+
+def rate(*, sigma: float, d: int, D: float) -> float:
+    """d D σ^{1/max(d,2)}: Theorem 4.1 up to constants and logarithms. It prints σ^{1/d}, which its proof has not."""
+    return d * D * sigma ** (1 / max(d, 2))
+
+
+def partition_cells(*, n: float, epsilon: float, delta: float) -> float:
+    """m = nε/√log(1/δ) of Theorem H.1, without its 1/D; m = nε for δ = 0 (He, Vershynin, Zhu 2023)."""
+    return n * epsilon / (math.sqrt(math.log(1 / delta)) if delta > 0 else 1.0)
+
+
+def partition_bound(*, n: float, mu: float, cells: int, cell_diameter: float, d: int, D: float) -> float:
+    """Theorem H.1: E W1 ≤ 2 (max diam Ω_i + (m √2/(nμ)) G_m), up to the constant of G, for the weights themselves.
+
+    The theorem has √log(1/δ)/ε in place of √2/μ: noise that is not (ε, δ)-differentially private.
+    """
+    noisy = cells * math.sqrt(2) / (n * mu) * gaussian_complexity(count=cells, d=d, D=D)
+    return 2 * (cell_diameter + noisy)
+
+
+def printed_partition_noise(*, epsilon: float, delta: float) -> float:
+    """√log(1/δ)/ε, the standard deviation on counts as Algorithm 5 prints it; see `partition_bound`."""
+    return math.sqrt(math.log(1 / delta)) / epsilon
+
+
+def threshold(*, n: float, epsilon: float, delta: float) -> float:
+    """H = 2 log(1/(2δ))/(nε) + 1/n, below which noisy positive shares are dropped (section 4.2, without its slack)."""
+    return 2 * math.log(1 / (2 * delta)) / (n * epsilon) + 1 / n
+
+
+def threshold_bound(
+    *, n: float, epsilon: float, delta: float, positive: int, small: int, d: int, D: float, beta: float = 0.01
+) -> float:
+    """Proposition 4.1, up to the constant of L: E W1 between the histogram and its thresholded version.
+
+    (2|I|/(nε)) L_{|I|} + 2DH (|J| + |I|β) + 2D √(2|I|)/(nε), with I the positive shares and J those near H or below it.
+    It prints "DB" for DH, and holds only where some share is kept: if all are dropped there is no distribution left.
+    L is the complexity with Laplace noise, whose standard deviation is √2.
+    """
+    H = threshold(n=n, epsilon=epsilon, delta=delta)
+    complexity = math.sqrt(2) * gaussian_complexity(count=positive, d=d, D=D)
+    noisy = 2 * positive / (n * epsilon) * complexity + 2 * D * math.sqrt(2 * positive) / (n * epsilon)
+    return noisy + 2 * D * H * (small + positive * beta)
+
+
+def closeness_epsilon(*, eta: float, radius: float, d: int, failure: float) -> float:
+    """Lemma 3.1 in a ball: the ε that releasing n points, η-close one by one to the private ones, needs at least.
+
+    ε ≥ log((M − 1)(1 − τ)/τ), M ≥ (R/(2η))^d the number of points 2η apart. It holds for algorithms that are η-close
+    with probability 1 − τ on all data sets; the lemma says so for one.
+    """
+    log_packing = d * math.log(radius / (2 * eta))
+    if log_packing <= math.log(2):
+        return 0.0
+    log_rest = log_packing + math.log1p(-math.exp(-log_packing))
+    return max(0.0, log_rest + math.log((1 - failure) / failure))

@@ -1,0 +1,262 @@
+"""Optimal transport of points: the distance W1, and the bounded-Lipschitz projection. Imports errors.
+
+All of it is one linear program, least-cost shipping from sources to sinks, which HiGHS solves on few arcs at a time:
+those to near neighbours, then those whose reduced cost says that they pay.
+The dual values of the last solve bound the optimum from below, so what is returned comes with its error.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+from scipy.stats import wasserstein_distance
+
+from .errors import InputError
+
+ALL_ARCS = 20_000  # up to so many arcs, all of them are in the first solve
+NEIGHBOURS = 8  # of every point, to which it has an arc at first
+LIKELY = 4  # of every point, to which it has an arc at first, by entropic transport
+HALVINGS, SWEEPS = 9, 15  # of the temperature, and of scaling at each
+TINY = 1e-300
+ADDED = 12  # arcs to a sink, at the most, that a round of pricing adds
+EXACT, LOOSE = 1_000_000, 1e-4  # arcs beyond which a solve may stop at that relative error, which is then returned
+TIGHT = 1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
+BLOCK = 4_000_000  # distances computed at once
+LARGE = 1_500  # points of a distribution beyond which `w1` groups them
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A distance and an upper bound on its error, 0 but for rounding where it was computed exactly."""
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The nearest distribution `weights` (m,) to a signed measure, and its bounded-Lipschitz distance `value`.
+
+    `error`: by how much `value` may exceed the smallest one; 0 but for rounding where it was computed exactly.
+    """
+
+    weights: np.ndarray
+    value: float
+    error: float = 0.0
+
+
+def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int = LARGE) -> Distance:
+    """W1 between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d); weights are normalised.
+
+    d = 1: the closed form. Else up to `large` points on a side exactly; more of them are grouped by cells of a grid
+    into their centres of mass, which moves W1 by the mean distance to these at the most: that is the error.
+    Raises InputError for weights that are negative or all 0.
+    """
+    (X, a), (Y, b) = _distribution(X, a), _distribution(Y, b)
+    if X.shape[1] == 1:
+        return Distance(float(wasserstein_distance(X[:, 0], Y[:, 0], a, b)), 0.0)
+    (X, a, moved), (Y, b, moved_too) = _grouped(X, a, large), _grouped(Y, b, large)
+    if len(X) == 1 or len(Y) == 1:
+        return Distance(float(a @ cdist(X, Y) @ b), moved + moved_too)
+    flows = _ship(X, a, Y, b, arcs=_likely(X, a, Y, b))
+    return Distance(flows.cost, flows.gap + moved + moved_too)
+
+
+def bounded_lipschitz(V: np.ndarray, m: np.ndarray, D: float) -> Projection:
+    """argmin over distributions μ on V (k, d) of D_BL(m, μ), for a signed measure m (k,) on points of diameter ≤ D.
+
+    D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P and N the positive and the negative mass of m
+    and M = P − N, every distance is at most 2D, so a surplus or lack of mass costs D|M − 1| whatever is done, and the
+    rest is shipping: the negative part is filled from the positive one at cost ρ, or at no cost from a dustbin of mass
+    (1 − M)₊, and what is left of the positive part, max(M, 1) less what the dustbin gave, is μ once normalised. P ≤ 1:
+    nothing is shipped, μ = m₊/P. No positive part: μ is uniform.
+    d = 1: arcs between neighbours on the line. The minimiser is not unique, the value is.
+    Source: He, Vershynin, Zhu 2023, Algorithm 2, as a flow.
+    """
+    positive, negative = np.flatnonzero(m > 0), np.flatnonzero(m < 0)
+    P, M = float(m[positive].sum()), float(m.sum())
+    if P == 0:
+        return Projection(np.full(len(m), 1 / len(m)), D * abs(M - 1))
+    kept, cost, error = np.maximum(m, 0.0), 0.0, 0.0
+    if P > 1 and len(negative):
+        X, a, Y, b, dust = V[positive], m[positive], V[negative], -m[negative], max(1 - M, 0.0)
+        line = V.shape[1] == 1
+        flows = _ship_on_line(X[:, 0], a, Y[:, 0], b, dust) if line else _ship(X, a, Y, b, arcs=_near(X, Y), dust=dust)
+        kept[positive], cost, error = np.maximum(a - flows.shipped, 0.0), flows.cost, flows.gap
+    return Projection(kept / kept.sum(), D * abs(M - 1) + cost, error)
+
+
+@dataclass(frozen=True, eq=False)
+class _Flows:
+    """What left each source (p,), what it cost, and how much less it might have cost at the most."""
+
+    shipped: np.ndarray
+    cost: float
+    gap: float
+
+
+def _ship(
+    X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, arcs: np.ndarray, dust: float | None = None
+) -> _Flows:
+    """Fill sinks b (q,) at Y from sources a (p,) at X at the least cost, first on `arcs` i · q + j, then on all.
+
+    With `dust` there is one more source of that mass, and one more sink that takes what is left, all at no cost.
+    Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u + Σ b v; v, lowered until that holds, is one
+    whatever arcs were solved.
+    """
+    p, q, free = len(X), len(Y), dust is not None
+    given, taken = (a, b) if dust is None else (np.append(a, dust), np.append(b, a.sum() + dust - b.sum()))
+    unit, best = given.sum() / len(given), -np.inf
+    enough = TIGHT if p * q <= EXACT else LOOSE
+    arcs = np.union1d(arcs, _feasible(X, a, Y, b))
+    while True:
+        i, j = np.divmod(arcs, q)
+        c = np.linalg.norm(X[i] - Y[j], axis=1)
+        scale = float(c.mean()) or 1.0
+        x, u, v = _solve(p, q, i, j, c / scale, given / unit, taken / unit, free)
+        cost, u, v = float(c @ x) * unit, u * scale, v * scale
+        lowest, new = _price(X, Y, u[:p], v[:q], scale * TIGHT)
+        best = max(best, float(a @ u[:p] + b @ lowest + (given[p:] @ u[p:] + taken[q:] @ v[q:])))
+        new = np.setdiff1d(new, arcs, assume_unique=True)
+        if not len(new) or cost - best <= enough * cost:
+            return _Flows(np.bincount(i, x, p) * unit, cost, max(cost - best, 0.0))
+        arcs = np.concatenate([arcs, new])
+
+
+def _solve(
+    p: int, q: int, i: np.ndarray, j: np.ndarray, c: np.ndarray, a: np.ndarray, b: np.ndarray, free: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One solve on arcs (i, j), with `free` also from the last source to all sinks and from all sources to the last."""
+    count = len(i)
+    if free:
+        i = np.concatenate([i, np.arange(p + 1), np.full(q, p)])
+        j = np.concatenate([j, np.full(p + 1, q), np.arange(q)])
+    columns = np.arange(len(i))
+    rows = np.concatenate([i, len(a) + j])
+    balance = sp.csr_matrix((np.ones(2 * len(i)), (rows, np.tile(columns, 2))), shape=(len(a) + len(b), len(i)))
+    x, duals = _linear_program(np.append(c, np.zeros(len(i) - count)), balance, np.concatenate([a, b]))
+    return x[:count], duals[: len(a)], duals[len(a) :]
+
+
+def _linear_program(costs: np.ndarray, matrix: Any, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """argmin costs · x over x ≥ 0 with matrix x = right, and the duals."""
+    solved: Any = linprog(
+        costs, A_eq=matrix, b_eq=right, method="highs-ds",
+        options={"presolve": False, "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT},
+    )  # fmt: skip
+    if solved.status != 0:
+        raise InputError(f"a transport with {len(right)} points could not be solved: {solved.message}")
+    return solved.x, solved.eqlin.marginals
+
+
+def _feasible(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """p + q arcs on which all sinks can be filled: both sides in the order of a coordinate, filled one by one."""
+    axis = int(np.ptp(X, axis=0).argmax())
+    sources, sinks = np.argsort(X[:, axis]), np.argsort(Y[:, axis])
+    ends, filled = np.cumsum(a[sources]), np.cumsum(b[sinks])
+    cuts = np.concatenate([[0.0], ends[:-1], filled[:-1]])
+    i = np.minimum(np.searchsorted(ends, cuts, side="right"), len(a) - 1)
+    j = np.minimum(np.searchsorted(filled, cuts, side="right"), len(b) - 1)
+    return np.unique(sources[i] * len(b) + sinks[j])
+
+
+def _near(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Arcs i · q + j of every source to its nearest sinks and of every sink to its nearest sources; all, if few."""
+    p, q = len(X), len(Y)
+    if p * q <= ALL_ARCS:
+        return np.arange(p * q)
+    to, back = min(NEIGHBOURS, q), min(NEIGHBOURS, p)
+    j = KDTree(Y).query(X, to)[1].reshape(p, to)
+    i = KDTree(X).query(Y, back)[1].reshape(q, back)
+    return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
+
+
+def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Arcs of small reduced cost by the potentials of entropic transport at falling temperatures; all, if few.
+
+    Near neighbours would not do: between two distributions that lie apart, mass goes far. Source: Cuturi 2013, with
+    the potentials absorbed into the kernel at each temperature (Schmitzer 2019).
+    """
+    p, q = len(X), len(Y)
+    if p * q <= ALL_ARCS // 4:
+        return np.arange(p * q)
+    C = cdist(X, Y)
+    u, v, top = np.zeros(p), np.zeros(q), float(C.mean())
+    for temperature in top * 0.5 ** np.arange(2, 2 + HALVINGS):
+        u = (C - v).min(axis=1)  # so that no row of the kernel vanishes
+        kernel = np.exp((u[:, None] + v - C) / temperature)
+        left, right = np.ones(p), np.ones(q)
+        for _ in range(SWEEPS):
+            right = b / np.maximum(left @ kernel, TINY)
+            left = a / np.maximum(kernel @ right, TINY)
+        v = v + temperature * np.log(np.maximum(right, TINY))
+    reduced = C - v
+    to = min(LIKELY, q)
+    j = np.argpartition(reduced, to - 1, axis=1)[:, :to]
+    reduced -= reduced.min(axis=1)[:, None]
+    back = min(LIKELY, p)
+    i = np.argpartition(reduced, back - 1, axis=0)[:back].T
+    return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
+
+
+def _price(X: np.ndarray, Y: np.ndarray, u: np.ndarray, v: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray]:
+    """min(v_j, min_i c_ij − u_i) (q,), and the arcs by which it is lowered most, some for every sink."""
+    q, lowest, found = len(Y), v.copy(), []
+    for start in range(0, q, step := max(1, BLOCK // len(X))):
+        part = slice(start, start + step)
+        reduced = cdist(Y[part], X) - u - v[part, None]
+        lowest[part] += np.minimum(reduced.min(axis=1), 0.0)
+        j, i = np.nonzero(reduced < -slack)
+        if len(j):
+            order = np.lexsort((reduced[j, i], j))
+            j, i = j[order], i[order]
+            rank = np.arange(len(j)) - np.searchsorted(j, j)  # among the arcs of its sink
+            found.append((i * q + start + j)[rank < ADDED])
+    return lowest, np.concatenate(found) if found else np.zeros(0, dtype=int)
+
+
+def _ship_on_line(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, dust: float) -> _Flows:
+    """The same on the real line, where everything can pass from neighbour to neighbour: 2(p + q) arcs, no pricing."""
+    p, k = len(X), len(X) + len(Y)
+    order = np.argsort(np.concatenate([X, Y]), kind="stable")
+    gaps = np.diff(np.concatenate([X, Y])[order])
+    unit, scale = b.sum() / len(b), float(gaps.mean()) or 1.0
+    # Variables: rightward (k − 1,), leftward (k − 1,), left over at every place (k,), and of the dustbin.
+    step = sp.eye_array(k, k - 1) - sp.eye_array(k, k - 1, k=-1)  # what leaves each place to the right
+    left = np.where(order < p, 1.0, -1.0)  # what a source keeps, what the dustbin gives a sink
+    balance = sp.block_array([[step, -step, sp.diags_array(left), None], [None, None, (left < 0)[None] * 1.0, [[1.0]]]])
+    costs = np.concatenate([gaps, gaps, np.zeros(k + 1)]) / scale
+    x, _ = _linear_program(costs, balance.tocsr(), np.append(np.concatenate([a, -b])[order], dust) / unit)
+    kept = np.empty(k)
+    kept[order] = x[2 * (k - 1) : -1] * unit
+    return _Flows(a - kept[:p], float(costs @ x) * unit * scale, 0.0)
+
+
+def _distribution(X: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct points of positive weight, and the weights, which sum to 1."""
+    a = np.asarray(a, dtype=float)
+    if not (a >= 0).all() or not 0 < a.sum() < np.inf:
+        raise InputError("the weights of points must be non-negative, finite and not all 0")
+    points, place = np.unique(X[a > 0], axis=0, return_inverse=True)
+    return points, np.bincount(place.ravel(), a[a > 0]) / a.sum()
+
+
+def _grouped(X: np.ndarray, a: np.ndarray, large: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """At most `large` centres of mass of the cells of the finest grid that has no more of them; the mean distance."""
+    if len(X) <= large:
+        return X, a, 0.0
+    low, span = X.min(axis=0), np.maximum(np.ptp(X, axis=0), np.finfo(float).tiny)
+    cells = large ** (1 / X.shape[1]) * 4
+    while True:
+        keys = np.minimum((X - low) / span.max() * cells, cells).astype(np.int64)
+        place = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+        if place.max() < large:
+            break
+        cells *= 0.9
+    mass = np.bincount(place, a)
+    centres = np.column_stack([np.bincount(place, a * x) / mass for x in X.T])
+    return centres, mass, float(a @ np.linalg.norm(X - centres[place], axis=1))

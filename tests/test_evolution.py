@@ -1,0 +1,247 @@
+"""Private Evolution and PSMM on points: contract, replay, presets, fallbacks, limits and the paper's orderings."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import cdist
+
+from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.evolution import PrivateEvolution
+from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, simplex, treat
+from dpcore.algorithms.signed_measure import PSMM, grid
+from dpcore.domain import Rows
+from dpcore.errors import InputError
+from dpcore.params import build, parameters
+from dpcore.privacy.budget import Budget
+from dpcore.privacy.point_statistics import Votes
+from dpcore.problems import PointRelease
+from dpcore.regions import Ball, box, point_rows
+from dpcore.run import Run
+from dpcore.tags import Tag
+from dpcore.transport import w1
+from tests.helpers import identical
+from tests.test_replay import replay
+
+BALL = Ball(np.zeros(2), 1.0)
+NAMES = ("x", "y", "z", "u")
+BUDGET = Budget(1, 1e-4)
+POINTS = solving(PointRelease)
+SETTINGS = [(name, {}) for name in POINTS]
+SETTINGS += [
+    (name, {p.name: c}) for name, cls in POINTS.items() for p in parameters(cls) for c in p.choices if c != p.default
+]
+SETTINGS += [("private_evolution", preset) for preset in PRESETS.values()]
+every_setting = pytest.mark.parametrize(("name", "settings"), SETTINGS)
+
+
+def quarter(n: int, seed: int = 0, radius: float = 1.0) -> np.ndarray:
+    """Points of the quarter disc, or of the whole disc where the radius is below 1, as in the paper's Figure 4."""
+    X = Ball(np.zeros(2), radius).uniform(n, np.random.default_rng(seed))
+    return X if radius < 1 else np.abs(X)
+
+
+def task(X: np.ndarray, region=BALL) -> tuple[PointRelease, Rows]:
+    names = NAMES[: region.d]
+    rows = point_rows(region, names, pd.DataFrame(X, columns=list(names)))
+    return PointRelease(region, rows.n, names), rows
+
+
+def finish(algorithm, X, budget=BUDGET, seed=0, region=BALL, every=10**9) -> Run:
+    return Run(algorithm, *task(X, region), budget, seed=seed, every=every).finish()
+
+
+def distances(algorithm, radius: float, seeds: int, n: int = 1000) -> float:
+    runs = [finish(algorithm, quarter(n, seed, radius), seed=seed) for seed in range(seeds)]
+    return float(np.mean([run.records[-1].empirical.w1 for run in runs]))
+
+
+@every_setting
+@pytest.mark.parametrize("budget", [BUDGET, Budget(0.05, 1e-9), Budget(1, 0)], ids=str)
+@pytest.mark.parametrize("region", [BALL, box([0], [1], ["x"]), box([0, 0, -1], [1, 1, 1], "abc")], ids=str)
+def test_a_run_keeps_the_contract(name, settings, budget, region):
+    X = region.uniform(60, np.random.default_rng(0))
+    problem, rows = task(X, region)
+    algorithm = build(POINTS[name], settings)
+    if settings.get("post") == "laplace" and budget.delta == 0:
+        with pytest.raises(InputError, match="delta=0"):
+            make_plan(algorithm, problem, budget)
+        return
+    values = rows.values.copy()
+    rows.values.flags.writeable = False
+    run, again = (Run(algorithm, problem, rows, budget, seed=3, every=3).finish() for _ in range(2))
+    planned = Counter((charge.what, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
+    assert Counter(run._curator.ledger.events) == planned
+    assert run.spent.epsilon <= budget.epsilon
+    assert run.spent.delta <= budget.delta
+    assert {p.name for p in parameters(type(algorithm))} <= {c.name for c in run.plan.choices}
+    assert all(choice.why for choice in run.plan.choices)
+    release = run.release
+    assert release.tag is Tag.PAID
+    assert region.project(release.points) == pytest.approx(release.points, abs=1e-12)
+    assert release.weights.min() >= 0
+    assert release.weights.sum() == pytest.approx(1, abs=1e-12)
+    assert identical(release, again.release)
+    assert [r.empirical for r in run.records] == [r.empirical for r in again.records]
+    expected = w1(rows.values, rows.weights, release.points, release.weights).value
+    assert run.records[-1].empirical.w1 == expected
+    assert run.records[-1].t == run.plan["rounds"]
+    assert run.to_json()["final"] == run.records[-1].empirical.to_json()
+    frame = run.sample(40)
+    assert (len(frame), tuple(frame.columns)) == (40, problem.names)
+    assert np.array_equal(values, rows.values)
+    other = Run(algorithm, problem, rows, budget, seed=4, every=100).finish()
+    assert len(release.points) == 1 or not identical(release, other.release)
+
+
+@every_setting
+def test_releases_depend_on_the_points_through_the_curator_only(name, settings):
+    replay(build(POINTS[name], settings), *task(quarter(50)), BUDGET)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_histogram_is_the_nearest_distribution_on_the_candidates(seed):
+    """Proposition 5.1: W1(S, histogram) is the mean distance to the nearest candidate, the least there can be."""
+    _, rows = task(quarter(70, seed))
+    V = BALL.uniform(15, np.random.default_rng(seed + 9))
+    histogram = Votes(V).value(rows)
+    nearest = rows.weights @ cdist(rows.values, V).min(axis=1) / rows.n
+    assert abs(w1(rows.values, rows.weights, V, histogram).value - nearest) <= 1e-12
+    moved = 0.9 * histogram + 0.1 / len(V)
+    assert w1(rows.values, rows.weights, V, moved).value > nearest
+
+
+def test_the_papers_simulation_reaches_the_papers_distance():
+    """n = 1000, quarter disc: .163 in the mean of 100; a run deviates by .03."""
+    algorithm = build(PrivateEvolution, PRESETS["simulations"])
+    assert 0.13 < distances(algorithm, 1.0, 8) < 0.20
+
+
+def test_laplace_noise_on_votes_wins_on_a_cluster_and_loses_on_spread_points():
+    base = PRESETS["simulations"]
+    for radius, seeds in ((0.02, 4), (0.5, 4)):
+        gaussian = distances(build(PrivateEvolution, base), radius, seeds)
+        laplace = distances(build(PrivateEvolution, base | {"post": "laplace"}), radius, seeds)
+        assert laplace < 0.5 * gaussian if radius < 0.1 else laplace > 1.8 * gaussian
+
+
+def test_weights_and_systematic_sampling_are_better_than_the_last_draws():
+    plain = distances(PrivateEvolution(post="truncate", sampling="iid", release="last"), 1.0, 4, n=400)
+    assert distances(PrivateEvolution(post="truncate"), 1.0, 4, n=400) < plain
+
+
+@pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+@pytest.mark.parametrize("post", ["simplex", "bounded-lipschitz", "truncate"])
+def test_without_noise_the_release_is_the_nearest_there_is_on_its_candidates(post):
+    X = quarter(200)
+    for algorithm in (PSMM(cells=50, post=post), PrivateEvolution(post=post, samples=20, rounds=2)):
+        run = finish(algorithm, X, Budget(1e7, 1e-4))
+        best = cdist(X, run.release.points).min(axis=1).mean()
+        assert run.records[-1].empirical.w1 == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_a_larger_budget_is_nearer(name):
+    X = quarter(300)
+    small, large = (finish(POINTS[name](), X, Budget(epsilon, 1e-4)) for epsilon in (0.2, 9.0))
+    assert large.records[-1].empirical.w1 < 0.1 < 0.5 * small.records[-1].empirical.w1
+
+
+def test_no_round_releases_the_initial_points_and_costs_nothing():
+    run = finish(PrivateEvolution(rounds=0, samples=30), quarter(50))
+    assert [r.t for r in run.records] == [0]
+    assert (run.spent.epsilon, len(run.release.points)) == (0, 30)
+    assert run.records[-1].note == "no round: the initial points"
+    first = finish(PrivateEvolution(rounds=1, samples=30), quarter(50))
+    assert np.array_equal(first.release.points[:30], run.release.points), "the same S_0 is varied"
+
+
+def test_no_vote_left_leaves_the_points_as_they_were_and_is_said():
+    X = quarter(40)
+    for settings in ({"post": "laplace"}, {"post": "threshold", "threshold": "20"}):
+        run = finish(build(PrivateEvolution, settings), X, Budget(0.1, 1e-6))
+        assert "no vote was left: the points stay as they were" in run.records[-1].note
+        kept = run.release.weights[: run.plan["samples"]]
+        assert np.ptp(kept) == 0
+        assert kept.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_equal_points_and_two_points_are_served(name):
+    for X in (np.full((50, 2), 0.3), np.array([[0.0, 0.0], [0.5, 0.5]])):
+        run = finish(POINTS[name](), X)
+        assert np.isfinite(run.records[-1].empirical.w1)
+
+
+def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_left():
+    m = np.array([0.24, 0.26, -0.1, 0.04, 0.5])
+    assert np.bincount(copies(m, 0.05, 100, 10), minlength=5).tolist() == [20, 30, 0, 0, 50]
+    X = np.repeat([[0.2, 0.2], [0.7, 0.1]], 400, axis=0)
+    run = finish(build(PrivateEvolution, PRESETS["algorithm-1"] | {"multiplicity": "5"}), X, Budget(9, 1e-4))
+    assert run.plan["samples"] == 800
+    assert run.records[-1].empirical.w1 < 0.1
+    flood = finish(
+        PrivateEvolution(post="threshold", threshold=0, multiplicity=1, rounds=1, release="last"), quarter(60)
+    )
+    assert "copies are not in 1..240: 60 are sampled" in flood.records[-1].note
+    with pytest.raises(InputError, match="multiplicity=2 goes with post=threshold only, not simplex"):
+        PrivateEvolution(multiplicity=2).plan(PointRelease(BALL, 100, NAMES[:2]), BUDGET)
+
+
+def test_post_processing_by_hand():
+    V, m = np.array([[0.0], [1.0], [3.0]]), np.array([0.9, -0.2, 0.3])
+    assert treat(m, "truncate", V, 3.0, 0.0) == pytest.approx([0.75, 0, 0.25])
+    assert treat(m, "threshold", V, 3.0, 0.5).tolist() == [1, 0, 0]
+    assert treat(m, "simplex", V, 3.0, 0.0) == pytest.approx([0.8, 0, 0.2])
+    assert treat(m, "bounded-lipschitz", V, 3.0, 0.0) == pytest.approx([0.7, 0, 0.3])
+    assert treat(-m * 0 - 1, "truncate", V, 3.0, 0.0).tolist() == [0, 0, 0]
+    assert simplex(np.array([5.0, 4.5])) == pytest.approx([0.75, 0.25])
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A variation that knows a public lattice."""
+
+    def __call__(self, region, S, alpha, levels, rng):
+        axis = np.linspace(-1, 1, 9)
+        return np.concatenate([S, region.project(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2))])
+
+
+def test_the_start_and_the_variations_can_be_replaced():
+    X = quarter(200)
+    run = finish(PrivateEvolution(random=Given(np.zeros((1, 2))), variation=Lattice(), rounds=2), X, Budget(9, 1e-4))
+    assert run.records[-1].empirical.w1 < 0.2
+    none = finish(PrivateEvolution(random=Given(X), rounds=0), X)
+    assert none.records[-1].empirical.w1 == pytest.approx(0, abs=1e-12)
+
+
+def test_steps_are_rounds_in_the_papers_words():
+    assert build(PrivateEvolution, {"steps": "14"}).rounds == 14
+    with pytest.raises(InputError, match="steps and rounds are the same parameter"):
+        build(PrivateEvolution, {"steps": "14", "rounds": "3"})
+
+
+def test_too_many_candidates_are_refused_before_memory():
+    with pytest.raises(InputError, match="more than 5,000,000 candidates"):
+        PrivateEvolution(samples=1_000_000).plan(PointRelease(BALL, 10**6, NAMES[:2]), BUDGET)
+
+
+@pytest.mark.parametrize("cells", [1, 10, 300])
+@pytest.mark.parametrize(
+    "region", [BALL, Ball(np.zeros(1), 2.0), box([0, 0], [1, 3], "ab"), Ball(np.zeros(3), 1.0)], ids=str
+)
+def test_a_grid_has_about_as_many_cells_as_were_asked_for(region, cells):
+    V = grid(region, cells)
+    assert region.project(V) == pytest.approx(V, abs=1e-9)
+    assert 0.5 * cells <= len(V) <= 2 * cells + 1
+    assert len(np.unique(V, axis=0)) == len(V)
+
+
+def test_psmm_beats_evolution_where_a_grid_can_be_enumerated():
+    assert distances(PSMM(), 1.0, 3) < distances(PrivateEvolution(post="truncate"), 1.0, 3)
+    assert ALGORITHMS["psmm"](cells=9).plan(PointRelease(BALL, 100, NAMES[:2]), Budget(1, 0))["sigma"] == pytest.approx(
+        2 * 2**0.5 / 100
+    )

@@ -1,0 +1,217 @@
+"""Votes: who votes for whom, by brute force, and their privacy by enumeration of all neighbours."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.domain import Rows
+from dpcore.errors import BudgetError, InputError
+from dpcore.privacy import conversions
+from dpcore.privacy.budget import Approximate, Budget, Gaussian, Pure
+from dpcore.privacy.calibrations import equal_thresholded
+from dpcore.privacy.curator import Curator
+from dpcore.privacy.ledger import Charge, Ledger, Plan
+from dpcore.privacy.point_statistics import CodeVotes, Votes
+from dpcore.privacy.statistics import Answers
+from dpcore.theory.evolution import printed_partition_noise, threshold
+from dpcore.workloads import Marginals
+from tests.helpers import codes, hockey_stick
+
+PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])  # where private points may be
+CANDIDATES = np.array([[0.1, 0.0], [0.9, 0.1], [0.1, 1.8], [5.0, 5.0]])
+
+
+def rows_at(places: np.ndarray, data) -> Rows:
+    values, weights = np.unique(places[list(data)], axis=0, return_counts=True)
+    return Rows(values, weights)
+
+
+def brute(distances: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Shares of the votes for the first of the nearest candidates, from all distances (r, v)."""
+    return np.bincount(distances.argmin(axis=1), weights, distances.shape[1]) / weights.sum()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_every_point_votes_for_its_nearest_candidate_the_first_of_several(d, seed):
+    rng = np.random.default_rng(seed)
+    lattice = rng.integers(0, 4, (60, d)) / 2.0  # many ties, many candidates twice
+    V = np.concatenate([lattice, rng.random((5, d))])[: 65 if seed else 1]
+    X, weights = np.unique(rng.integers(0, 7, (80, d)) / 4.0, axis=0, return_counts=True)
+    distances = ((X[:, None] - V) ** 2).sum(axis=2)
+    assert Votes(V).value(Rows(X, weights)) == pytest.approx(brute(distances, weights), abs=1e-15)
+
+
+def test_more_ties_than_are_looked_for_at_once():
+    angles = np.arange(64) * np.pi / 32
+    V = np.column_stack([np.cos(angles), np.sin(angles)]).round(12)
+    V = np.concatenate([V, [[1.0, 0.0], [0.0, 1.0]]])[::-1]
+    distances = (V**2).sum(axis=1)[None]
+    found = Votes(V).value(Rows(np.zeros((1, 2)), np.array([3])))
+    assert np.flatnonzero(found).tolist() == [int(distances.argmin())]
+
+
+@pytest.mark.parametrize("block", [20_000_000, 50])
+def test_rows_vote_by_the_sum_of_distances_over_columns(block, monkeypatch):
+    monkeypatch.setattr("dpcore.privacy.point_statistics.BLOCK", block)
+    rng = np.random.default_rng(0)
+    bins = (np.array([0, 1, 2, 2]), np.array([0, 0, 1, 1, 2, 3]), np.arange(3))
+    positions = (None, np.array([3, 5, 9, 20]), None)
+    V = np.column_stack([rng.integers(0, k, 40) for k in (3, 4, 3)])
+    codes_ = np.column_stack([rng.integers(0, k, 200) for k in (4, 6, 3)])
+    values, weights = np.unique(codes_, axis=0, return_counts=True)
+    X = np.column_stack([b[values[:, i]] for i, b in enumerate(bins)])
+    different = 8 * ((X[:, None, 0] != V[:, 0]) + (X[:, None, 2] != V[:, 2]).astype(int))
+    distances = different + np.abs(positions[1][X[:, 1]][:, None] - positions[1][V[:, 1]])
+    statistic = CodeVotes(V, bins, positions, 8)
+    statistic.check()
+    assert statistic.value(Rows(values, weights)) == pytest.approx(brute(distances, weights), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        Votes(np.zeros((0, 2))),
+        Votes(np.array([[0.0, np.nan]])),
+        CodeVotes(np.array([[3]]), (np.arange(3),), (None,), 8),
+        CodeVotes(np.array([[0]]), (np.arange(3),), (np.array([0.0, 1.0, 2.0]),), 8),
+        CodeVotes(np.array([[0]]), (np.arange(3),), (np.array([0, 2, 1]),), 8),
+        CodeVotes(np.array([[0]]), (np.arange(2),), (np.array([0, 2**22]),), 8),
+        CodeVotes(np.array([[0]]), (np.arange(2),), (None,), 0),
+    ],
+)
+def test_candidates_that_cannot_be_voted_for_are_refused(statistic):
+    with pytest.raises(InputError):
+        statistic.check()
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the curator asks of each mechanism: the values, and the numbers that describe the noise."""
+    notes = []
+
+    def note(values, *noise):
+        notes.append((np.array(values), *noise[:-1]))
+        return values
+
+    for name in ("gaussian", "laplace", "laplace_above"):
+        monkeypatch.setattr(f"dpcore.privacy.mechanisms.{name}", note)
+    return notes
+
+
+def ask(asked, statistic, spend, data, places=PLACES, **options):
+    plan = Plan(Budget(1000, 0.5), (Charge("measure", spend),))
+    Curator(rows_at(places, data), len(data), plan, np.random.default_rng(0), **options).measure(statistic, spend)
+    return asked.pop()
+
+
+ROWS = np.array([[0, 0], [1, 2], [1, 1]])
+ROW_VOTES = CodeVotes(np.array([[0, 0], [1, 2], [0, 1]]), (np.arange(2), np.arange(3)), (None, np.array([0, 4, 9])), 8)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "places"), [(Votes(CANDIDATES), PLACES), (ROW_VOTES, ROWS)], ids=["points", "rows"]
+)
+@pytest.mark.parametrize(("spend", "order"), [(Gaussian(0.7), 2), (Pure(0.7), 1)])
+@pytest.mark.parametrize("n", [2, 3])
+def test_noise_on_votes_matches_the_largest_change_between_neighbours(asked, statistic, places, spend, order, n):
+    seen = {data: ask(asked, statistic, spend, data, places) for data in itertools.product(range(3), repeat=n)}
+    changes = [
+        seen[x][0] - seen[y][0] for x in seen for y in seen if sum(a != b for a, b in zip(x, y, strict=True)) == 1
+    ]
+    (scale,) = {scale for _, scale in seen.values()}
+    assert scale * 0.7 == pytest.approx(max(np.linalg.norm(change, ord=order) for change in changes), rel=1e-12)
+
+
+def law(share: float, scale: float, height: float, edges: np.ndarray) -> np.ndarray:
+    """The probability that a share leaves as 0, or between two edges above the threshold."""
+    if share == 0:
+        return np.append(1.0, np.zeros(len(edges)))
+    above = np.where(
+        edges < share, 1 - np.exp(-np.abs(edges - share) / scale) / 2, np.exp(-np.abs(edges - share) / scale) / 2
+    )
+    return np.concatenate([[1 - above[0]], above[:-1] - above[1:], above[-1:]])
+
+
+@pytest.mark.parametrize("spend", [Approximate(1.0, 0.01), Approximate(0.2, 1e-4), Approximate(2.0, 0.4)], ids=str)
+@pytest.mark.parametrize("group", [1, 2])
+def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
+    n = 4
+    seen = {d: ask(asked, Votes(CANDIDATES), spend, d, group=group) for d in itertools.product(range(3), repeat=n)}
+    ((scale, height),) = {
+        noise for _, *noise in map(lambda s: (s[0], *s[1:]), seen.values()) for noise in [tuple(noise)]
+    }
+    edges = np.union1d(height + np.linspace(0, 1.2, 25), [k / n for k in range(n + 1) if k / n > height])
+    edges = edges[edges >= height]
+    laws = {k: law(k / n, scale, height, edges) for k in range(n + 1)}
+
+    def outcome(data) -> np.ndarray:
+        out = np.ones(1)
+        for share in seen[data][0][:3]:
+            out = np.outer(out, laws[round(share * n)]).ravel()
+        return out
+
+    worst = 0.0
+    for x, y in itertools.combinations(itertools.combinations_with_replacement(range(3), n), 2):
+        moved = n - sum(min(x.count(i), y.count(i)) for i in range(3))
+        if moved <= group:
+            p, q = outcome(x), outcome(y)
+            worst = max(worst, hockey_stick(p, q, spend.epsilon), hockey_stick(q, p, spend.epsilon))
+    assert worst <= spend.failure * (1 + 1e-9)
+    if group == 1:
+        assert worst >= spend.failure * (1 - 1e-9), "no noise is wasted"
+        assert height == pytest.approx(threshold(n=n, epsilon=spend.epsilon, delta=spend.failure))
+
+
+def test_only_votes_may_leave_out_empty_cells():
+    domain = codes(3, 2)
+    plan = Plan(Budget(2, 0.1), (Charge("measure", Approximate(1, 0.01)),))
+    curator = Curator(Rows(np.zeros((1, 2), dtype=int), np.array([4])), 4, plan, np.random.default_rng(0))
+    with pytest.raises(BudgetError, match="Approximate does not pay for this"):
+        curator.measure(Answers(Marginals.all(domain, 1)), Approximate(1, 0.01))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 7])
+@pytest.mark.parametrize("each", [0.05, 0.5, 2.0])
+def test_optimal_composition_is_that_of_randomised_responses(times, each):
+    keep = math.exp(each) / (1 + math.exp(each))
+    p = np.array([math.prod(keep if b else 1 - keep for b in bits) for bits in itertools.product([0, 1], repeat=times)])
+    for epsilon in (0.0, 0.3 * times * each, 0.9 * times * each):
+        exact = hockey_stick(p, p[::-1], epsilon)
+        assert math.exp(conversions.optimal_log_delta(epsilon, each, times)) == pytest.approx(
+            exact, rel=1e-9, abs=1e-18
+        )
+        if exact > 0:
+            assert conversions.optimal_epsilon(each, times, exact * 1.000001) == pytest.approx(epsilon, abs=1e-3)
+
+
+@pytest.mark.parametrize("times", [1, 14, 200])
+def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
+    budget = Budget(1, 1e-4)
+    spend = equal_thresholded(budget, times)
+    ledger = Ledger(Plan(budget, (Charge("measure", spend, times),)))
+    for _ in range(times):
+        ledger.charge("measure", spend)
+    assert 0.99 < ledger.spent.epsilon <= 1
+    assert ledger.spent.delta == 1e-4
+    with pytest.raises(BudgetError):
+        ledger.charge("measure", spend)
+    assert spend.epsilon > 1 / times * 0.9999
+    with pytest.raises(BudgetError):
+        Plan(budget, (Charge("measure", Approximate(spend.epsilon * 1.001, spend.failure), times),))
+    if times > 1:
+        with pytest.raises(BudgetError):  # the paper's Appendix E: the whole (ε, δ) at every step
+            Plan(budget, (Charge("measure", Approximate(1, 1e-4 / times), times),))
+
+
+def test_the_printed_noise_of_psmm_is_not_private():
+    """Algorithm 5 prints √log(1/δ)/ε on counts, whose ℓ2-sensitivity is √2."""
+    printed, needed = printed_partition_noise(epsilon=1, delta=1e-4), math.sqrt(2) / conversions.gdp_mu(1, 1e-4)
+    assert (printed, needed) == pytest.approx((3.035, 4.505), abs=1e-3)
+    true = math.exp(conversions.gdp_log_delta(1, math.sqrt(2) / printed))
+    assert true == pytest.approx(4.3e-3, rel=0.01)
+    assert math.exp(conversions.gdp_log_delta(1, math.sqrt(2) / needed)) == pytest.approx(1e-4, rel=1e-9)
+    with pytest.raises(BudgetError):
+        Plan(Budget(1, 1e-4), (Charge("measure", Gaussian(math.sqrt(2) / printed)),))

@@ -1,0 +1,138 @@
+"""Transport against full linear programs and closed forms."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.spatial.distance import cdist
+
+from dpcore import transport
+from dpcore.errors import InputError
+from dpcore.transport import bounded_lipschitz, w1
+
+GOLDEN = {  # signed measure on four points, D = 2
+    (0.7, -0.1, 0.3, 0.2): 0.270711,
+    (0.9, -0.2, 0.3, -0.2): 0.541421,
+    (0.3, 0.2, -0.1, 0.1): 1.000000,
+    (1.2, -0.3, 0.1, 0.4): 1.012132,
+}
+CORNERS = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0.5]])
+
+
+def projection_program(V: np.ndarray, m: np.ndarray, D: float) -> float:
+    """min over distributions μ of sup {f·(m − μ)}: transport of all to all, creation and destruction at D."""
+    k = len(m)
+    flows = np.zeros((k, k * k))
+    for i in range(k):
+        for j in range(k):
+            flows[i, i * k + j] += 1
+            flows[j, i * k + j] -= 1
+    one = np.eye(k)
+    balance = np.hstack([flows, one, one, -one])  # what leaves, μ, destroyed, created
+    total = np.concatenate([np.zeros(k * k), np.ones(k), np.zeros(2 * k)])
+    costs = np.concatenate([cdist(V, V).ravel(), np.zeros(k), np.full(2 * k, D)])
+    found = linprog(costs, A_eq=np.vstack([balance, total]), b_eq=np.append(m, 1.0), method="highs")
+    return found.fun
+
+
+def distance_program(V: np.ndarray, m: np.ndarray, D: float) -> float:
+    """sup {f·m: |f| ≤ D, f 1-Lipschitz}."""
+    k = len(m)
+    pairs = [(i, j) for i in range(k) for j in range(k) if i != j]
+    rules = np.zeros((len(pairs), k))
+    for row, (i, j) in enumerate(pairs):
+        rules[row, i], rules[row, j] = 1, -1
+    bounds = cdist(V, V)[tuple(np.array(pairs).T)]
+    return -linprog(-m, A_ub=rules, b_ub=bounds, bounds=(-D, D), method="highs").fun
+
+
+def transport_program(X, a, Y, b) -> float:
+    p, q = len(X), len(Y)
+    rows = np.vstack([np.kron(np.eye(p), np.ones(q)), np.kron(np.ones(p), np.eye(q))])
+    return linprog(cdist(X, Y).ravel(), A_eq=rows, b_eq=np.concatenate([a, b]), method="highs").fun
+
+
+def signed(kind: str, k: int, rng: np.random.Generator) -> np.ndarray:
+    scale = {"little": 0.1, "much": 1.0, "no": 0.0}[kind.split()[0]]
+    return rng.dirichlet(np.ones(k)) * (1.6 if "heavy" in kind else 1.0) + scale * rng.normal(size=k) / np.sqrt(k)
+
+
+@pytest.mark.parametrize(("m", "value"), GOLDEN.items())
+def test_golden_objectives(m, value):
+    found = bounded_lipschitz(CORNERS, np.array(m), 2.0)
+    assert found.value == pytest.approx(value, abs=1e-6)
+    assert found.value == pytest.approx(distance_program(CORNERS, m - found.weights, 2.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["little noise", "much noise", "no noise", "much noise, heavy"])
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_projection_is_the_full_program(d, kind, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    V = rng.random((14, d))
+    m = signed(kind, 14, rng)
+    D = np.sqrt(d)
+    found = bounded_lipschitz(V, m, D)
+    assert found.weights.min() >= 0
+    assert found.weights.sum() == pytest.approx(1, abs=1e-12)
+    assert found.value == pytest.approx(projection_program(V, m, D), abs=1e-9)
+    assert distance_program(V, m - found.weights, D) == pytest.approx(found.value, abs=1e-9), "μ attains it"
+    monkeypatch.setattr(transport, "ALL_ARCS", 0)
+    monkeypatch.setattr(transport, "NEIGHBOURS", 1)
+    assert bounded_lipschitz(V, m, D).value == pytest.approx(found.value, abs=1e-9), "few arcs and pricing"
+
+
+def test_a_large_projection_says_how_far_it_may_be_from_the_optimum(monkeypatch):
+    rng = np.random.default_rng(0)
+    V = rng.random((600, 2))
+    m = rng.dirichlet(np.ones(600)) + 0.01 * rng.normal(size=600)
+    exact = bounded_lipschitz(V, m, 2.0)
+    monkeypatch.setattr(transport, "EXACT", 0)
+    monkeypatch.setattr(transport, "LOOSE", 0.2)
+    monkeypatch.setattr(transport, "NEIGHBOURS", 2)
+    rough = bounded_lipschitz(V, m, 2.0)
+    assert exact.error <= 1e-9 < rough.error
+    assert exact.value <= rough.value <= exact.value + rough.error + 1e-12
+
+
+def test_nothing_positive_leaves_the_uniform_distribution():
+    found = bounded_lipschitz(CORNERS, np.array([-0.1, 0.0, -0.2, 0.0]), 2.0)
+    assert found.weights == pytest.approx(0.25)
+    assert found.value == pytest.approx(2 * 1.3)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("far", [0.0, 3.0])
+def test_w1_is_the_full_program(d, far, monkeypatch):
+    rng = np.random.default_rng(d)
+    X, Y = rng.random((13, d)), rng.random((9, d)) + far
+    a, b = rng.dirichlet(np.ones(13)), rng.dirichlet(np.ones(9))
+    expected = transport_program(X, a, Y, b)
+    assert w1(X, a, Y, b).value == pytest.approx(expected, abs=1e-9)
+    assert w1(Y, 7 * b, X, 3 * a).value == pytest.approx(expected, abs=1e-9)
+    monkeypatch.setattr(transport, "ALL_ARCS", 0)
+    monkeypatch.setattr(transport, "LIKELY", 1)
+    found = w1(X, a, Y, b)
+    assert found.value == pytest.approx(expected, abs=1e-9), "few arcs and pricing"
+    assert found.error <= 1e-9
+
+
+def test_w1_of_a_shift_is_its_length_and_of_the_same_points_0():
+    X, a = np.random.default_rng(0).random((300, 2)), np.ones(300)
+    assert w1(X, a, X + [0.3, 0.4], a).value == pytest.approx(0.5, abs=1e-9)
+    assert w1(X, a, np.repeat(X, 2, axis=0), np.repeat(a, 2)).value == pytest.approx(0, abs=1e-12)
+    assert w1(X[:1], a[:1], X, a).value == pytest.approx(cdist(X[:1], X).mean(), abs=1e-12)
+
+
+def test_grouped_points_stay_within_the_stated_error():
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((400, 2)), rng.random((150, 2)) ** 2
+    exact = w1(X, np.ones(400), Y, np.ones(150))
+    rough = w1(X, np.ones(400), Y, np.ones(150), large=60)
+    assert exact.error < 1e-9 < rough.error < 0.2
+    assert abs(rough.value - exact.value) <= rough.error
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.0], [1.0, -0.1], [np.nan, 1.0]])
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(InputError, match="weights of points must be non-negative"):
+        w1(CORNERS[:2], np.array(weights), CORNERS, np.ones(4))
