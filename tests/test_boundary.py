@@ -20,7 +20,7 @@ ORDER = [
     *("privacy.ledger", "privacy.lifetime", "privacy.statistics", "privacy.point_statistics"),
     *("privacy.targets", "privacy.risk_statistics", "privacy.samplers.*", "privacy.samplers"),
     *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.curator", "oracles"),
-    *("algorithms.base", "algorithms.*", "algorithms"),
+    *("accountants", "algorithms.base", "algorithms.*", "algorithms"),
     *("metrics", "truth", "run", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
     *("store", "card", "outputs", "publish", "audit"),
     *("cli.queries", "cli.files", "cli.task", "cli.follow", "cli.*", "cli", "__main__"),

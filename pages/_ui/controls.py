@@ -36,6 +36,12 @@ def epsilon_slider() -> float:
     return st.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="epsilon", help=words, **KEPT)
 
 
+def delta_slider(place: Any = st) -> float:
+    """δ on a logarithmic scale with 0 for pure differential privacy."""
+    words = "Probability that the promise of ε does not hold; keep it far below 1/n. 0 asks for pure DP."
+    return place.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="delta", help=words, **KEPT)
+
+
 def algorithm() -> str:
     """The registry name of the chosen algorithm, with its summary below the widget."""
     titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
@@ -46,10 +52,9 @@ def algorithm() -> str:
 
 
 def more() -> tuple[float, tuple[int, ...]]:
-    """δ on a logarithmic scale with 0 for pure differential privacy; and the seeds."""
+    """δ, and the seeds."""
     left, middle, right = st.columns(3)
-    words = "Probability that the promise of ε does not hold; keep it far below 1/n. 0 asks for pure DP."
-    delta = left.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="delta", help=words, **KEPT)
+    delta = delta_slider(left)
     words = "Exploring is reproducible: same seed, same run."
     seed = middle.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help=words, **KEPT)
     words = "Runs with seeds seed, seed + 1, …: the charts show their range."

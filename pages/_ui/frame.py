@@ -12,6 +12,7 @@ MENU = {
     "pages/data.py": ("Data", ":material/table_chart:"),
     "pages/explore.py": ("Explore", ":material/query_stats:"),
     "pages/compare.py": ("Compare", ":material/balance:"),
+    "pages/guarantee.py": ("Guarantee", ":material/verified_user:"),
     "pages/lessons.py": ("Lessons", ":material/school:"),
     "pages/glossary.py": ("Glossary", ":material/menu_book:"),
 }
@@ -58,3 +59,8 @@ def heading(text: str, kind: Tag) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.subheader(text, width="content", anchor=False)
         tag(kind)
+
+
+def public(text: str) -> None:
+    """The line above a chart that says which public numbers go into it."""
+    st.caption(f"Public: {text}")

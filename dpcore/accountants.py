@@ -1,0 +1,187 @@
+"""What a plan costs by each accountant: exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, the papers' forms.
+
+Imports theory and privacy. Neighbours replace one record: the spends hold replace-one sensitivities already, so no
+accountant here is asked to double them, as dp_accounting's REPLACE_ONE does for Gaussian noise and for Rényi does not.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .privacy import conversions
+from .privacy.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, Sums
+from .privacy.ledger import Charge
+from .theory.guarantee import worst_profile
+from .theory.printed import GAUSSIAN, renyi_closed, strong_composition
+
+GDP, ZCDP, PURE = (str(a) for a in (Accounting.GDP, Accounting.ZCDP, Accounting.PURE))
+RENYI, PLD = "Rényi DP", "privacy loss distribution"
+ORDERS = 1 + np.logspace(-1.9, 6, 500)
+CELLS = 6_000  # of the loss grid in 8 standard deviations
+DISTINCT = 64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
+TRUNCATED = 1e-20  # chance that a composition may cut off, and adds to δ
+
+Counts = list[tuple[Spend, int]]
+
+
+def counts(charges: Sequence[Charge], times: int = 1) -> Counts:
+    """The spends of a plan made `times` over, equal ones together."""
+    found: Counter[Spend] = Counter()
+    for charge in charges:
+        found[charge.spend] += charge.times * times
+    return list(found.items())
+
+
+def gaussian_mu(charges: Sequence[Charge], times: int = 1) -> float | None:
+    """μ of a plan made `times` over, all of it Gaussian noise and so exactly μ-GDP; None for any other plan."""
+    sums = Sums.of(counts(charges, times))
+    return math.sqrt(sums.mu_squared) if sums.mu_squared < math.inf and not sums.failure else None
+
+
+def curves(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> dict[str, np.ndarray]:
+    """ε at each δ of `deltas` (j,), in (0, 1), by every accountant that applies to a plan made `times` over, by name.
+
+    Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
+    """
+    spends = counts(charges, times)
+    sums = Sums.of(spends)
+    left = deltas - sums.failure
+    out = {}
+    if sums.mu_squared < math.inf:
+        out[GDP] = _each(left, lambda d: conversions.gdp_epsilon(math.sqrt(sums.mu_squared), d))
+    out[ZCDP] = _each(left, lambda d: conversions.zcdp_epsilon(sums.rho, d))
+    out[RENYI] = _renyi(spends, left)
+    out[PLD] = _loss_distribution(spends, left)
+    if sums.pure < math.inf:
+        out[PURE] = np.where(left >= 0, sums.pure, math.inf)
+    return out
+
+
+def pairs(found: dict[str, np.ndarray], deltas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(ε, δ) pairs that hold together: the smallest ε of all accountants at each δ, and Σε at δ = 0 if it applies."""
+    best = np.min(list(found.values()), axis=0)
+    keep = np.isfinite(best)
+    epsilons, held = best[keep], deltas[keep]
+    if PURE in found and np.isfinite(found[PURE]).any():
+        return np.append(epsilons, found[PURE].min()), np.append(held, 0.0)
+    return epsilons, held
+
+
+def printed(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> dict[str, np.ndarray]:
+    """ε at each δ as the papers' closed forms state it, by name; those that speak of this kind of plan."""
+    spends = counts(charges, times)
+    sums = Sums.of(spends)
+    if sums.failure:
+        return {}
+    out = {"ρ + 2√(ρ ln(1/δ))": np.array([renyi_closed(sums.rho, d) for d in deltas])}
+    if sums.mu_squared < math.inf:
+        mu = math.sqrt(sums.mu_squared)
+        return out | {form.name: np.array([form.at(mu, d) for d in deltas]) for form in GAUSSIAN}
+    if len(spends) == 1 and sums.pure < math.inf:
+        (spend, number), *_ = spends
+        out["strong composition"] = np.array([strong_composition(spend.pure, number, d) for d in deltas])
+    return out
+
+
+def _each(left: np.ndarray, epsilon: Any) -> np.ndarray:
+    return np.array([epsilon(d) if d > 0 else math.inf for d in left.tolist()])
+
+
+def renyi(spend: Spend, orders: np.ndarray) -> np.ndarray:
+    """The exact Rényi divergence bound of one spend at orders a > 1 (j,).
+
+    Gaussian: aμ²/2. Pure: that of randomised response, [log(p^a q^(1−a) + q^a p^(1−a))]/(a − 1), p = 1/(1 + e^−ε₀).
+    Bounded range: of all binary pairs whose log ratios t and t − ε₀ lie ε₀ apart the worst; with x = e^−t and
+    s = e^−ε₀ the second table says the first outcome with probability (x − s)/(1 − s), so the divergence is
+    log[x^−a (A + Bx)]/(a − 1), B = (1 − s^a)/(1 − s), A = s^a − sB, largest at x = −aA/(B(a − 1)).
+    Source: Mironov 2017; Dong, Durfee, Rogers 2020 (worst pairs).
+    """
+    a = orders
+    if isinstance(spend, Gaussian):
+        return a * spend.rho
+    e = spend.epsilon
+    if isinstance(spend, BoundedRange):
+        s, s_a = math.exp(-e), np.exp(-a * e)
+        B = np.expm1(-a * e) / math.expm1(-e)
+        A = s_a - s * B
+        x = np.clip(-a * A / (B * (a - 1)), s, 1)
+        found = (-a * np.log(x) + np.log(A + B * x)) / (a - 1)
+    else:
+        log_p = -math.log1p(math.exp(-e))
+        log_q = log_p - e
+        found = np.logaddexp(a * log_p + (1 - a) * log_q, a * log_q + (1 - a) * log_p) / (a - 1)
+    return np.clip(found, 0, a * spend.rho)  # zCDP bounds it too, where rounding has eaten the digits
+
+
+def _renyi(spends: Counts, left: np.ndarray) -> np.ndarray:
+    from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
+
+    total = np.sum([number * renyi(spend, ORDERS) for spend, number in spends], axis=0)
+    # Orders near the best of zCDP only: the library walks over them one by one.
+    rho = Sums.of(spends).rho
+
+    def epsilon(d: float) -> float:
+        best = math.log10(math.sqrt(max(-math.log(d), 1e-3) / rho))
+        near = np.abs(np.log10(ORDERS - 1) - best) < 0.5
+        near = near if near.any() else np.ones(len(ORDERS), bool)
+        return float(compute_epsilon(ORDERS[near].tolist(), total[near].tolist(), d)[0])
+
+    return _each(left, epsilon)
+
+
+def profile(spend: Spend, at: np.ndarray) -> np.ndarray:
+    """δ(at) of one spend that is not Gaussian, the largest over all its mechanisms; `at` any real numbers (j,).
+
+    Bounded range: the binary pair with log ratios t and t − ε₀ has δ(a) = (1 − e^(t−ε₀))(1 − e^(a−t))/(1 − e^−ε₀), at
+    its largest, t = (a + ε₀)/2, (1 − e^((a−ε₀)/2))²/(1 − e^−ε₀). No one pair is worst at every a, so the curve, though
+    the tightest for one draw, composes worse than Rényi DP does. Source: Dong, Durfee, Rogers 2020.
+    """
+    e = spend.pure
+    if not isinstance(spend, BoundedRange):
+        return worst_profile(at, e, 0.0)
+    inside = np.expm1((np.clip(at, -e, e) - e) / 2) ** 2 / -math.expm1(-e)
+    return np.where(at >= e, 0.0, np.where(at <= -e, -np.expm1(np.minimum(at, 0)), inside))
+
+
+def _loss_distribution(spends: Counts, left: np.ndarray) -> np.ndarray:
+    """Composition of the spends' dominating pairs on one grid of losses, rounded against us (connect the dots).
+
+    All Gaussian spends are one with μ² = Σ μ_i²; many sizes of one kind are rounded up to a few.
+    Source: Zhu, Dong, Wang 2022, Theorem 10 (adaptive composition of dominating pairs); Doroshenko et al. 2022 (grid).
+    """
+    from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+
+    sums, scale = Sums.of(spends), float(np.max(left, initial=0))
+    if scale <= 0:
+        return np.full(len(left), math.inf)
+    step = max(math.sqrt(2 * sums.rho), sums.rho) * 8 / CELLS
+    together: Any = None
+    mu = math.sqrt(math.fsum(number * spend.mu**2 for spend, number in spends if isinstance(spend, Gaussian)))
+    if mu > 0:
+        together = privacy_loss_distribution.from_gaussian_mechanism(1 / mu, value_discretization_interval=step)
+    for spend, number in _fewer(spends):
+        reach = math.ceil(spend.pure / step)
+        places = np.arange(-reach, reach + 1)
+        deltas = np.minimum.accumulate(np.clip(profile(spend, places * step), 0, 1))
+        pmf = pld_pmf.create_pmf_pessimistic_connect_dots(step, places, deltas)
+        one = privacy_loss_distribution.PrivacyLossDistribution(pmf)
+        many = one.self_compose(number, TRUNCATED) if number > 1 else one
+        together = many if together is None else together.compose(many, TRUNCATED)
+    return _each(left, together.get_epsilon_for_delta)
+
+
+def _fewer(spends: Counts) -> list[tuple[BoundedRange | Pure, int]]:
+    """The spends that are not Gaussian; where there are more than DISTINCT, sizes rounded up to that many steps."""
+    others: list[tuple[BoundedRange | Pure, int]] = [
+        (spend, number) for spend, number in spends if not isinstance(spend, Gaussian)
+    ]
+    if len(others) <= DISTINCT:
+        return others
+    step = max(spend.epsilon for spend, _ in others) / DISTINCT
+    found: Counter[BoundedRange | Pure] = Counter()
+    for spend, number in others:
+        found[type(spend)(math.ceil(spend.epsilon / step * (1 - 1e-12)) * step)] += number
+    return list(found.items())

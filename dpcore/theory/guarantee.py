@@ -1,0 +1,135 @@
+"""What (ε, δ) means for somebody who guesses: best guess, posterior bounds, error trade-off. Imports nothing of dpcore.
+
+Everywhere P_1 and P_0 are the laws of what is released from two neighbouring tables, "hers" and "another's"; the prior
+is the probability that a guesser gives to the first before the release, L = log dP_1/dP_0 the evidence of an output.
+A mechanism is described by pairs (ε_i, δ_i), arrays of one shape, all of which it satisfies: one promise or a curve.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import expit, gammaln, logsumexp, ndtr, ndtri
+
+Values = np.ndarray | float
+
+
+def worst_profile(at: Values, epsilon: Values, delta: Values) -> np.ndarray:
+    """The largest δ(at) = max_E P_1(E) − e^at P_0(E) of any (ε, δ)-DP mechanism; `at` may be any real number.
+
+    The worst mechanism says the truth outright with probability δ, else gives a randomised response: P_1 puts δ on
+    "hers for sure", (1 − δ)e^ε/(1 + e^ε) on a yes and (1 − δ)/(1 + e^ε) on a no, P_0 the mirror image. Summing what is
+    positive in P_1 − e^at P_0 gives δ for at ≥ ε, δ + (1 − δ)(e^ε − e^at)/(1 + e^ε) for |at| ≤ ε, and below −ε
+    1 − e^at(1 − δ), as δ(−a) = 1 − e^−a(1 − δ(a)) for neighbours that are so in both directions.
+    Every (ε, δ)-DP mechanism is a post-processing of this one. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.4.
+    """
+    at, epsilon, delta = np.broadcast_arrays(np.asarray(at, float), np.asarray(epsilon, float), delta)
+    a = np.abs(at)
+    inside = -np.expm1(np.minimum(a - epsilon, 0)) / (1 + np.exp(-epsilon))  # 0 where |at| ≥ ε
+    above = delta + (1 - delta) * inside
+    return np.where(at >= 0, above, 1 - np.exp(-a) * (1 - above))
+
+
+def best_guess(prior: Values, epsilon: Values, delta: Values) -> np.ndarray:
+    """How often, at most, anybody guesses right who held `prior` in (0, 1); the best bound over the pairs (last axis).
+
+    Saying "hers" on the event E is right with probability π P_1(E) + (1 − π)(1 − P_0(E)), that is 1 − π +
+    π[P_1(E) − e^a P_0(E)] with e^a = (1 − π)/π; the best E gives 1 − π + π δ(a). At π = ½ and one pair that is
+    (e^ε + δ)/(1 + e^ε), `balanced_guess`. Attained by the mechanism of `worst_profile`.
+    """
+    p = np.asarray(prior, float)[..., None]
+    right = 1 - p + p * worst_profile(np.log1p(-p) - np.log(p), np.atleast_1d(epsilon), np.atleast_1d(delta))
+    return np.clip(right.min(axis=-1), np.maximum(p, 1 - p)[..., 0], 1.0)
+
+
+def evidence_bound(epsilon: Values, delta: Values, failure: float) -> float:
+    """The t with P_1(L > t) ≤ failure, and P_0(L < −t) ≤ failure: how far the log odds move but for that probability.
+
+    On E = {L > t} P_0(E) ≤ e^−t P_1(E), so the promise P_1(E) ≤ e^ε P_0(E) + δ gives P_1(E)(1 − e^(ε−t)) ≤ δ; with
+    failure = η > δ, t = ε − log(1 − δ/η) brings P_1(E) to η. Each pair gives a valid t; the smallest is returned, ∞
+    when every δ_i ≥ η > 0. Where δ = 0 it is ε, without exception. Holds after any post-processing too.
+    """
+    e, d = np.atleast_1d(epsilon).astype(float), np.atleast_1d(delta).astype(float)
+    usable = (d == 0) | (d < failure)
+    if not usable.any():
+        return math.inf
+    share = np.divide(d, failure, out=np.zeros_like(d), where=d > 0)
+    return float(np.min(e[usable] - np.log1p(-share[usable])))
+
+
+def posterior(prior: Values, evidence: Values) -> np.ndarray:
+    """What the prior becomes when the log odds move by `evidence`: π e^t/(π e^t + 1 − π)."""
+    p = np.asarray(prior, float)
+    return expit(np.log(p) - np.log1p(-p) + evidence)
+
+
+def small_failure(delta: float) -> float:
+    """The failure probability to state posteriors at: 100 δ, or √δ where that is less; there t is ε plus ≤ δ^½ or .01.
+
+    At δ itself no bound holds (an output may give everything away with probability δ), at 100 δ nearly ε does.
+    """
+    return min(100 * delta, math.sqrt(delta))
+
+
+def gaussian_guess(prior: float, mu: float) -> float:
+    """`best_guess` of Gaussian noise, exactly: π Φ(μ/2 − a/μ) + (1 − π) Φ(μ/2 + a/μ) with a = log((1 − π)/π).
+
+    The best test says "hers" where L > a; L ~ N(±μ²/2, μ²). At π = ½ it is Φ(μ/2).
+    """
+    if mu == 0:
+        return max(prior, 1 - prior)
+    a = math.log1p(-prior) - math.log(prior)
+    return float(prior * ndtr(mu / 2 - a / mu) + (1 - prior) * ndtr(mu / 2 + a / mu))
+
+
+def trade_off(alpha: Values, epsilon: Values, delta: Values) -> np.ndarray:
+    """The least type II error of any test with type I error `alpha` that the pairs allow.
+
+    max over pairs of max(0, 1 − δ − e^ε α, e^−ε(1 − δ − α)).
+    Source: Wasserman, Zhou 2010; Dong, Roth, Su 2022, Proposition 5.
+    """
+    a, e, d = np.asarray(alpha, float)[..., None], np.atleast_1d(epsilon), np.atleast_1d(delta)
+    with np.errstate(over="ignore", invalid="ignore"):
+        steep = np.where(a > 0, 1 - d - np.exp(e) * a, 1 - d)
+    return np.maximum(np.maximum(steep, np.exp(-e) * (1 - d - a)).max(axis=-1), 0)
+
+
+def gaussian_trade_off(alpha: Values, mu: float) -> np.ndarray:
+    """The exact trade-off Φ(Φ⁻¹(1 − α) − μ) of μ-GDP. Source: Dong, Roth, Su 2022, Definition 6."""
+    return ndtr(-ndtri(np.asarray(alpha, float)) - mu)
+
+
+def compose_any(epsilon: float, delta: float, times: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs (ε_i, δ_i) that `times` (ε, δ)-DP releases together satisfy, whatever they are; none can be improved.
+
+    Of k randomised responses with l "no", P_1/P_0 = e^((k − 2l)ε). For ε_i = (k − 2i)ε, i = 0..⌊k/2⌋,
+    δ_i = Σ_{l<i} C(k, l)[e^((k−l)ε) − e^((k−2i+l)ε)]/(1 + e^ε)^k, and the truth stays hidden each time with probability
+    (1 − δ)^k, so the pair is (ε_i, 1 − (1 − δ)^k (1 − δ_i)).
+    Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
+    """
+    k, e = times, epsilon
+    hidden = k * math.log1p(-delta)
+    orders = np.arange(k // 2 + 1)
+    out = np.zeros(len(orders))
+    for i in orders[1:]:
+        ls = np.arange(i)
+        log_choose = gammaln(k + 1) - gammaln(ls + 1) - gammaln(k - ls + 1)
+        # e^((k−l)ε) − e^((k−2i+l)ε) = e^((k−l)ε)(1 − e^(−2(i−l)ε))
+        terms = log_choose + (k - ls) * e + np.log(-np.expm1(-2 * (i - ls) * e)) - k * np.logaddexp(0, e)
+        out[i] = np.exp(np.minimum(logsumexp(terms), 0.0))
+    return (k - 2 * orders) * e, -np.expm1(hidden + np.log1p(-np.minimum(out, 1 - 1e-16)))
+
+
+def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: float) -> float:
+    """The least ε of `times` (ε, δ)-DP releases at `total_delta`; ∞ where that is below 1 − (1 − δ)^times.
+
+    δ is piecewise linear in e^ε between the pairs of `compose_any`, as the likelihood ratios of the worst mechanism
+    take no other values there.
+    """
+    epsilons, deltas = compose_any(epsilon, delta, times)  # ε falls, δ grows
+    last = int(np.searchsorted(deltas, total_delta * (1 + 1e-12), side="right")) - 1
+    if last < 0:
+        return math.inf
+    if last == len(deltas) - 1 or deltas[last] >= total_delta:
+        return float(epsilons[last])
+    left = (deltas[last + 1] - total_delta) / (deltas[last + 1] - deltas[last])
+    return float(epsilons[last] + math.log(left + (1 - left) * math.exp(epsilons[last + 1] - epsilons[last])))

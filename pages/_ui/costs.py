@@ -1,0 +1,91 @@
+"""What a plan costs by each accountant, and beside it what the papers' closed forms say."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import accountants
+from dpcore.privacy.budget import Budget
+from dpcore.tags import Tag
+from dpcore.theory import printed
+
+from . import promise
+from .frame import heading, public
+from .planned import Planned
+from .results import panel
+
+BEST = "best accountant"
+
+
+def costs(budget: Budget, planned: Planned) -> None:
+    """The privacy curve of the plan by each accountant, its charges, and the papers' closed forms."""
+    heading("What does this plan cost, by each accountant?", Tag.PUBLIC)
+    public("the plan: made of n, the schema, the questions, ε and δ; it is the same whatever the records say.")
+    left, right = st.columns(2, gap="large")
+    e, d, at = budget.epsilon, budget.delta, _place(budget, planned)
+    with left:
+        st.markdown("**Accountants**")
+        costs = {name: float(c[at]) for name, c in planned.once.items()}
+        tightest = min(costs, key=lambda name: costs[name])
+        said = f"At δ = {planned.deltas[at]:.0e} the plan costs {_listed(costs)}; {tightest} is tightest."
+        frame = pd.DataFrame({"δ": planned.deltas, **{f"ε, {name}": c for name, c in planned.once.items()}})
+        panel(promise.privacy_curves(planned.once, planned.deltas, (e, d)), said, frame, "privacy-curve")
+    with right:
+        st.markdown("**The papers' closed forms**")
+        forms = accountants.printed(planned.charges, planned.deltas)
+        best = np.min(list(planned.once.values()), axis=0)
+        curves = {BEST: best, **forms}
+        frame = pd.DataFrame({"δ": planned.deltas, **{f"ε, {name}": c for name, c in curves.items()}})
+        figure = promise.privacy_curves(curves, planned.deltas, (e, d), thick=BEST)
+        panel(figure, _verdict(forms, best, at), frame, "closed-forms")
+    if accountants.PLD in planned.once and planned.once[accountants.PLD][at] > 1.001 * min(costs.values()):
+        st.caption(
+            "A privacy loss distribution is not the tightest here: no one pair of tables is worst for a draw of the "
+            "exponential mechanism at every ε, and the curve that covers all pairs composes worse than Rényi DP does."
+        )
+    if planned.adaptive:
+        st.caption("This algorithm decides as it goes along; the curves are of the most it may charge.")
+    lines = [c.to_json() for c in planned.charges]
+    title = f"The plan's charges ({len(lines)}) and where the closed forms come from"
+    with st.expander(title, icon=":material/receipt:"):
+        st.dataframe(pd.DataFrame(lines), hide_index=True)
+        st.dataframe(_sources(forms), hide_index=True)
+
+
+def _place(budget: Budget, planned: Planned) -> int:
+    """Where δ lies among the deltas; 1e-9 where it is 0."""
+    return int(np.argmin(np.abs(np.log(planned.deltas) - math.log(budget.delta or 1e-9))))
+
+
+def _listed(costs: dict[str, float]) -> str:
+    return ", ".join(f"ε = {cost:.4g} ({name})" for name, cost in costs.items())
+
+
+def _verdict(forms: dict[str, np.ndarray], best: np.ndarray, at: int) -> str:
+    """Which printed forms promise more than is true, and how far the others are off."""
+    here = {name: float(f[at]) for name, f in forms.items() if np.isfinite(f[at])}
+    loose = max(here.values()) / best[at] if here and best[at] > 0 else math.nan
+    text = f"At this δ the printed forms state up to {loose:.2g} times what the plan costs." if loose >= 1 else ""
+    with np.errstate(invalid="ignore"):
+        unsafe = [name for name, f in forms.items() if (f < best * (1 - 1e-6)).any()]
+    claims = ", ".join(f"“{name}”" for name in unsafe)
+    return text + (f" Lines left of the grey band promise more than is known to hold: {claims}." if unsafe else "")
+
+
+def _sources(forms: dict[str, np.ndarray]) -> pd.DataFrame:
+    known = {p.name: p for p in printed.GAUSSIAN}
+    rows = []
+    for name in forms:
+        p = known.get(name)
+        if p is not None:
+            where = "any ε" if p.largest == math.inf else f"ε ≤ {p.largest:g}"
+            rows.append((name, p.formula, where, p.source))
+        elif name == "strong composition":
+            rows.append(
+                (name, "ε = 4ε₀ √(2T ln(1/δ))", "ln(1/δ) ≥ ε₀² T", "linear queries, Theorem 6, behind its DPFW")
+            )
+        else:
+            rows.append((name, f"ε = {name}", "any ε", "linear queries, proof of Theorem 5; Bun, Steinke 2016"))
+    return pd.DataFrame(rows, columns=pd.Index(["closed form", "formula", "proved for", "source"]))

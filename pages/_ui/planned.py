@@ -1,0 +1,85 @@
+"""The plan of an algorithm on this table and what it costs by each accountant; public numbers only."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from dpcore import accountants
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan, stars
+from dpcore.errors import InputError
+from dpcore.params import build
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.theory import guarantee
+
+from . import controls, questions
+from .state import Table
+from .text import plain
+
+DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan's charges and what they cost, once and `times` over: ε at `deltas` by accountant, and the best pairs."""
+
+    name: str
+    charges: tuple
+    adaptive: bool
+    deltas: np.ndarray
+    once: dict[str, np.ndarray]
+    all: dict[str, np.ndarray]
+
+    def pairs(self, *, together: bool) -> tuple[np.ndarray, np.ndarray]:
+        """(ε, δ) pairs that one run, or all together, satisfy."""
+        return accountants.pairs(self.all if together else self.once, self.deltas)
+
+    def guess(self, prior: float) -> float:
+        """How often somebody with that belief guesses right after one run, at most; exact for Gaussian noise."""
+        mu = accountants.gaussian_mu(self.charges)
+        if mu is None:
+            return float(guarantee.best_guess(prior, *self.pairs(together=False)))
+        return guarantee.gaussian_guess(prior, mu)
+
+    def trade_off(self, alarms: np.ndarray, times: int) -> np.ndarray:
+        """The least share missed at each share of false alarms, of `times` runs; exact for Gaussian noise."""
+        mu = accountants.gaussian_mu(self.charges, times)
+        if mu is None:
+            return guarantee.trade_off(alarms, *self.pairs(together=times > 1))
+        return guarantee.gaussian_trade_off(alarms, mu)
+
+
+def plan(table: Table, budget: Budget, times: int) -> Planned | None:
+    """The plan of the chosen algorithm for the chosen questions, as Explore would run it; None where there is none."""
+    name = controls.algorithm()
+    if table.domain is None:
+        st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
+        return None
+    with st.expander("More: questions and parameters, as on Explore", icon=":material/tune:"):
+        try:
+            workload, _ = questions.choose(table)
+            problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.most_rows)
+            given = stars(ALGORITHMS[name](), problem, budget)
+            algorithm = build(ALGORITHMS[name], controls.settings(name, ALGORITHMS[name], given))
+            charges = make_plan(algorithm, problem, budget).charges
+        except InputError as error:
+            wrong = str(error)
+        else:
+            wrong = ""
+    if wrong:
+        st.error(plain(wrong, 400))
+        return None
+    deltas = np.unique([*DELTAS, *(d for d in (budget.delta, times * budget.delta) if 0 < d < 1)])
+    title = ALGORITHMS[name].about.title
+    key = repr(charges)
+    once = _curves(key, charges, deltas, 1)
+    both = once if times == 1 else _curves(key, charges, deltas, times)
+    return Planned(title, charges, ALGORITHMS[name].adaptive, deltas, once, both)
+
+
+@st.cache_data(scope="session", max_entries=32, show_spinner=False)
+def _curves(key: str, _charges: tuple, deltas: np.ndarray, times: int) -> dict[str, np.ndarray]:
+    return accountants.curves(_charges, deltas, times)

@@ -1,0 +1,110 @@
+"""Pictures of a promise: 100 little figures, posteriors, privacy curves, error trade-offs; nothing computes."""
+
+import base64
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+
+DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
+COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, "#E69F00", "#56B4E9"]
+CHANCES = [1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
+SMALLEST = CHANCES[0]
+HEAD = '<circle cx="5" cy="2.6" r="2"/>'
+BODY = '<path d="M2.6 13.4V9.5H2V6.2Q2 5.2 3 5.2H7Q8 5.2 8 6.2V9.5H7.4V13.4Z"/>'
+ARMS = '<path d="M2.7 8.4L.8 4.6M7.3 8.4L9.2 4.6" stroke-width="1.1" stroke-linecap="round"/>'
+
+
+def icon_array(certain: int, right: int, words: str) -> str:
+    """100 figures as an image: `certain` right by luck, up to `right` because of the release (arms up), others hollow.
+
+    An image of its own, as `st.html` lets no SVG through; its greys are seen on white and on black.
+    """
+    looks = (
+        f'<g fill="{REAL}" stroke="{REAL}" stroke-width=".4">{HEAD}{BODY}</g>',
+        f'<g fill="{SYNTHETIC}" stroke="{SYNTHETIC}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
+        f'<g fill="none" stroke="{GREY}" stroke-width=".6">{HEAD}{BODY}</g>',
+    )
+    shown = [looks[0 if i < certain else 1 if i < right else 2] for i in range(100)]
+    figures = "".join(
+        f'<g transform="translate({3 + i % 10 * 14} {1 + i // 10 * 16})">{one}</g>' for i, one in enumerate(shown)
+    )
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 142 162" width="426" height="486">{figures}</svg>'
+    source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    return f'<img src="{source}" alt="{words}" style="display:block;width:100%;max-width:22rem;height:auto">'
+
+
+def log_odds(chance: np.ndarray) -> np.ndarray:
+    """Where a probability lies on the axes of `posteriors`."""
+    return np.log(chance) - np.log1p(-chance)
+
+
+def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
+    """Belief after against belief before, both by log odds; a pair of columns "… at most", "… at least" is one look."""
+    figure = go.Figure()
+    x = log_odds(frame["before"].to_numpy())
+    figure.add_scatter(
+        x=x, y=x, mode="lines", name="no release: nothing learnt", line={"color": GREY, "dash": "dot"}, hoverinfo="skip"
+    )
+    names = [str(c).removesuffix(" at most") for c in frame if str(c).endswith(" at most")]
+    for name, colour, dash in zip(names, COLOURS, DASHES, strict=False):
+        for side, first in (("at most", True), ("at least", False)):
+            y = frame[f"{name} {side}"].to_numpy()
+            inside = np.clip(y, 1e-12, 1 - 1e-12)
+            figure.add_scatter(
+                x=x, y=log_odds(inside), mode="lines", name=name, legendgroup=name, showlegend=first, customdata=y,
+                line={"color": colour, "dash": dash},
+                hovertemplate=f"{name}: {side} %{{customdata:.4%}}<extra></extra>",
+            )  # fmt: skip
+    figure.add_vline(x=float(log_odds(np.array(prior))), line={"color": GREY, "width": 1})
+    ticks = {"tickvals": log_odds(np.array(CHANCES)), "ticktext": [f"{100 * c:.5g}%" for c in CHANCES]}
+    edge = float(log_odds(np.array(1 - SMALLEST)))
+    figure.update_xaxes(title="belief before the release (log odds)", **ticks, range=[-9.4, 4.8])
+    figure.update_yaxes(title="belief after (log odds)", **ticks, range=[-edge, edge])
+    return finish(figure, 440)
+
+
+def privacy_curves(
+    curves: Mapping[str, np.ndarray], deltas: np.ndarray, promise: tuple[float, float], thick: str | None = None
+) -> go.Figure:
+    """δ against ε, one line a name; the promise as a star; the line called `thick` in grey behind the others."""
+    figure = go.Figure()
+    drawn = {name: e for name, e in curves.items() if name != thick}
+    if thick:
+        line = {"color": GREY, "width": 6}
+        figure.add_scatter(x=curves[thick], y=deltas, mode="lines", name=thick, line=line, opacity=0.5)
+    for (name, epsilons), colour, dash in zip(drawn.items(), COLOURS, DASHES, strict=False):
+        figure.add_scatter(
+            x=epsilons, y=deltas, mode="lines", name=name, line={"color": colour, "dash": dash, "width": 2},
+            hovertemplate=f"{name}: ε = %{{x:.4g}} at δ = %{{y:.1e}}<extra></extra>",
+        )  # fmt: skip
+    if promise[1] > 0:
+        marker = {"symbol": "star", "size": 13, "color": GREY, "line": {"width": 1, "color": "white"}}
+        figure.add_scatter(x=[promise[0]], y=[promise[1]], mode="markers", name="asked for", marker=marker)
+    figure.update_yaxes(title="δ", type="log", exponentformat="power", dtick=2)
+    return finish(figure.update_xaxes(title="ε", range=[0, _reach(curves, promise[0])]), 460)
+
+
+def trade_off(frame: pd.DataFrame) -> go.Figure:
+    """Missed against false alarms; the first column is the false alarms, the second perfect privacy."""
+    alarms, perfect, *names = [str(c) for c in frame]
+    figure = go.Figure()
+    line = {"color": GREY, "dash": "dot"}
+    figure.add_scatter(x=frame[alarms], y=frame[perfect], mode="lines", name=perfect, line=line, hoverinfo="skip")
+    for name, colour, dash in zip(names, COLOURS, DASHES, strict=False):
+        figure.add_scatter(
+            x=frame[alarms], y=frame[name], mode="lines", name=name, line={"color": colour, "dash": dash},
+            hovertemplate=f"{name}: at %{{x:.1%}} false alarms at least %{{y:.1%}} missed<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="false alarms (type I error)", range=[0, 1], tickformat=".0%")
+    figure.update_yaxes(title="missed (type II error)", range=[0, 1.02], tickformat=".0%")
+    return finish(figure, 460)
+
+
+def _reach(curves: Mapping[str, np.ndarray], asked: float) -> float:
+    """The end of the ε axis: far enough for most lines, near enough to tell them apart."""
+    ends = sorted(float(e[np.isfinite(e)].max()) for e in curves.values() if np.isfinite(e).any())
+    return 1.05 * max(asked, min(ends[-1], 4 * ends[0]))

@@ -1,0 +1,41 @@
+"""Guarantee: what ε and δ promise, in odds and pictures, and what a plan costs by each accountant."""
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.privacy.budget import Budget
+from dpcore.tags import Tag
+from pages._ui import controls, costs, guarantee
+from pages._ui.frame import frame, tag
+from pages._ui.planned import plan
+from pages._ui.state import table as current_table
+from pages._ui.text import clean, plain
+
+frame("Guarantee", "What does this ε promise, and to whom? Everything on this page is computed from public numbers.")
+table = current_table()
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+    tag(Tag.TYPED if table.uploaded else Tag.PUBLIC)
+    st.page_link("pages/explore.py", label="See what it costs", icon=":material/query_stats:")
+
+with st.container(border=True, key="settings"):
+    left, middle, right = st.columns(3)
+    with left:
+        epsilon, delta = controls.epsilon_slider(), controls.delta_slider()
+    with middle:
+        prior, times = guarantee.attacker()
+    try:
+        budget = Budget(epsilon, delta)
+        with right:
+            planned = plan(table, budget, times)
+    except InputError as error:
+        st.error(plain(error, 400))
+        st.stop()
+    tag(Tag.TYPED)
+st.caption(f"Protected: {plain(table.promise, 200)}. Neighbouring tables differ in that, and in nothing else.")
+
+guarantee.words(budget, planned)
+guarantee.suspicion(budget, prior, times, planned)
+if planned is not None:
+    costs.costs(budget, planned)
+guarantee.mistakes(budget, times, planned)

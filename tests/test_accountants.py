@@ -1,0 +1,210 @@
+"""Every accountant against mechanisms whose whole curve can be computed: never below the truth, and near it."""
+
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from dp_accounting.rdp import RdpAccountant
+from scipy.stats import binom
+
+from dpcore import accountants
+from dpcore.accountants import GDP, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
+from dpcore.privacy import conversions
+from dpcore.privacy.budget import Approximate, BoundedRange, Gaussian, Pure
+from dpcore.privacy.ledger import Charge
+from dpcore.theory import guarantee
+from dpcore.theory.printed import GAUSSIAN
+from tests.helpers import hockey_stick
+
+DELTAS = np.array([1e-12, 1e-9, 1e-6, 1e-3, 0.05, 0.3])
+
+
+def plan(*spends) -> tuple[Charge, ...]:
+    return tuple(Charge("x", spend, times) for spend, times in spends)
+
+
+def responses(epsilon: float, times: int) -> tuple[np.ndarray, np.ndarray]:
+    """Losses and their chances under P_1, of `times` randomised responses."""
+    yes = np.arange(times + 1)
+    return (2 * yes - times) * epsilon, binom.pmf(yes, times, 1 / (1 + math.exp(-epsilon)))
+
+
+def delta_of(losses, chances, at: float, mu: float = 0.0) -> float:
+    """δ(at) of a law of losses, beside a Gaussian release of μ."""
+    if mu == 0:
+        return float((chances * -np.expm1(np.minimum(at - losses, 0))).sum())
+    rest = [gaussian_delta(at - loss, mu) for loss in losses]
+    return float((chances * rest).sum())
+
+
+def gaussian_delta(at: float, mu: float) -> float:
+    """δ(at) at any sign, δ(−a) = 1 − e^−a(1 − δ(a))."""
+    one = math.exp(conversions.gdp_log_delta(abs(at), mu))
+    return one if at >= 0 else 1 - math.exp(at) * (1 - one)
+
+
+@pytest.mark.parametrize(("mu", "times"), [(0.18, 1), (0.02, 100), (1.0, 4)])
+def test_gaussian_plans_cost_the_same_by_gdp_and_losses_and_more_by_the_others(mu, times):
+    found = curves(plan((Gaussian(mu), times)), DELTAS)
+    assert PURE not in found
+    whole = mu * math.sqrt(times)
+    assert accountants.gaussian_mu(plan((Gaussian(mu), times))) == pytest.approx(whole)
+    np.testing.assert_allclose(found[GDP], [conversions.gdp_epsilon(whole, d) for d in DELTAS], rtol=1e-12)
+    np.testing.assert_allclose(found[PLD], found[GDP], rtol=2e-3, atol=1e-4)
+    assert (found[PLD] >= found[GDP] * (1 - 1e-4) - 1e-9).all()
+    assert (found[ZCDP] >= found[GDP]).all()
+    np.testing.assert_allclose(found[RENYI][:4], found[ZCDP][:4], rtol=1e-3)
+    theirs = RdpAccountant(accountants.ORDERS.tolist())
+    theirs.compose(dp_accounting.GaussianDpEvent(1 / mu), times)
+    np.testing.assert_allclose(found[RENYI][:4], [theirs.get_epsilon(d) for d in DELTAS[:4]], rtol=1e-3)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.5])
+@pytest.mark.parametrize(("epsilon", "times"), [(0.05, 60), (0.3, 10), (1.0, 3)])
+def test_pure_releases_beside_a_gaussian_one_never_cost_less_than_the_truth(epsilon, times, mu):
+    spends = [(Pure(epsilon), times), *([(Gaussian(mu), 1)] if mu else [])]
+    found = curves(plan(*spends), DELTAS)
+    law = responses(epsilon, times)
+    for name, epsilons in found.items():
+        for e, d in zip(epsilons, DELTAS, strict=True):
+            assert delta_of(*law, e, mu) <= d * (1 + 1e-6) + 1e-15, name
+    assert (PURE in found) == (mu == 0)
+    for e, d in zip(found[PLD], DELTAS, strict=True):
+        if 0.01 < e < times * epsilon * 0.98 + 10 * mu:
+            assert delta_of(*law, e * 0.97 - 0.003, mu) > d, "and the loss distribution hardly more"
+
+
+def binary(epsilon: float, top: float) -> tuple[np.ndarray, np.ndarray]:
+    """The pair whose log ratios are `top` and `top` − ε₀."""
+    q = np.expm1(top - epsilon) / (math.exp(top) * math.expm1(-epsilon))
+    P_0 = np.array([q, 1 - q])
+    return P_0 * np.exp([top, top - epsilon]), P_0
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.4, 3.0])
+def test_the_profile_of_a_draw_is_the_largest_over_all_its_pairs(epsilon):
+    at = np.linspace(-1.3 * epsilon, 1.3 * epsilon, 41)
+    tops = np.linspace(0, epsilon, 4001)[1:-1]
+    brute = np.max([[hockey_stick(*binary(epsilon, t), a) for a in at] for t in tops[::20]], axis=0)
+    ours = accountants.profile(BoundedRange(epsilon), at)
+    assert (ours >= brute - 1e-12).all()
+    np.testing.assert_allclose(ours, brute, atol=2e-4 * epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 0.4, 3.0])
+def test_renyi_divergences_are_the_largest_over_all_pairs(epsilon):
+    orders = np.array([1.05, 1.5, 2, 5, 20, 300])
+    brute = []
+    for top in np.linspace(0, epsilon, 3001)[1:-1]:
+        P_1, P_0 = binary(epsilon, top)
+        terms = np.log(P_0)[:, None] + np.array([top, top - epsilon])[:, None] * orders
+        brute.append(np.logaddexp(*terms) / (orders - 1))
+    draw = accountants.renyi(BoundedRange(epsilon), orders)
+    np.testing.assert_allclose(draw, np.max(brute, axis=0), rtol=1e-4)
+    assert (draw <= orders * epsilon**2 / 8 * (1 + 1e-12)).all()
+    p = 1 / (1 + math.exp(-epsilon))
+    terms = [orders * math.log(a) + (1 - orders) * math.log(b) for a, b in ((p, 1 - p), (1 - p, p))]
+    np.testing.assert_allclose(
+        accountants.renyi(Pure(epsilon), orders), np.logaddexp(*terms) / (orders - 1), rtol=1e-4, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [(0.05, 80), (0.5, 10)])
+def test_draws_never_cost_less_than_any_repeated_pair(epsilon, times):
+    found = curves(plan((BoundedRange(epsilon), times)), DELTAS)
+    first = np.arange(times + 1)
+    for top in np.linspace(0, epsilon, 41)[1:-1]:
+        P_1, _ = binary(epsilon, top)
+        law = first * top + (times - first) * (top - epsilon), binom.pmf(first, times, P_1[0])
+        for name, epsilons in found.items():
+            for e, d in zip(epsilons, DELTAS, strict=True):
+                assert delta_of(*law, e) <= d * (1 + 1e-6) + 1e-15, name
+    assert found[RENYI][1] < found[PLD][1], "one pair that is worst everywhere composes worse: said on the page"
+    assert (found[RENYI] <= found[ZCDP] * (1 + 1e-3)).all()
+
+
+def test_many_sizes_are_rounded_up_together_and_cost_a_little_more():
+    spends = plan(*((BoundedRange(1e-3 * t), 3) for t in range(1, 151)))
+    fewer = accountants._fewer(accountants.counts(spends))
+    assert len(fewer) <= accountants.DISTINCT
+    assert sum(number for _, number in fewer) == 450
+    assert sum(s.rho * number for s, number in fewer) >= sum(c.times * c.spend.rho for c in spends)
+    sizes = [c.spend.epsilon for c in spends for _ in range(c.times)]
+    rounded = sorted(s.epsilon for s, number in fewer for _ in range(number))
+    assert (np.array(rounded) >= np.array(sizes) - 1e-12).all()
+
+
+def test_a_plan_made_several_times_over_is_its_charges_repeated():
+    one = plan((BoundedRange(0.1), 5), (Gaussian(0.2), 2))
+    many = plan((BoundedRange(0.1), 35), (Gaussian(0.2), 14))
+    thrice, longer = curves(one, DELTAS, times=7), curves(many, DELTAS)
+    for name in longer:
+        np.testing.assert_allclose(thrice[name], longer[name], rtol=1e-12)
+
+
+def test_failure_probabilities_come_off_delta():
+    found = curves(plan((Approximate(0.1, 1e-6), 5)), DELTAS)
+    without = curves(plan((Pure(0.1), 5)), DELTAS - 5e-6)
+    for name in (ZCDP, RENYI, PLD, PURE):
+        assert np.isinf(found[name][:3]).all(), name
+        np.testing.assert_allclose(found[name][3:], without[name][3:], rtol=1e-9)
+    assert accountants.gaussian_mu(plan((Gaussian(0.1, 1e-6), 1))) is None
+    assert printed(plan((Gaussian(0.1, 1e-6), 1)), DELTAS) == {}
+
+
+def test_pairs_hold_together_and_say_what_is_true_without_delta():
+    pure = plan((Pure(0.2), 5))
+    epsilons, deltas = pairs(curves(pure, DELTAS), DELTAS)
+    assert (epsilons[-1], deltas[-1]) == (1.0, 0.0)
+    law = responses(0.2, 5)
+    for e, d in zip(epsilons, deltas, strict=True):
+        assert delta_of(*law, e) <= d + 1e-15
+    assert 0.0 not in pairs(curves(plan((Gaussian(0.2), 1)), DELTAS), DELTAS)[1]
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-4])
+def test_printed_forms_are_the_papers_noise_solved_for_epsilon(epsilon, delta):
+    n, T = 1000, 30
+    log = math.log
+    sigmas = {
+        "classical": math.sqrt(4 * T * log(1.25 / delta)) / (n * epsilon),
+        "linear queries": 4 * math.sqrt(T * log(1 / delta)) / (n * epsilon),
+        "Private Evolution": 4 * math.sqrt(T * log(1.25 / delta)) / (n * epsilon),
+    }
+    mus = {name: math.sqrt(2 * T) / (n * sigma) for name, sigma in sigmas.items()}
+    a = log(1 / (2 * delta))
+    mus["regularised exp. mechanism"] = math.sqrt(2 * a + 2 * epsilon) - math.sqrt(2 * a)
+    mus["regularised, small ε"] = epsilon / math.sqrt(2 * log(3 / (4 * 1.5 * delta)))
+    assert set(mus) == {form.name for form in GAUSSIAN}
+    for form in GAUSSIAN:
+        assert form.at(mus[form.name], delta) == pytest.approx(epsilon, rel=1e-12)
+        if epsilon <= form.largest:
+            assert conversions.gdp_epsilon(mus[form.name], delta) <= epsilon, "proved there"
+
+
+def test_printed_forms_outside_their_proof_promise_too_much():
+    large = {form.name: form.at(3.0, 1e-4) for form in GAUSSIAN}
+    exact = conversions.gdp_epsilon(3.0, 1e-4)
+    assert large["regularised, small ε"] < exact
+    assert large["regularised exp. mechanism"] >= exact
+    assert math.isnan(next(f for f in GAUSSIAN if f.name.startswith("regularised")).at(1.0, 0.9))
+
+
+def test_printed_forms_of_draws_are_strong_composition_where_it_holds():
+    out = printed(plan((BoundedRange(0.01), 50)), DELTAS)
+    assert set(out) == {"ρ + 2√(ρ ln(1/δ))", "strong composition"}
+    np.testing.assert_allclose(out["strong composition"], 0.04 * np.sqrt(100 * np.log(1 / DELTAS)))
+    assert np.isnan(printed(plan((Pure(1.0), 50)), DELTAS)["strong composition"]).all()
+    exact = curves(plan((BoundedRange(0.01), 50)), DELTAS)[ZCDP]
+    assert (out["ρ + 2√(ρ ln(1/δ))"] >= exact).all()
+    assert set(printed(plan((BoundedRange(0.01), 50), (Gaussian(0.1), 1)), DELTAS)) == {"ρ + 2√(ρ ln(1/δ))"}
+
+
+def test_a_plan_says_more_than_its_promise():
+    """The picture of the page: a Gaussian plan of (1, 1e-9) is far below the promise's 73 of 100 guesses."""
+    mu = conversions.gdp_mu(1.0, 1e-9)
+    grid = np.append(DELTAS, np.linspace(0.01, 0.2, 100))
+    own = guarantee.best_guess(0.5, *pairs(curves(plan((Gaussian(mu), 1)), grid), grid))
+    assert guarantee.gaussian_guess(0.5, mu) <= own < 0.55

@@ -1,0 +1,177 @@
+"""What (ε, δ) means, against explicit mechanisms on a few outcomes whose every event is tried, and Gaussian noise."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from dpcore.privacy.conversions import gdp_log_delta
+from dpcore.theory import balanced_guess, guarantee
+
+PROMISES = [(0.1, 0.0), (1.0, 0.0), (1.0, 1e-3), (0.3, 0.2), (3.0, 0.05), (10.0, 1e-9)]
+PRIORS = [1e-4, 0.01, 0.1, 0.5, 0.8, 0.99]
+each_promise = pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
+
+
+def worst(epsilon: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
+    """P_1 and P_0 of: the truth with probability δ, else a randomised response."""
+    yes, no = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
+    P_1 = np.array([delta, (1 - delta) * yes, (1 - delta) * no, 0.0])
+    return P_1, P_1[::-1]
+
+
+def events(P_1, P_0) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of all events."""
+    every = np.array(list(itertools.product([0, 1], repeat=len(P_1))))
+    return every @ P_1, every @ P_0
+
+
+def some_mechanisms(number: int = 40):
+    """Random pairs of laws on five outcomes, some of which only one of them has."""
+    rng = np.random.default_rng(0)
+    for _ in range(number):
+        P = rng.dirichlet(np.full(5, rng.choice([0.3, 1, 10])), 2)
+        P[:, 0] *= rng.random(2) < 0.5
+        yield P[0] / P[0].sum(), P[1] / P[1].sum()
+
+
+def delta_of(P_1, P_0, epsilon: float) -> float:
+    """The least δ in both directions."""
+    scale = math.exp(epsilon)
+    return max(np.maximum(P_1 - scale * P_0, 0).sum(), np.maximum(P_0 - scale * P_1, 0).sum())
+
+
+@each_promise
+def test_the_worst_mechanism_has_the_worst_profile(epsilon, delta):
+    P_1, P_0 = worst(epsilon, delta)
+    assert delta_of(P_1, P_0, epsilon) == pytest.approx(delta, abs=1e-12)
+    at = np.array([-20, -3, -1, -0.3, -0.05, 0, 0.05, 0.3, 1, 2.9, 5])
+    in_1, in_0 = events(P_1, P_0)
+    brute = [(in_1 - math.exp(a) * in_0).max() for a in at]
+    np.testing.assert_allclose(guarantee.worst_profile(at, epsilon, delta), brute, atol=1e-12)
+
+
+@each_promise
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_best_guess_is_that_of_the_best_event_and_randomised_response_allows_it(epsilon, delta, prior):
+    in_1, in_0 = events(*worst(epsilon, delta))
+    brute = (prior * in_1 + (1 - prior) * (1 - in_0)).max()
+    assert guarantee.best_guess(prior, epsilon, delta) == pytest.approx(brute, abs=1e-12)
+
+
+@each_promise
+def test_at_even_odds_the_best_guess_is_the_balanced_one(epsilon, delta):
+    assert guarantee.best_guess(0.5, epsilon, delta) == pytest.approx(balanced_guess(epsilon, delta), abs=1e-12)
+
+
+def test_no_mechanism_that_keeps_the_promise_does_better_at_guesses_trade_offs_or_evidence():
+    tried = 0
+    for P_1, P_0 in some_mechanisms():
+        in_1, in_0 = events(P_1, P_0)
+        epsilons = np.array([0.05, 0.5, 1.0, 2.0])
+        deltas = np.array([delta_of(P_1, P_0, e) for e in epsilons])
+        for prior in PRIORS:
+            brute = (prior * in_1 + (1 - prior) * (1 - in_0)).max()
+            assert guarantee.best_guess(prior, epsilons, deltas) >= brute - 1e-12
+        assert (1 - in_1 >= guarantee.trade_off(in_0, epsilons, deltas) - 1e-12).all()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            L = np.log(P_1) - np.log(P_0)
+        for failure in (0.01, 0.1, 0.5):
+            t = guarantee.evidence_bound(epsilons, deltas, failure)
+            assert P_1[t + 1e-12 < L].sum() <= failure + 1e-12
+            assert P_0[-t - 1e-12 > L].sum() <= failure + 1e-12
+            tried += math.isfinite(t)
+    assert tried > 40
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "failure"), [(1.0, 1e-3, 0.1), (0.2, 0.05, 0.08), (2.0, 1e-6, 1e-4)])
+def test_the_evidence_bound_is_reached(epsilon, delta, failure):
+    """One outcome of chance η and log ratio t, the rest spread evenly, is (ε, δ)-DP and no smaller t would do."""
+    t = guarantee.evidence_bound(epsilon, delta, failure)
+    assert t > epsilon
+    P_1 = np.array([failure, 1 - failure])
+    P_0 = np.array([failure * math.exp(-t), 1 - failure * math.exp(-t)])
+    assert delta_of(P_1, P_0, epsilon) == pytest.approx(delta, rel=1e-9)
+
+
+def test_without_delta_the_evidence_is_epsilon_and_where_delta_is_too_large_nothing_is_bounded():
+    assert guarantee.evidence_bound(1.5, 0.0, 0.0) == 1.5
+    assert guarantee.evidence_bound(1.5, 0.1, 0.1) == math.inf
+    assert guarantee.evidence_bound(np.array([1.5, 0.5]), np.array([1e-9, 0.1]), 0.01) == pytest.approx(1.5, abs=1e-6)
+    assert 0 < guarantee.small_failure(1e-9) == pytest.approx(1e-7)
+    assert guarantee.small_failure(0.01) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_the_posterior_is_bayes_rule_and_randomised_response_reaches_both_ends(prior, epsilon):
+    P_1, P_0 = worst(epsilon, 0.0)
+    after = prior * P_1[1:3] / (prior * P_1[1:3] + (1 - prior) * P_0[1:3])
+    assert guarantee.posterior(prior, epsilon) == pytest.approx(after[0])
+    assert guarantee.posterior(prior, -epsilon) == pytest.approx(after[1])
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.5, 2.0])
+@pytest.mark.parametrize("prior", PRIORS)
+def test_gaussian_noise_is_guessed_as_its_best_threshold_allows(prior, mu):
+    thresholds = np.linspace(-200, 200, 400_001)
+    brute = (prior * norm.sf(thresholds - mu) + (1 - prior) * norm.cdf(thresholds)).max()
+    assert guarantee.gaussian_guess(prior, mu) == pytest.approx(brute, abs=1e-8)
+    assert guarantee.gaussian_guess(prior, 0.0) == max(prior, 1 - prior)
+    epsilons = np.linspace(0, 10, 4001)
+    deltas = np.exp([gdp_log_delta(e, mu) for e in epsilons])
+    drawn = float(guarantee.best_guess(prior, epsilons, deltas))
+    assert brute - 1e-9 <= drawn <= brute + 1e-4, "an upper bound, and exact where the curve has a pair"
+
+
+@pytest.mark.parametrize("mu", [0.2, 1.0])
+def test_a_curve_of_pairs_draws_the_gaussian_trade_off_from_below(mu):
+    alarms = np.linspace(0, 1, 51)
+    epsilons = np.linspace(0, 8, 2001)
+    deltas = np.exp([gdp_log_delta(e, mu) for e in epsilons])
+    exact = guarantee.gaussian_trade_off(alarms, mu)
+    drawn = guarantee.trade_off(alarms, epsilons, deltas)
+    assert (drawn <= exact + 1e-9).all()
+    np.testing.assert_allclose(drawn, exact, atol=1e-5)
+    thresholds = norm.isf(alarms[1:-1])
+    np.testing.assert_allclose(exact[1:-1], norm.cdf(thresholds - mu), atol=1e-12)
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.5])
+def test_the_evidence_of_a_gaussian_answer_stays_within_the_bound_of_its_curve(mu):
+    failure = 1e-4
+    epsilons = np.linspace(0.01, 6, 3000)
+    deltas = np.exp([gdp_log_delta(e, mu) for e in epsilons])
+    t = guarantee.evidence_bound(epsilons, deltas, failure)
+    exact = mu**2 / 2 - mu * norm.ppf(failure)
+    assert exact <= t <= exact + 0.6 * mu, "post-processing may gather tails, so a little more than the quantile"
+    density = lambda y: norm.pdf(y - mu) * (mu * y - mu**2 / 2 > t)  # noqa: E731
+    assert quad(density, t / mu, 30, limit=200)[0] <= failure
+
+
+@each_promise
+@pytest.mark.parametrize("times", [1, 2, 3, 5])
+def test_composition_is_that_of_all_outcomes_of_so_many_worst_mechanisms(epsilon, delta, times):
+    P_1, P_0 = worst(epsilon, delta)
+    together = [np.array([1.0]), np.array([1.0])]
+    for _ in range(times):
+        together = [np.outer(a, b).ravel() for a, b in zip(together, (P_1, P_0), strict=True)]
+    epsilons, deltas = guarantee.compose_any(epsilon, delta, times)
+    assert epsilons[0] == pytest.approx(times * epsilon)
+    for e, d in zip(epsilons, deltas, strict=True):
+        assert d == pytest.approx(delta_of(*together, e), abs=1e-12)
+    for total in (1.5 * deltas[0] + 1e-4, 0.3 + 0.7 * deltas[0]):
+        e = guarantee.composed_epsilon(epsilon, delta, times, total)
+        assert delta_of(*together, e) <= total + 1e-12
+        if e > epsilons[-1] + 1e-9:
+            assert delta_of(*together, e - 1e-6) > total - 1e-12
+
+
+def test_composition_stays_finite_and_below_the_sum():
+    assert guarantee.composed_epsilon(1.0, 0.0, 7, 0.0) == 7.0
+    assert guarantee.composed_epsilon(1.0, 1e-3, 7, 1e-3) == math.inf
+    assert guarantee.composed_epsilon(10.0, 1e-9, 100, 1e-7) <= 1000
+    assert 1 < guarantee.composed_epsilon(0.1, 0.0, 100, 1e-6) < 6
