@@ -19,6 +19,7 @@ with right:
         st.page_link("pages/data.py", label="**Use my table**", icon=":material/upload:")
     here = {"sample": start.SAMPLE}
     st.page_link("pages/explore.py", label="Explore this sample", icon=":material/query_stats:", query_params=here)
+    st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
 with left:
     error = start.draw(budget)
 with sentence:

@@ -37,6 +37,7 @@ try:
             name = controls.algorithm()
         with right:
             epsilon = controls.epsilon_slider()
+            st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
         problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.most_rows)
         with st.expander("More: δ, parameters, seed, repeats", icon=":material/tune:"):
             delta, seeds = controls.more()

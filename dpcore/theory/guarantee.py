@@ -52,8 +52,8 @@ def evidence_bound(epsilon: Values, delta: Values, failure: float) -> float:
     usable = (d == 0) | (d < failure)
     if not usable.any():
         return math.inf
-    share = np.divide(d, failure, out=np.zeros_like(d), where=d > 0)
-    return float(np.min(e[usable] - np.log1p(-share[usable])))
+    share = d[usable] / failure if failure > 0 else np.zeros(usable.sum())
+    return float(np.min(e[usable] - np.log1p(-share)))
 
 
 def posterior(prior: Values, evidence: Values) -> np.ndarray:

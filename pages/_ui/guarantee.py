@@ -14,7 +14,7 @@ from dpcore.theory import guarantee
 from . import controls, promise
 from .controls import number
 from .frame import heading, public
-from .planned import Planned
+from .planned import Planned, total_delta
 from .results import below, panel
 
 PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
@@ -27,7 +27,7 @@ def share(chance: float) -> str:
         return "under 0.001%" if chance < 0.5 else "over 99.999%"
     if chance <= 0.5:
         return f"{100 * chance:.3g}%"
-    return f"{100 * chance:.{max(1, math.ceil(-math.log10(1 - chance)) - 1)}f}%"
+    return f"{100 * chance:.{max(1, math.ceil(-math.log10(1 - chance) - 1e-9) - 1)}f}%"
 
 
 def odds(epsilon: float) -> str:
@@ -64,9 +64,11 @@ def words(budget: Budget, planned: Planned | None) -> None:
             f"or the one with your record replaced. At **ε = {number(budget.epsilon)}, δ = {number(budget.delta)}** at "
             f"most **{100 * guess:.1f} of 100** such guesses are right, whatever is published: (e^ε + δ)/(1 + e^ε)."
         )
+        rarely = ", but for rare outcomes counted below" if budget.delta else ", whatever is seen"
         st.markdown(
-            f"The odds of any suspicion about you grow at most **{odds(budget.epsilon)} times**, or shrink as much"
-            + (f", but for a chance of about δ = {budget.delta:.0e}." if budget.delta else ", without exception.")
+            f"Your record makes nothing that may be published more than **{odds(budget.epsilon)} times** (e^ε) likelier"
+            + (", give or take δ" if budget.delta else "")
+            + f". The odds of a suspicion about you grow no more than that{rarely}."
         )
         if planned is not None:
             st.markdown(
@@ -82,7 +84,7 @@ def suspicion(budget: Budget, prior: float, times: int, planned: Planned | None)
     """What a belief becomes after one release, and after `times` of them."""
     heading("What does a suspicion become?", Tag.PUBLIC)
     public("ε, δ, the belief and the number of releases as typed; the plan is made before any record is read.")
-    total = min(times * budget.delta, 0.99)
+    total = total_delta(budget, times)
     one = _evidence(np.array([budget.epsilon]), np.array([budget.delta]), budget.delta)
     lines = {"one release, any algorithm": one}
     if times > 1:

@@ -52,6 +52,11 @@ class Planned:
         return guarantee.gaussian_trade_off(alarms, mu)
 
 
+def total_delta(budget: Budget, times: int) -> float:
+    """The δ at which so many releases together are accounted for: their sum, at most .9."""
+    return min(times * budget.delta, 0.9)
+
+
 def plan(table: Table, budget: Budget, times: int) -> Planned | None:
     """The plan of the chosen algorithm for the chosen questions, as Explore would run it; None where there is none."""
     name = controls.algorithm()
@@ -72,7 +77,7 @@ def plan(table: Table, budget: Budget, times: int) -> Planned | None:
     if wrong:
         st.error(plain(wrong, 400))
         return None
-    deltas = np.unique([*DELTAS, *(d for d in (budget.delta, times * budget.delta) if 0 < d < 1)])
+    deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total_delta(budget, times)) if d)])
     title = ALGORITHMS[name].about.title
     key = repr(charges)
     once = _curves(key, charges, deltas, 1)

@@ -64,7 +64,7 @@ def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
     edge = float(log_odds(np.array(1 - SMALLEST)))
     figure.update_xaxes(title="belief before the release (log odds)", **ticks, range=[-9.4, 4.8])
     figure.update_yaxes(title="belief after (log odds)", **ticks, range=[-edge, edge])
-    return finish(figure, 440)
+    return finish(figure, 520)
 
 
 def privacy_curves(
@@ -85,7 +85,7 @@ def privacy_curves(
         marker = {"symbol": "star", "size": 13, "color": GREY, "line": {"width": 1, "color": "white"}}
         figure.add_scatter(x=[promise[0]], y=[promise[1]], mode="markers", name="asked for", marker=marker)
     figure.update_yaxes(title="δ", type="log", exponentformat="power", dtick=2)
-    return finish(figure.update_xaxes(title="ε", range=[0, _reach(curves, promise[0])]), 460)
+    return finish(figure.update_xaxes(title="ε", range=[0, _reach(curves, promise[0])]), 520)
 
 
 def trade_off(frame: pd.DataFrame) -> go.Figure:

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-PAGES = ["/", "/data", "/explore", "/compare", "/lessons", "/glossary"]
+PAGES = ["/", "/data", "/explore", "/compare", "/guarantee", "/lessons", "/glossary"]
 # Streamlit's own widgets, out of a page's reach: the data grid's canvas and the upload button's hidden input.
 FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 
@@ -18,7 +18,7 @@ FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 def settle(page, server, path):
     page.goto(server + path)
     expect(page.locator("h1")).to_be_visible()
-    if path in ("/", "/explore"):
+    if path in ("/", "/explore", "/guarantee"):
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     if path == "/explore":
         expect(page.get_by_text("Take it along")).to_be_visible()

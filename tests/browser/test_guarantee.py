@@ -1,0 +1,47 @@
+"""The Guarantee page in a real browser: it renders, sliders change the sentence, ε comes along, nothing is cut off."""
+
+import re
+
+from playwright.sync_api import expect
+
+
+def visit(page, server, query=""):
+    page.goto(f"{server}/guarantee?sample=berkeley{query}")
+    expect(page.get_by_role("heading", name="Which mistakes must an attacker make?")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .main-svg").nth(3)).to_be_visible()
+
+
+def test_sliders_change_the_sentence_the_picture_and_the_address(page, server):
+    visit(page, server)
+    expect(page.get_by_text("73.1 of 100")).to_be_visible()
+    picture = page.get_by_role("img", name=re.compile("at most 73.1 are right"))
+    assert picture.evaluate("e => e.complete && e.naturalWidth > 0")
+    page.get_by_role("slider", name="ε, privacy budget").press("ArrowLeft")
+    expect(page.get_by_text("66.8 of 100")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("at most 66.8 are right"))).to_be_visible()
+    expect(page.get_by_text("A belief of 10% becomes, at least")).to_be_visible()
+    page.get_by_role("slider", name="Belief before the release").press("ArrowRight")
+    expect(page.get_by_text("A belief of 20% becomes, at least")).to_be_visible()
+    assert "epsilon=0.7" in page.url
+    page.reload()
+    expect(page.get_by_text("66.8 of 100")).to_be_visible()
+    expect(page.get_by_text("A belief of 20% becomes, at least")).to_be_visible()
+
+
+def test_the_start_page_leads_here_and_epsilon_comes_along(page, server):
+    page.goto(server)
+    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
+    expect(page.get_by_text("ε = 1.5").first).to_be_visible()
+    page.get_by_role("link", name="What does this ε mean?").click()
+    expect(page.get_by_text(re.compile("At ε = 1.5, δ = 1e-09"))).to_be_visible()
+
+
+def test_nothing_is_cut_off_on_a_phone(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, server, "&releases=10")
+    expect(page.get_by_text("10 releases together")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for box in page.locator(".js-plotly-plot, img[alt*=guesses], [data-testid=stDataFrame]").all():
+        area = box.bounding_box()
+        assert area["x"] >= 0
+        assert area["x"] + area["width"] <= 391
