@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from .privacy import conversions
-from .privacy.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, Sums
+from .privacy.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
 from .privacy.ledger import Charge
 from .theory.guarantee import worst_profile
 from .theory.printed import GAUSSIAN, renyi_closed, strong_composition
 
-GDP, ZCDP, PURE = (str(a) for a in (Accounting.GDP, Accounting.ZCDP, Accounting.PURE))
-RENYI, PLD = "Rényi DP", "privacy loss distribution"
+GDP, ZCDP, PURE, PLD = (str(a) for a in (Accounting.GDP, Accounting.ZCDP, Accounting.PURE, Accounting.PLD))
+RENYI = "Rényi DP"
 ORDERS = 1 + np.logspace(-1.9, 6, 500)
 CELLS = 6_000  # of the loss grid in 8 standard deviations
 DISTINCT = 64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
@@ -45,9 +45,12 @@ def curves(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> dic
     """ε at each δ of `deltas` (j,), in (0, 1), by every accountant that applies to a plan made `times` over, by name.
 
     Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
+    Sums over samples of the records are priced by loss distributions alone, and only where there is nothing else.
     """
     spends = counts(charges, times)
     sums = Sums.of(spends)
+    if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
+        return {PLD: np.array([sums.epsilon(d, Accounting.PLD) for d in deltas.tolist()])}
     left = deltas - sums.failure
     out = {}
     if sums.mu_squared < math.inf:
@@ -74,7 +77,7 @@ def printed(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> di
     """ε at each δ as the papers' closed forms state it, by name; those that speak of this kind of plan."""
     spends = counts(charges, times)
     sums = Sums.of(spends)
-    if sums.failure:
+    if sums.failure or sums.rho == math.inf:
         return {}
     out = {"ρ + 2√(ρ ln(1/δ))": np.array([renyi_closed(sums.rho, d) for d in deltas])}
     if sums.mu_squared < math.inf:
@@ -102,7 +105,7 @@ def renyi(spend: Spend, orders: np.ndarray) -> np.ndarray:
     a = orders
     if isinstance(spend, Gaussian):
         return a * spend.rho
-    e = spend.epsilon
+    e = spend.pure
     if isinstance(spend, BoundedRange):
         s, s_a = math.exp(-e), np.exp(-a * e)
         B = np.expm1(-a * e) / math.expm1(-e)
@@ -175,9 +178,7 @@ def _loss_distribution(spends: Counts, left: np.ndarray) -> np.ndarray:
 
 def _fewer(spends: Counts) -> list[tuple[BoundedRange | Pure, int]]:
     """The spends that are not Gaussian; where there are more than DISTINCT, sizes rounded up to that many steps."""
-    others: list[tuple[BoundedRange | Pure, int]] = [
-        (spend, number) for spend, number in spends if not isinstance(spend, Gaussian)
-    ]
+    others = [(spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))]
     if len(others) <= DISTINCT:
         return others
     step = max(spend.epsilon for spend, _ in others) / DISTINCT

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from dpcore import accountants
 from dpcore.accountants import GDP, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
 from dpcore.privacy import conversions
-from dpcore.privacy.budget import Approximate, BoundedRange, Gaussian, Pure
+from dpcore.privacy.budget import Approximate, BoundedRange, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.ledger import Charge
 from dpcore.theory import guarantee
 from dpcore.theory.printed import GAUSSIAN
@@ -141,6 +141,16 @@ def test_a_plan_made_several_times_over_is_its_charges_repeated():
     thrice, longer = curves(one, DELTAS, times=7), curves(many, DELTAS)
     for name in longer:
         np.testing.assert_allclose(thrice[name], longer[name], rtol=1e-12)
+
+
+def test_sums_over_samples_are_priced_by_loss_distributions_alone():
+    sampled = SubsampledGaussian(2.0, 0.1)
+    found = curves(plan((sampled, 3)), np.array([1e-9, 1e-3]))
+    expected = [conversions.subsampled_epsilon(2.0, 0.1, 3, d) for d in (1e-9, 1e-3)]
+    assert list(found) == [PLD]
+    np.testing.assert_allclose(found[PLD], expected)
+    assert np.isinf(curves(plan((sampled, 3), (Pure(0.1), 1)), DELTAS)[PLD]).all()
+    assert printed(plan((sampled, 3)), DELTAS) == {}
 
 
 def test_failure_probabilities_come_off_delta():

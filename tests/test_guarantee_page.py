@@ -88,7 +88,7 @@ def test_several_releases_are_composed_by_what_is_known_of_them():
     assert totals["sum of ε"] == 10
     assert totals["optimal for any algorithm"] <= 10
     assert totals["exact Gaussian (GDP)"] < totals["zero-concentrated DP"] < 4
-    assert totals["exact Gaussian (GDP)"] == pytest.approx(totals["privacy loss distribution"], rel=1e-3)
+    assert totals["exact Gaussian (GDP)"] == pytest.approx(totals["privacy loss distributions"], rel=1e-3)
     drawn = table_with(app, "false alarms")
     once, often = drawn["Gaussian + maximum entropy"], drawn["10 × Gaussian + maximum entropy"]
     assert (often <= once + 1e-9).all()

@@ -32,7 +32,8 @@ def share(chance: float) -> str:
 
 def odds(epsilon: float) -> str:
     """e^ε in words."""
-    return f"{math.exp(epsilon):.3g}" if epsilon < 14 else f"10^{epsilon / math.log(10):.0f}"
+    factor = math.exp(epsilon)
+    return f"{factor:.3g}" if factor < 1000 else f"{float(f'{factor:.2g}'):,.0f}"
 
 
 def attacker() -> tuple[float, int]:
@@ -49,7 +50,7 @@ def words(budget: Budget, planned: Planned | None) -> None:
     public("ε and δ as typed above. No record is read, and nothing is charged.")
     guess = theory.balanced_guess(budget.epsilon, budget.delta)
     right = max(50, round(100 * guess))
-    summary = f"Of 100 guesses at most {100 * guess:.1f} are right on average; a coin gets 50."
+    summary = f"Of 100 guesses at most {share(guess)[:-1]} are right on average; a coin gets 50."
     left, side = st.columns([2, 3], gap="large", vertical_alignment="center")
     with left:
         described = f"{summary} {right - 50} figures with raised arms, {100 - right} hollow."
@@ -62,7 +63,7 @@ def words(budget: Budget, planned: Planned | None) -> None:
         st.markdown(
             f"Somebody knows every other record and must say which of **two equally likely tables** was used: yours, "
             f"or the one with your record replaced. At **ε = {number(budget.epsilon)}, δ = {number(budget.delta)}** at "
-            f"most **{100 * guess:.1f} of 100** such guesses are right, whatever is published: (e^ε + δ)/(1 + e^ε)."
+            f"most **{share(guess)[:-1]} of 100** such guesses are right, whatever is published: (e^ε + δ)/(1 + e^ε)."
         )
         rarely = ", but for rare outcomes counted below" if budget.delta else ", whatever is seen"
         st.markdown(
@@ -73,7 +74,7 @@ def words(budget: Budget, planned: Planned | None) -> None:
         if planned is not None:
             st.markdown(
                 f"That holds for every algorithm at this ε. By the noise that **{planned.name}** plans to add, "
-                f"**{100 * planned.guess(0.5):.1f} of 100** is the most: its whole curve says more than one (ε, δ)."
+                f"**{share(planned.guess(0.5))[:-1]} of 100** is the most: its whole curve says more than one (ε, δ)."
             )
         table = pd.DataFrame({"guesses": ["right by luck", "right because of the release", "wrong"]})
         table["of 100"] = [50, round(100 * guess - 50, 2), round(100 - 100 * guess, 2)]

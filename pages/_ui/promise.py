@@ -107,4 +107,4 @@ def trade_off(frame: pd.DataFrame) -> go.Figure:
 def _reach(curves: Mapping[str, np.ndarray], asked: float) -> float:
     """The end of the ε axis: far enough for most lines, near enough to tell them apart."""
     ends = sorted(float(e[np.isfinite(e)].max()) for e in curves.values() if np.isfinite(e).any())
-    return 1.05 * max(asked, min(ends[-1], 4 * ends[0]))
+    return 1.05 * max(asked, min(ends[-1], 2.5 * ends[0]))
