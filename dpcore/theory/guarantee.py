@@ -63,9 +63,10 @@ def posterior(prior: Values, evidence: Values) -> np.ndarray:
 
 
 def small_failure(delta: float) -> float:
-    """The failure probability to state posteriors at: 100 δ, or √δ where that is less; there t is ε plus ≤ δ^½ or .01.
+    """The failure probability to state posteriors at: 100 δ, or √δ where that is less.
 
-    At δ itself no bound holds (an output may give everything away with probability δ), at 100 δ nearly ε does.
+    At δ itself no bound holds (an output may give everything away with probability δ); here `evidence_bound` of one
+    pair exceeds ε by −log(1 − max(.01, √δ)), next to nothing.
     """
     return min(100 * delta, math.sqrt(delta))
 
