@@ -11,7 +11,7 @@ from .text import figure_text
 
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
-COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D"]
+COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D", "#E7298A", "#B8860B", "#66A61E"]
 MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagram", "triangle-down"]
 
 
