@@ -15,7 +15,7 @@ frame("Guarantee", "What does this ε promise, and to whom? Everything on this p
 table = current_table()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
-    tag(Tag.TYPED if table.uploaded else Tag.PUBLIC)
+    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
     st.page_link("pages/explore.py", label="See what it costs", icon=":material/query_stats:")
 
 with st.container(border=True, key="settings"):
@@ -26,12 +26,13 @@ with st.container(border=True, key="settings"):
         prior, times = guarantee.attacker()
     try:
         budget = Budget(epsilon, delta)
-        with right:
-            planned = plan(table, budget, times)
+        planned = plan(table, budget, times, right)
     except InputError as error:
         st.error(plain(error, 400))
         st.stop()
     tag(Tag.TYPED)
+if table.schema.get("peeked"):
+    st.warning("This schema was read off the records, so the plan is not public; only ε and δ are.")
 st.caption(f"Protected: {plain(table.promise, 200)}. Neighbouring tables differ in that, and in nothing else.")
 
 guarantee.words(budget, planned)

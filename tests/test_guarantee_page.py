@@ -145,6 +145,15 @@ def test_a_table_without_a_schema_still_learns_what_epsilon_means():
     assert "**73.1 of 100**" in said(app)
 
 
+def test_a_schema_read_off_the_records_is_not_called_public():
+    app = page()
+    assert not app.warning
+    table = app.session_state["_table"]
+    table.set_schema({**table.schema, "peeked": True})
+    app.run()
+    assert "the plan is not public" in app.warning[0].value
+
+
 @pytest.mark.parametrize(
     ("chance", "text"),
     [(0.5, "50%"), (0.001, "0.1%"), (1e-9, "under 0.001%"), (0.9996, "99.960%"), (1 - 1e-9, "over 99.999%")],

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -57,9 +58,10 @@ def total_delta(budget: Budget, times: int) -> float:
     return min(times * budget.delta, 0.9)
 
 
-def plan(table: Table, budget: Budget, times: int) -> Planned | None:
-    """The plan of the chosen algorithm for the chosen questions, as Explore would run it; None where there is none."""
-    name = controls.algorithm()
+def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None:
+    """The plan of the algorithm chosen in `place` for the chosen questions, as Explore would run it; None if none."""
+    with place:
+        name = controls.algorithm()
     if table.domain is None:
         st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
         return None
