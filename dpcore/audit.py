@@ -6,6 +6,7 @@ within reach of a run or a release.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,8 +70,18 @@ class Audit:
         return {name: getattr(self, name) for name in facts} | numbers | {"confidence": CONFIDENCE, "curve": curve}
 
 
-def audit(algorithm: Algorithm, budget: Budget, *, runs: int = RUNS, bug: str = "none", seed: int = 0) -> Audit:
+def audit(
+    algorithm: Algorithm,
+    budget: Budget,
+    *,
+    runs: int = RUNS,
+    bug: str = "none",
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Audit:
     """Play `runs` games on each table; half of them shape the test, the other half are judged by it.
+
+    `progress` is told the share of the games that are played, now and then; what it raises ends the audit.
 
     `bug` "half-sensitivity" halves all noise and every selection's scale, as a wrong sensitivity would. Raises what the
     algorithm's plan raises, and InputError for a number of runs outside 20..1,000,000.
@@ -83,6 +94,7 @@ def audit(algorithm: Algorithm, budget: Budget, *, runs: int = RUNS, bug: str = 
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in RECORDS]
     game = max(games, key=lambda g: g.pilot(max(10, min(PILOT, runs // 10))))
+    game.tell, game.runs, game.played = progress, 2 * runs, 0
     first = game.play(runs - runs // 2)
     scores = _Test(*first)
     shaping, judging = [scores(x) for x in first], [scores(x) for x in game.play(runs // 2)]
@@ -123,6 +135,8 @@ class _Game:
     def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: np.random.Generator) -> None:
         domain = Domain(tuple(Column(name=c, kind="categorical", values=("no", "yes")) for c in ("first", "second")))
         self.algorithm, self.bug, self.rng = algorithm, bug, rng
+        self.tell: Callable[[float], None] | None = None
+        self.runs = self.played = 0
         self.problem = QueryRelease(Marginals.all(domain, 1), n)
         self.plan = make_plan(algorithm, self.problem, budget)
         values, fifth = np.array([[0, 1], [1, 0], [1, 1]]), n // 5
@@ -141,6 +155,9 @@ class _Game:
         return float(np.abs(p - q).max())
 
     def _features(self, rows: Rows) -> np.ndarray:
+        self.played += 1
+        if self.tell is not None and self.played % 50 == 0:
+            self.tell(self.played / self.runs)
         curator = Curator(rows, self.problem.n, self.plan, self.rng)
         if self.bug:
             curator.unit *= 2

@@ -81,7 +81,7 @@ def card(facts: dict[str, Any]) -> str:
         ),
     ]
     if facts["reason"]:
-        sections[0][1].append(("Bounds were read off the records, because", facts["reason"], Tag.TYPED))
+        sections[0][1].append(("Reason given for releasing after a private peek", facts["reason"], Tag.TYPED))
     title = f"Settings of a private release: {dataset['name']}"
     body = "".join(f"<h2>{_text(head)}</h2><table>{_rows(rows)}</table>" for head, rows in sections)
     tags = "".join(f"<li><b>{_text(tag)}</b>: {_text(tag.meaning)}</li>" for tag in Tag)

@@ -8,7 +8,7 @@ import json
 import math
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -108,24 +108,32 @@ class Ready:
         )
 
 
-def prepare(order: Order) -> Ready:
-    """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves."""
-    frame = order.frame if order.person is None else limit_rows(order.frame, order.person, order.most_rows)
-    rows = order.workload.domain.encode(frame)
+def prepare(order: Order, rows: Rows | None = None) -> Ready:
+    """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves.
+
+    `rows` are this very table's, where they are encoded already.
+    """
+    if rows is None:
+        frame = order.frame if order.person is None else limit_rows(order.frame, order.person, order.most_rows)
+        rows = order.workload.domain.encode(frame)
     problem = QueryRelease(order.workload, rows.n, order.most_rows, order.start)
     plan = make_plan(order.algorithm, problem, order.budget)
     return Ready(order, problem, rows, plan, reserved(plan, order.algorithm.adaptive))
 
 
-def publish(ready: Ready, store: Store, folder: Path) -> dict[str, Any]:
+Progress = Callable[[int, int], None]  # is told: this round of so many
+
+
+def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None = None) -> dict[str, Any]:
     """Reserve, draw once, write all files into the new `folder`; the facts as in release.json.
 
-    Raises OverspendError before anything is charged. Whatever fails later leaves the release charged, and marked so.
+    `progress` is called after the charge with 0, then with every round. Raises OverspendError before anything is
+    charged. Whatever fails later leaves the release charged, and marked so.
     """
     check_folder(folder)
     reservation = ready.reserve(store)
     try:
-        release, measurements, draws = _draw(ready)
+        release, measurements, draws = _draw(ready, progress)
         count = ready.order.rows or ready.problem.n
         synthetic = release.sample(count, draws)
         facts = write(
@@ -147,15 +155,17 @@ def publish(ready: Ready, store: Store, folder: Path) -> dict[str, Any]:
     return facts
 
 
-def _draw(ready: Ready) -> tuple[Release, list[Measurement], np.random.Generator]:
+def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measurement], np.random.Generator]:
     """The last released object, what was measured on the way, and the generator for rows; noise cannot be seeded."""
     noise, own, draws = (np.random.default_rng() for _ in range(3))
     problem, plan, algorithm = ready.problem, ready.plan, ready.order.algorithm
     curator = Curator(ready.rows, problem.n, plan, noise, group=problem.group)
     witness = _Witness(curator)
-    release = None
+    release, tell = None, progress or (lambda _t, _rounds: None)
+    tell(0, plan["rounds"])
     for step in algorithm.steps(problem, plan, witness, own):  # type: ignore[arg-type]
         release = step.release
+        tell(step.t, plan["rounds"])
     if release is None:
         raise InputError("the algorithm released nothing")
     if not algorithm.adaptive:

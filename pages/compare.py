@@ -6,6 +6,7 @@ from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui import causes, compare, measures, others, report, solve, sweeps
 from pages._ui.frame import frame, heading, tag
+from pages._ui.state import stakeholder
 from pages._ui.state import table as current_table
 from pages._ui.text import clean, plain
 
@@ -35,6 +36,8 @@ sweeps.watch(sweep)
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
         st.info("Nothing has run yet. Six algorithms at four budgets take about a minute; dots appear as they come.")
+    st.stop()
+if stakeholder():
     st.stop()
 heading("What does privacy cost, by algorithm?", Tag.PEEK)
 if sweep.stale(table):

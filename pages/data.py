@@ -6,8 +6,8 @@ import streamlit as st
 from dpcore.tags import Tag
 from pages._ui.frame import frame, heading
 from pages._ui.readiness import policies, readiness
-from pages._ui.state import forget, table
-from pages._ui.table_editor import WHERE, choose_table
+from pages._ui.state import forget, look, stakeholder, table
+from pages._ui.table_editor import WHERE, choose_table, hidden
 from pages._ui.text import clean, plain
 
 frame("Data", "Bring a table, or take a sample; say what everybody may know about it, and whom the promise protects.")
@@ -36,16 +36,20 @@ if current.domain is not None:
         if person is not None:
             st.caption("Further rows of a person are left out at random, and all noise is scaled to this many rows.")
 
-if current.domain is not None:
+if current.domain is not None and not hidden(current):
     heading("What it will cost, before anything runs", Tag.PUBLIC)
     readiness(current)
 
-with st.expander("Look at the records", icon=":material/visibility:"):
-    heading("First rows", Tag.PEEK)
-    st.dataframe(pd.DataFrame(current.frame.head(50)), hide_index=True)
-    if current.domain is not None:
-        heading("Missing and out of range", Tag.PEEK)
-        policies(current)
+if not stakeholder():
+    box = st.expander("Look at the records", icon=":material/visibility:", key="records-open", on_change="rerun")
+    with box:
+        if box.open:
+            look(current)
+            heading("First rows", Tag.PEEK)
+            st.dataframe(pd.DataFrame(current.frame.head(50)), hide_index=True)
+            if current.domain is not None:
+                heading("Missing and out of range", Tag.PEEK)
+                policies(current)
 
 with st.container(horizontal=True):
     ready = current.domain is not None

@@ -296,7 +296,7 @@ def test_a_kill_right_after_the_charge_leaves_it_charged(tmp_path):
     path = tmp_path / "l.sqlite"
     code = (
         "import os, signal, sys\nfrom dpcore import publish\nfrom dpcore.cli import main\n"
-        "publish._draw = lambda ready: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
+        "publish._draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
     )
     command = [sys.executable, "-c", code, *order("dead")]
     assert subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, timeout=60, check=False).returncode == -signal.SIGKILL

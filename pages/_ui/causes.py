@@ -20,7 +20,7 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Workload
 
 from . import frontier
-from .frame import heading
+from .frame import heading, peek
 from .questions import GRAMMAR
 from .results import QUIET, below
 from .runs import pool
@@ -38,6 +38,7 @@ PARTS = {
 }
 
 
+@peek
 def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     """The waterfall of one question's error, for the clicked dot or the best run at the largest ε."""
     heading("Where does the error come from?", Tag.PEEK)
@@ -129,6 +130,7 @@ def _waited(jobs: list[Job]) -> str:
     return next((job.error or job.state for job in jobs if job.state != "done"), "")
 
 
+@peek
 def conclusions(sweep: Sweep) -> None:
     """In how many runs the synthetic table says the opposite of the real one, against ε."""
     heading("Would you still conclude the same?", Tag.PEEK)

@@ -18,7 +18,7 @@ from dpcore.run import Comparison
 from dpcore.tags import Tag
 
 from . import charts, controls, frontier, overlay, questions
-from .frame import heading
+from .frame import heading, peek
 from .measures import Measure
 from .results import QUIET, below
 from .state import Table, shared
@@ -69,6 +69,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Callable[[], None]]
     return texts, start
 
 
+@peek
 def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) -> Dot | None:
     """The frontier with its sentence; the dot that was clicked, if any."""
     dots = sweep.table(measure.of)
@@ -122,6 +123,7 @@ def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, f
     return {key: scale * value for key, value in values.items() if value}
 
 
+@peek
 def regrets(sweep: Sweep, measure: Measure) -> None:
     """How many times the best error each choice has."""
     heading("What does the choice of algorithm cost?", Tag.PEEK)
@@ -141,6 +143,7 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
         st.caption(plain(f"{name} has no dot: {why}", 400))
 
 
+@peek
 def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
     """A clicked run: its settings, a link that restores it, and its marginals beside the real ones."""
     point = chosen.point

@@ -13,7 +13,7 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
 from . import charts, linked
-from .frame import heading
+from .frame import heading, peek
 from .results import QUIET, below, panel
 from .state import Table, shared
 from .text import clean, points, question
@@ -21,6 +21,7 @@ from .text import clean, points, question
 LISTED = 1000  # queries that are put into words
 
 
+@peek
 def queries(real: Comparison) -> None:
     """Every query's error sorted, linked to the columns it involves, and the worst ten in words."""
     heading("Which questions are answered worst?", Tag.PEEK)
@@ -43,6 +44,7 @@ def queries(real: Comparison) -> None:
         st.dataframe(table.head(10), hide_index=True, column_config=config)
 
 
+@peek
 def groups(table: Table, result: Result, domain: Domain) -> None:
     """Error among the members of each value of a column, small groups first."""
     heading("Which groups pay most?", Tag.PEEK)
@@ -59,6 +61,7 @@ def groups(table: Table, result: Result, domain: Domain) -> None:
     panel(charts.groups(frame, column), summary, frame, "groups")
 
 
+@peek
 def marginals(table: Table, result: Result, domain: Domain, pinned: Result | None) -> None:
     """One column real beside synthetic, and two columns as heat maps on one scale."""
     names, rows = domain.names, table.rows(domain.names)

@@ -1,18 +1,26 @@
 """What every page begins with: title, menu, tags and the house style."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
 import streamlit as st
 
 from dpcore.tags import Tag
 
 from .runs import pool
-from .state import keep, table
+from .state import STAKEHOLDER, keep, look, stakeholder, table
+
+P, R = ParamSpec("P"), TypeVar("R")
 
 MENU = {
     "app.py": ("Start", ":material/home:"),
     "pages/data.py": ("Data", ":material/table_chart:"),
     "pages/explore.py": ("Explore", ":material/query_stats:"),
     "pages/compare.py": ("Compare", ":material/balance:"),
+    "pages/release.py": ("Release", ":material/publish:"),
     "pages/guarantee.py": ("Guarantee", ":material/verified_user:"),
+    "pages/audit.py": ("Audit", ":material/casino:"),
     "pages/lessons.py": ("Lessons", ":material/school:"),
     "pages/glossary.py": ("Glossary", ":material/menu_book:"),
 }
@@ -38,14 +46,22 @@ def frame(title: str, lead: str) -> None:
     st.html(STYLE)
     pool()  # so that workers are warm by the time a person has chosen something
     with st.container(horizontal=True, gap="small", key="menu", vertical_alignment="center"):
+        kept = {"view": STAKEHOLDER} if stakeholder() else None
         for page, (label, icon) in MENU.items():
-            st.page_link(page, label=label, icon=icon)
+            st.page_link(page, label=label, icon=icon, query_params=kept)
         if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
             st.html(PRESENT)
     if keep(table()).uploaded and "sample" in st.query_params:  # the address names samples, never uploads
         del st.query_params["sample"]
     st.title(title, anchor=False)
     st.markdown(lead)
+    if stakeholder():
+        st.query_params["view"] = STAKEHOLDER
+        st.info(
+            "Stakeholder view: only what is public, typed by a person or paid for. Private peeks – errors, real "
+            "values, records – are left out on every page; this hides them from a screen, it guards nothing.",
+            icon=":material/visibility_off:",
+        )
 
 
 def tag(kind: Tag) -> None:
@@ -64,3 +80,16 @@ def heading(text: str, kind: Tag) -> None:
 def public(text: str) -> None:
     """The line above a chart that says which public numbers go into it."""
     st.caption(f"Public: {text}")
+
+
+def peek(section: Callable[P, R]) -> Callable[P, R | None]:
+    """A section that shows something of the real records: left out of the stakeholder view, noted for an upload."""
+
+    @wraps(section)
+    def shown(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        if stakeholder():
+            return None
+        look(table())
+        return section(*args, **kwargs)
+
+    return shown

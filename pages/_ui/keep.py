@@ -13,7 +13,7 @@ from dpcore.pool import Job, Result
 from dpcore.run import generators
 from dpcore.tags import Tag
 
-from .frame import heading
+from .frame import heading, peek
 from .state import Table
 
 ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")
@@ -25,6 +25,7 @@ def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
     return kept[1:] if kept and kept[0] == table.version else None
 
 
+@peek
 def pin(table: Table, job: Job, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
     heading("Beside another run", Tag.PEEK)
@@ -53,6 +54,7 @@ def _short(value: Any) -> str:
     return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+@peek
 def downloads(table: Table, job: Job, queries: list[str]) -> None:
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]

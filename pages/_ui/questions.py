@@ -13,7 +13,7 @@ from dpcore.run import compare
 from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
-from .frame import heading
+from .frame import heading, peek
 from .state import Table, shared
 from .text import clean, plain
 
@@ -49,6 +49,7 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
     return read_queries(texts, domain)[0], texts
 
 
+@peek
 def ask(table: Table, job: Job) -> None:
     """One question typed by hand: its real answer, the synthetic one, and how far that varies over the seeds."""
     heading("Ask a question of your own", Tag.PEEK)

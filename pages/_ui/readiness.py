@@ -10,6 +10,7 @@ from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
+from .frame import peek
 from .state import Table, size_words
 from .text import clean, plain
 
@@ -42,6 +43,7 @@ def readiness(table: Table) -> None:
     st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core; from the number of cells, not from the records.")
 
 
+@peek
 def policies(table: Table) -> None:
     """How many cells each policy for missing and out-of-range values concerns, column by column."""
     rows = []

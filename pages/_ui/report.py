@@ -16,7 +16,7 @@ from dpcore.theory import balanced_guess
 
 from . import drawing, frontier
 from .compare import floors_of
-from .frame import heading
+from .frame import heading, peek
 from .state import Table
 from .sweeps import Dot, Sweep
 from .text import clean
@@ -33,6 +33,7 @@ PEEK = f'<span class="tag">{Tag.PEEK}</span>'
 PUBLIC = f'<span class="tag">{Tag.PUBLIC}</span>'
 
 
+@peek
 def download(table: Table, sweep: Sweep, texts: Sequence[str]) -> None:
     """The button; the page is written when it is pressed."""
     heading("Take it to a meeting", Tag.PEEK)

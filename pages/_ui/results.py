@@ -1,5 +1,8 @@
 """What a run showed: verdict, convergence, what was spent and chosen; each part draws one finding with its tag."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 from plotly.graph_objects import Figure
@@ -9,7 +12,7 @@ from dpcore.run import Comparison
 from dpcore.tags import Tag
 
 from . import charts
-from .frame import heading
+from .frame import heading, peek
 from .text import plain, points, question
 
 QUIET = {"displaylogo": False, "displayModeBar": False}
@@ -31,6 +34,7 @@ def below(summary: str, frame: pd.DataFrame, key: str) -> None:
             st.download_button("Download CSV", csv, f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore")
 
 
+@peek
 def verdict(job: Job, real: Comparison, promise: str) -> None:
     """The finding in one sentence, and what it cost."""
     summary = job.results[0].summary
@@ -52,6 +56,7 @@ def curves(results: list[Result]) -> pd.DataFrame:
     return pd.DataFrame([{"seed": r.summary["seed"], **record.to_json()} for r in results for record in r.records])
 
 
+@peek
 def convergence(job: Job, pinned: pd.DataFrame | None) -> None:
     """Error against rounds or against the budget spent, the median and range over seeds, and a pinned run behind."""
     frame = curves(job.results)
@@ -77,7 +82,17 @@ def accounts(job: Job) -> None:
     """What the plan settled on and why, and every charge line by line; public, made before any record was touched."""
     summary = job.results[0].summary
     heading("What was chosen, and what was spent", Tag.PUBLIC)
-    rows = [(name, _value(value), summary["reasons"][name]) for name, value in summary["parameters"].items()]
+    plan([(name, value, summary["reasons"][name]) for name, value in summary["parameters"].items()], summary["charges"])
+    spent = summary["spent"]
+    st.caption(
+        f"Together ε = {spent['epsilon']:.6g} at δ = {spent['delta']:g}: {spent['accounting']}, rounded up; asked for "
+        f"ε = {summary['epsilon']:g}."
+    )
+
+
+def plan(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str, Any]]) -> None:
+    """Two tables: what was settled and why, and every charge line by line, as `Charge.to_json` has it."""
+    rows = [(name, _value(value), why) for name, value, why in choices]
     st.dataframe(pd.DataFrame(rows, columns=pd.Index(["setting", "value", "why"])), hide_index=True)
     lines = [
         {
@@ -85,14 +100,9 @@ def accounts(job: Job) -> None:
             "each": f"μ = {charge['mu']:.5g}" if "mu" in charge else f"ε₀ = {charge['epsilon']:.5g}",
             "together (ρ)": f"{charge['rho']:.5g}",
         }
-        for charge in summary["charges"]
+        for charge in charges
     ]  # fmt: skip
     st.dataframe(pd.DataFrame(lines), hide_index=True)
-    spent = summary["spent"]
-    st.caption(
-        f"Together ε = {spent['epsilon']:.6g} at δ = {spent['delta']:g}: {spent['accounting']}, rounded up; asked for "
-        f"ε = {summary['epsilon']:g}."
-    )
 
 
 def _value(value: object) -> str:

@@ -15,7 +15,7 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 
 from . import controls
-from .frame import heading
+from .frame import heading, peek
 from .runs import pool
 from .state import Table
 from .sweeps import POLL, Sweep
@@ -98,6 +98,7 @@ def current() -> Solving:
     return Solving()
 
 
+@peek
 def solve(table: Table, sweep: Sweep) -> None:
     """The widgets, the progress and the answers."""
     heading("How small may ε be?", Tag.PEEK)

@@ -12,7 +12,7 @@ from dpcore.workloads import Marginals
 from . import charts
 from .frame import heading
 from .results import panel
-from .state import sample_table
+from .state import sample_table, stakeholder
 from .text import points
 
 SAMPLE, DELTA = "berkeley", 1e-9
@@ -20,7 +20,7 @@ SHOWN = ("Gender", "Admission")
 
 
 def draw(budget: Budget) -> str:
-    """Run and draw; the largest error in points. 24 cells take milliseconds, so this runs where it stands."""
+    """Run and draw; the largest error in points, empty where hidden. 24 cells take milliseconds: this runs where it stands."""
     table = sample_table(SAMPLE)
     rows = table.rows(table.domain.names)
     problem = QueryRelease(Marginals.all(table.domain, 2), rows.n)
@@ -28,6 +28,11 @@ def draw(budget: Budget) -> str:
     both = compare(run.release, rows, Marginals(table.domain, [SHOWN]))
     labels = [" ".join(value for _, value in both.workload.label(j)) for j in range(both.workload.m)]
     frame = pd.DataFrame({"value": labels, "real": both.real, "synthetic": both.synthetic})
+    if stakeholder():
+        heading("Who was admitted to Berkeley in 1973?", Tag.PAID)
+        summary = f"Shares of {rows.n:,} applicants, as a differentially private release says."
+        panel(charts.bars(frame[["value", "synthetic"]], "applicants"), summary, frame[["value", "synthetic"]], "start")
+        return ""
     heading("Who was admitted to Berkeley in 1973?", Tag.PEEK)
     largest = points(float(both.gaps.max()))
     summary = f"Shares of {rows.n:,} applicants, real and differentially private; largest difference {largest} points."

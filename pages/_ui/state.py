@@ -15,6 +15,7 @@ from dpcore.errors import InputError
 from dpcore.schema import ADVICE, domain_from_json, domain_to_json, propose
 from dpcore.tables import Reading, limit_rows
 
+STAKEHOLDER = "stakeholder"
 SAMPLES = {
     "census": ("Invented census (20,000 people)", samples.census),
     "berkeley": ("Berkeley admissions 1973 (4,526 applicants)", samples.berkeley),
@@ -132,6 +133,28 @@ def table() -> Table:
 def shared() -> dict[str, Any]:
     """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
     return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
+
+
+def looked(table: Table) -> bool:
+    """Whether this tab has shown something of the records of an upload with these columns and as many rows."""
+    return table.uploaded and _look(table) in st.session_state.get("looked", ())
+
+
+def look(table: Table) -> None:
+    """Remember that something of an upload's records was shown; forgetting the table does not undo it."""
+    if table.uploaded:
+        st.session_state["looked"] = {*st.session_state.get("looked", ()), _look(table)}
+
+
+def _look(table: Table) -> tuple:
+    return tuple(sorted(map(str, table.frame.columns))), len(table.frame)
+
+
+def stakeholder() -> bool:
+    """Whether this tab shows only what is public, typed or paid for: since the address said `?view=stakeholder`."""
+    if (asked := st.query_params.get("view")) is not None:
+        st.session_state["view"] = asked
+    return st.session_state.get("view") == STAKEHOLDER
 
 
 def public_host() -> bool:

@@ -12,7 +12,7 @@ from dpcore.tables import read, read_json
 from dpcore.tags import Tag
 
 from .frame import heading, tag
-from .state import SAMPLES, Table, public_host, table, use_sample, use_upload
+from .state import SAMPLES, Table, public_host, stakeholder, table, use_sample, use_upload
 from .text import clean, plain
 
 GRID = {
@@ -58,6 +58,9 @@ def choose_table() -> Table:
         size = f"{len(current.frame):,} rows, {len(current.frame.columns)} columns. {current.source}"
         st.text(f"{words.get(current.name, clean(current.name))}: {size}")
         title = "Schema: what is public about the columns"
+        if hidden(current):
+            st.caption("Its schema was read off the records, a private peek: not shown in this view.")
+            return current
         with st.expander(title, current.domain is None, icon=":material/schema:"):
             _schema(current)
         if current.schema.get("peeked"):
@@ -70,6 +73,11 @@ WHERE = (
     "The table stays in this server's memory for this session (parts of large uploads may pass through a "
     "temporary file that no other program sees) and goes when you close the tab."
 )
+
+
+def hidden(current: Table) -> bool:
+    """Whether a schema read off the records must not be shown here."""
+    return stakeholder() and bool(current.schema.get("peeked"))
 
 
 def _take_sample() -> None:
@@ -99,7 +107,8 @@ def _schema(current: Table) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button("Use this schema", type="primary", icon=":material/check:"):
             _try(current, lambda: _from_grid(edited, current.schema))
-        if st.button("Read bounds and values off the records", icon=":material/visibility:", help=Tag.PEEK.meaning):
+        words, help_words = "Read bounds and values off the records", Tag.PEEK.meaning
+        if st.button(words, icon=":material/visibility:", help=help_words, disabled=stakeholder()):
             _try(current, lambda: propose(current.frame, peek=True))
         text = json.dumps(current.schema, indent=2, ensure_ascii=False)
         st.download_button("Download schema", text, "schema.json", "application/json", on_click="ignore")
@@ -107,7 +116,9 @@ def _schema(current: Table) -> None:
     if file is not None:
         _try(current, lambda: read_json(file, file.name))
     if current.problem:
-        st.warning(plain(current.problem, 400), icon=":material/edit:")
+        vague = "The schema does not serve this table yet."  # what is wrong may quote a cell
+        problem = vague if stakeholder() else current.problem
+        st.warning(plain(problem, 400), icon=":material/edit:")
 
 
 def _try(current: Table, make: Any) -> None:

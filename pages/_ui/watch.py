@@ -8,6 +8,7 @@ from dpcore.tags import Tag
 
 from . import charts
 from .frame import heading
+from .state import look, stakeholder, table
 
 PATIENCE = 0.9  # seconds a page waits for a short run before it shows progress instead
 POLL = 0.5  # seconds between two looks at a long one
@@ -30,12 +31,14 @@ def _progress(job: Job) -> None:
         text = "Waiting for a free worker…"
     elif records:
         name, value = records[-1].empirical.headline
-        text += f" · round {records[-1].t:,} of at most {job.rounds:,} · {name} {value:.3g}"
+        text += f" · round {records[-1].t:,} of at most {job.rounds:,}"
+        text += "" if stakeholder() else f" · {name} {value:.3g}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(job.progress, text)
         if st.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{job.id}"):
             job.cancel()
-    if records:
+    if records and not stakeholder():
+        look(table())
         heading("Does it settle?", Tag.PEEK)
         frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in records])
         curve = charts.convergence(frame, "t", "round")

@@ -1,0 +1,233 @@
+"""The distinguishing game on a page: settings, progress, the empirical curve under its limit, and the lesson."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+from scipy.special import ndtr, ndtri
+
+from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.audit import BUGS, CONFIDENCE, Audit, audit
+from dpcore.cli.audit import short
+from dpcore.privacy.budget import Accounting, Budget
+from dpcore.privacy.conversions import gdp_mu
+from dpcore.problems import QueryRelease
+from dpcore.tags import Tag
+
+from . import charts, controls
+from .background import Work, begin
+from .frame import heading, tag
+from .results import panel
+from .text import plain
+
+RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
+POLL, PATIENCE = 0.5, 0.9  # seconds between two looks, and before the first
+DRAWN = 200  # points of a curve
+HALF = "half-sensitivity"
+
+
+@dataclass(eq=False)
+class Game:
+    """A tab's audit: under way, done or none yet."""
+
+    work: Work | None = None
+    of: str = ""
+
+    def start(self, name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
+        """Play; what runs is stopped."""
+        self.stop()
+        self.of = name
+        algorithm = short(ALGORITHMS[name]())
+
+        def play(work: Work) -> Audit:
+            def told(share: float) -> None:
+                work.tell(share, f"{share:.0%} of {runs:,} runs on each of two tables")
+
+            return audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
+
+        self.work = begin("audit", play)
+
+    def stop(self) -> None:
+        """Ask for the end of what runs."""
+        if self.work is not None:
+            self.work.stop()
+
+
+@st.cache_resource(scope="session", on_release=Game.stop, show_spinner=False)
+def current() -> Game:
+    """The audit of the calling tab."""
+    return Game()
+
+
+def explain() -> None:
+    """The game in words."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        tag(Tag.PUBLIC)
+        st.caption("Both tables are made for the game; no record of yours takes part, and no budget is spent.")
+    st.markdown(
+        "Two tables are the same but for one record. The algorithm runs on one of them; somebody who sees only what it "
+        "released says which. A promise of ε and δ limits how much more often they can be right on one table "
+        "than wrong on the other. Whoever does better than that has **proved that the promise is broken**. "
+        "Whoever does not has proved nothing: a game finds bugs, only mathematics finds guarantees."
+    )
+
+
+def settings(game: Game) -> None:
+    """The widgets, and the button that plays."""
+    left, middle, right = st.columns(3)
+    with left:
+        titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
+        name = titles[st.selectbox("Algorithm", list(titles), key="audit-algorithm", **controls.KEPT)]
+        st.caption("With its default parameters and as few rounds as it can do: the game needs many short runs.")
+    with middle:
+        epsilon = st.select_slider(
+            "ε, promised", controls.EPSILONS, 1.0, controls.number, key="audit-epsilon", **controls.KEPT
+        )
+        delta = st.select_slider(
+            "δ, promised", controls.DELTAS, 0.01, controls.number, key="audit-delta", **controls.KEPT,
+            help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
+        )  # fmt: skip
+    with right:
+        runs = st.select_slider(
+            "Runs on each table", RUNS, 4000, lambda r: f"{r:,}", key="audit-runs", **controls.KEPT,
+            help="More runs give sharper bounds, and take longer.",
+        )  # fmt: skip
+        seed = st.number_input("Seed of the game", 0, 2**31 - 1, 0, key="audit-seed", **controls.KEPT)
+    bug = st.toggle(
+        "Plant a bug: halve the sensitivity", key="audit-bug", **controls.KEPT,
+        help="All noise is half of what the plan says, as if somebody had taken neighbours to add or remove a record.",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Play the game", type="primary", icon=":material/casino:", on_click=game.start,
+            args=(name, Budget(epsilon, delta), runs, HALF if bug else BUGS[0], int(seed)),
+        )  # fmt: skip
+        tag(Tag.TYPED)
+
+
+def watch(game: Game) -> None:
+    """Wait a moment; for a longer game show progress and Cancel."""
+    if game.work is None or game.work.wait(PATIENCE):
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _progress(game.work)
+        # Outside the fragment: a press while the page is drawn anew would be lost with the fragment it was meant for.
+        st.button("Cancel", icon=":material/stop_circle:", key="cancel-audit", on_click=game.stop)
+
+
+@st.fragment(run_every=POLL)
+def _progress(work: Work) -> None:
+    if work.ended:
+        st.rerun()
+    st.progress(work.progress, work.words)
+
+
+def verdict(game: Game) -> None:
+    """What was found, the curve, and the lesson."""
+    work = game.work
+    if work is None or work.state == "stopped":
+        st.warning("Cancelled.")
+        return
+    if work.state == "failed":
+        st.error(plain(work.error, 400))
+        return
+    found: Audit = work.result
+    heading("Is the promise kept?", Tag.PUBLIC)
+    planted = found.bug == HALF
+    low = max(found.epsilon_low, found.accounted_low)
+    if found.kept:
+        st.success(
+            f"The promise is consistent with this game: the true ε is at least {low:.3g}, {found.promised:.3g} is "
+            f"promised at δ = {found.budget.delta:g}.", icon=":material/check_circle:"
+        )  # fmt: skip
+    else:
+        st.error(
+            f"The promise is broken: ε = {found.promised:.3g} is promised at δ = {found.budget.delta:g}, but the true "
+            f"ε is at least {low:.3g}, with {CONFIDENCE:.1%} confidence.", icon=":material/gpp_bad:"
+        )  # fmt: skip
+    for place, (label, value, words) in zip(
+        st.columns(3),
+        (
+            ("Promised ε", found.promised, f"The plan's own ε, by {found.accounting}."),
+            ("ε is at least (any mechanism)", found.epsilon_low, "Clopper–Pearson bounds of both error rates."),
+            ("ε is at least (same accounting)", found.accounted_low, "The ε that the accounting would have to state."),
+        ),
+        strict=True,
+    ):
+        place.metric(label, f"{value:.3f}", help=words)
+    heading("Can anyone tell the two tables apart more often than promised?", Tag.PUBLIC)
+    frame = curves(found)
+    best = int((frame["right"] - frame["false alarms"]).argmax())
+    title = ALGORITHMS[found.algorithm].about.title
+    alarms, right, limit = (float(frame[name][best]) for name in ("false alarms", "right", "limit"))
+    summary = (
+        f"{title}, {found.runs:,} runs on each of two tables of {found.records:,} records: at {alarms:.0%} false alarms "
+        f"the second table is recognised {right:.0%} of the time; the promise allows {limit:.0%}."
+    )  # fmt: skip
+    panel(figure(frame), summary, frame, "audit")
+    _lesson(found, planted)
+
+
+def curves(found: Audit) -> pd.DataFrame:
+    """The empirical curve, its limit at (ε, δ), and for Gaussian plans the sharper limit Φ(Φ⁻¹(q) + μ)."""
+    at = np.unique(np.linspace(0, len(found.hits) - 1, DRAWN).astype(int))
+    frame = pd.DataFrame(
+        {"false alarms": found.false_alarms[at], "right": found.hits[at], "limit": found.limit[at]}
+    )
+    ends = pd.DataFrame({"false alarms": [0.0, 1.0], "right": [0.0, 1.0], "limit": [found.budget.delta, 1.0]})
+    frame = pd.concat([ends.iloc[:1], frame, ends.iloc[1:]], ignore_index=True)
+    if found.accounting is Accounting.GDP:
+        frame["gaussian"] = ndtr(ndtri(frame["false alarms"]) + gdp_mu(found.promised, found.budget.delta))
+    return frame
+
+
+def figure(frame: pd.DataFrame) -> go.Figure:
+    """Right answers against false alarms, under their limits."""
+    out = go.Figure()
+    x = frame["false alarms"]
+    out.add_scatter(x=x, y=frame["right"], name="this game", mode="lines", line={"color": charts.REAL, "width": 3})
+    out.add_scatter(
+        x=x, y=frame["limit"], name="limit by ε and δ", mode="lines", line={"color": charts.SYNTHETIC, "dash": "dash"}
+    )
+    if "gaussian" in frame:
+        line = {"color": charts.THIRD, "dash": "dashdot"}
+        out.add_scatter(x=x, y=frame["gaussian"], name="limit by the plan's μ", mode="lines", line=line)
+    out.add_scatter(x=[0, 1], y=[0, 1], name="a coin", mode="lines", line={"color": charts.GREY, "dash": "dot"})
+    share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
+    out.update_xaxes(title="false alarms: says second, is first (share of runs)", **share)
+    out.update_yaxes(title="right: says second, is second (share of runs)", **share)
+    return charts.finish(out, 440)
+
+
+def _lesson(found: Audit, planted: bool) -> None:
+    """What to learn from it, in words."""
+    heading("What does this show?", Tag.PUBLIC)
+    if planted and not found.kept:
+        words = (
+            "**The planted bug is caught.** The noise was half of what the plan says. Nothing on the outside shows it: "
+            "the release looks better, the card states the same ε. Only somebody who tries to break the promise "
+            "notices. So the package's tests play this game, and others that need no luck, against every algorithm."
+        )
+    elif planted:
+        words = (
+            "**The planted bug is not caught this time.** The noise was half of what the plan says, and this game was "
+            "too weak to prove it. Play more runs, or choose a larger δ: passing a test is not being right."
+        )
+    elif found.kept:
+        words = (
+            "**Passing proves little.** The lower bound says what this one test could show about these two tables; a "
+            "better test may show more. The guarantee rests on the proof. Plant the bug and play again to see that the "
+            "game has teeth."
+        )
+    else:
+        words = (
+            "**No bug was planted, yet the bound exceeds the promise.** By chance this happens in one game out of a "
+            "thousand; play again with another seed, and report it if it stays."
+        )
+    st.markdown(words)
+    st.caption(
+        "The blue curve is what was seen in runs that did not shape the test; it may stray over its limit by chance. "
+        f"The verdict is from Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
+    )

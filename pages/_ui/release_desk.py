@@ -1,0 +1,88 @@
+"""The one place of the pages where a budget is spent: a token that works once, a thread that releases, its outcome."""
+
+import threading
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.publish import Ready, publish
+from dpcore.store import Store
+
+from .background import Work, begin
+from .release_files import Made
+from .release_ledger import folder_for
+
+POLL = 0.5  # seconds between two looks at a release under way
+PATIENCE = 0.9  # seconds a page waits for a short one
+
+
+@dataclass(eq=False)
+class Desk:
+    """A tab's release: the token of the plan on the table, and the release under way or done."""
+
+    token: str = ""
+    of: Any = None
+    work: Work | None = None
+    note: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def offer(self, plan: Any) -> str:
+        """The token that releases `plan`, a new one for another plan; "" while a release is under way or shown."""
+        with self._lock:
+            if self.work is not None:
+                return ""
+            if not self.token or self.of != plan:
+                self.token, self.of = uuid.uuid4().hex, plan
+            return self.token
+
+    def start(self, token: str, ready: Ready, ledger: Path) -> None:
+        """Release, if `token` is the one on offer; a second press finds it used and does nothing."""
+        with self._lock:
+            if not token or token != self.token or self.work is not None:
+                return
+            self.token, self.of = "", None
+            self.work = begin("release", lambda work: _release(work, ready, ledger, token))
+
+    def clear(self) -> None:
+        """Make room for another release; one under way goes on."""
+        with self._lock:
+            if self.work is not None and self.work.ended:
+                self.work = None
+
+
+def _release(work: Work, ready: Ready, ledger: Path, token: str) -> Made:
+    place = folder_for(ledger)
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder beside the ledger cannot be made: {error.strerror}; nothing is spent") from None
+
+    def told(t: int, rounds: int) -> None:
+        work.tell(min(1.0, t / max(rounds, 1)), f"Charged; round {t:,} of at most {rounds:,}")
+
+    folder = place / token
+    facts = publish(ready, Store(ledger, create=True), folder, told)
+    return Made(facts, {path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+
+
+def current() -> Desk:
+    """The desk of the calling tab."""
+    return st.session_state.setdefault("desk", Desk())
+
+
+def watch(desk: Desk) -> None:
+    """Wait a moment for a short release; for a longer one show how far it is. It cannot be cancelled: it is charged."""
+    if desk.work is not None and not desk.work.wait(PATIENCE):
+        _progress(desk.work)
+
+
+@st.fragment(run_every=POLL)
+def _progress(work: Work) -> None:
+    if work.ended:
+        st.rerun()
+    st.progress(work.progress, work.words)
+    st.caption("The budget is charged before the data is touched, so this cannot be taken back by stopping it.")

@@ -1,0 +1,75 @@
+"""The files of one release as a page holds them: bytes by name, never made again."""
+
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dpcore.card import odds
+from dpcore.tags import Tag
+
+from .frame import heading
+from .text import plain
+
+WORDS = {
+    "synthetic.csv": "Synthetic rows (CSV)",
+    "synthetic.parquet": "Synthetic rows (Parquet)",
+    "answers.csv": "Answers with standard errors (CSV)",
+    "measurements.csv": "What was measured instead (CSV)",
+    "weights.csv": "Weights of all cells (CSV)",
+    "weights.parquet": "Weights of all cells (Parquet)",
+    "card.html": "Settings card (HTML)",
+    "release.json": "Claim and receipt (JSON)",
+}
+KINDS = {".csv": "text/csv", ".html": "text/html", ".json": "application/json"}
+PROMISED = (
+    "- **Synthetic rows** (CSV and Parquet), **weights** of all cells where the algorithm keeps a histogram, and "
+    "**answers**, with standard errors where they were measured.\n"
+    "- A **settings card** (HTML, one page, no data) and **release.json**, from which anyone can recompute the claim.\n"
+    "- Never a record, and no error against the real table: none is computed."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What came out: the facts of release.json and all files."""
+
+    facts: dict[str, Any]
+    files: dict[str, bytes]
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    """All files in one ZIP."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+    return out.getvalue()
+
+
+def outputs(made: Made) -> None:
+    """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
+    facts = made.facts
+    promise, dataset = facts["promise"], facts["dataset"]
+    heading("Released", Tag.PAID)
+    st.success(
+        f"Release {facts['ledger']['entry']} of {plain(dataset['name'])}: ε = {promise['epsilon']:g}, "
+        f"δ = {promise['delta']:g}. All releases together: ε = {dataset['spent']['epsilon']:.4g} of "
+        f"{dataset['total']['epsilon']:g} at δ = {dataset['total']['delta']:g}.",
+        icon=":material/verified:",
+    )
+    st.markdown(f"**{plain(odds(promise['epsilon'], promise['delta']), 500)}**")
+    st.caption(plain(f"Noise: {facts['made_by']['noise']}.", 400))
+    number = facts["ledger"]["entry"]
+    with st.container(horizontal=True):
+        st.download_button(
+            "All files (ZIP)", lambda: archive(made.files), f"release-{number}.zip", "application/zip", type="primary",
+            icon=":material/folder_zip:", on_click="ignore", key="release-zip",
+        )  # fmt: skip
+        for name, content in made.files.items():
+            kind = KINDS.get(Path(name).suffix, "application/octet-stream")
+            st.download_button(WORDS.get(name, name), content, name, kind, on_click="ignore", key=f"release-{name}")
+    st.caption("Downloading again, editing a note or reloading spends nothing. A copy was written beside the ledger.")

@@ -1,0 +1,174 @@
+"""What is to be released: the data set's name and budget, questions, algorithm, ε and δ, and what leaves."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import stars
+from dpcore.errors import InputError
+from dpcore.params import build
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.publish import MAX_ROWS, Order, Ready, prepare
+from dpcore.store import LONGEST_NAME, DataSet, Reservation, Store
+from dpcore.tags import Tag
+
+from . import controls, questions
+from .frame import heading, tag
+from .release_ledger import headline
+from .results import plan as plan_tables
+from .state import Table, looked, public_host, shared
+from .text import clean, plain
+
+LONGEST_REASON = 1000  # characters
+NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many records."
+
+
+def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
+    """The name in the ledger and, for a new one, its total budget; as fields of an Order."""
+    heading("Whose budget is it?", Tag.TYPED)
+    left, middle, right = st.columns(3)
+    first = Path(table.name).stem if table.uploaded else table.name
+    name = left.text_input(
+        "Data set", clean(first, LONGEST_NAME), max_chars=LONGEST_NAME, key=f"dataset-{table.name}-{table.uploaded}",
+        help="One name for all tables about the same people. The ledger knows the content again, in whatever order.",
+        persist_state="session",
+    ).strip()  # fmt: skip
+    found = next((d for d in sets if d.name == name), None)
+    fields: dict[str, Any] = {"dataset": name, "total": None, "new_version": False}
+    if found is None:
+        words = "Fixed at the first release, for all releases of this data set together."
+        epsilon = middle.number_input(
+            "Total ε, for ever", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
+        )
+        delta = right.select_slider(
+            "Total δ, for ever", controls.DELTAS, 1e-6, controls.number, key="total-delta", help=words,
+            persist_state="session",
+        )  # fmt: skip
+        fields["total"] = Budget(float(epsilon), delta)
+        st.caption("A new data set: these totals can never be changed.")
+    else:
+        headline(found)
+        if not public_host():  # elsewhere a stranger could use up somebody's budget by a table of the same name
+            fields["new_version"] = st.checkbox(
+                "The content changed; it is about the same people", key=f"version-{name}",
+                help="Only where the ledger says that the content has changed. The old budget stays.",
+            )  # fmt: skip
+    person = "one record" if table.person is None else f"all rows of one person, at most {table.most_rows}"
+    st.caption(plain(f"Protected: {table.promise}. {NEIGHBOURS.format(person)}", 400))
+    return fields
+
+
+def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
+    """The widgets of what is asked and by what; the order they say. Raises InputError for bad choices."""
+    heading("What is asked, by what, at what price?", Tag.TYPED)
+    left, middle, right = st.columns(3)
+    with left:
+        workload, texts = questions.choose(table)
+    with middle:
+        name = controls.algorithm()
+    with right:
+        epsilon = controls.epsilon_slider()
+        delta = controls.delta_slider(right)
+    budget = Budget(epsilon, delta)
+    n = table.rows(workload.domain.names).n
+    for caution in budget.cautions(n):
+        st.warning(plain(caution, 300))
+    with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):
+        problem = QueryRelease(workload, n, table.most_rows)
+        settings = controls.settings(name, ALGORITHMS[name], stars(ALGORITHMS[name](), problem, budget))
+        rows = st.number_input(
+            "Synthetic rows", 1, MAX_ROWS, min(n, MAX_ROWS), key=f"rows-{table.version}", help="As many as records."
+        )
+        neutralize = st.toggle(
+            "Disarm formulas in CSV files", key="neutralize", **shared(),
+            help="Texts that a spreadsheet would take for formulas get an apostrophe in front.",
+        )  # fmt: skip
+    return Order(
+        frame=table.frame, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
+        person=table.person, most_rows=table.most_rows, reason=reason, rows=int(rows), neutralize=neutralize, **fields,
+    )  # fmt: skip
+
+
+def reason(table: Table) -> tuple[bool, str]:
+    """Whether a written reason is needed, and the one that was typed."""
+    peeked = bool(table.schema.get("peeked"))
+    if not table.uploaded or not (peeked or looked(table)):
+        return False, ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        tag(Tag.PEEK)
+        st.markdown("**This session has looked at this table.**")
+    what = "Bounds or values of its schema were read off the records. " if peeked else ""
+    what += "Its records or real errors were shown. " if looked(table) else ""
+    st.caption(
+        what + "What is chosen after such a look – columns, algorithm, ε – can tell something about the table that no "
+        "ε counts. Say why you release all the same; the reason goes into the ledger and on the card, for everybody to "
+        "read: do not quote the data."
+    )
+    text = st.text_area("Reason", key="reason", max_chars=LONGEST_REASON, persist_state="session")
+    return True, " ".join(text.split())
+
+
+def preview(ready: Ready, ledger: Path, of: tuple) -> Reservation:
+    """The plan and its exact cost, line by line, and what would be left; nothing is charged.
+
+    `of` is the plan's key. Raises what reserving would.
+    """
+    order, plan = ready.order, ready.plan
+    heading("What will it cost? Nothing is touched yet", Tag.PUBLIC)
+    found = _reservation(ready, ledger, of)
+    left, middle, right = st.columns(3)
+    left.metric("This release: ε", f"{order.budget.epsilon:g}", help=f"at δ = {order.budget.delta:g}")
+    total = found.lifetime.budget
+    middle.metric("All releases after it: ε", f"{found.spent:.4g} of {total.epsilon:g}", help=f"at δ = {total.delta:g}")
+    right.metric("Left after it: ε", f"{found.left:.4g}", help="of one further release, at the total δ")
+    sums = plan.sums
+    st.caption(
+        f"{ready.problem.workload.m:,} questions on {ready.problem.n:,} records. The plan costs "
+        f"ε = {sums.epsilon(order.budget.delta, plan.accounting):.6g} at δ = {order.budget.delta:g} by "
+        f"{plan.accounting}, rounded up; over its life the data set is charged by {found.lifetime.accounting}."
+        + (" The algorithm adapts, so all of that room is charged." if order.algorithm.adaptive else "")
+    )
+    with st.expander("Every charge, and what was settled and why", icon=":material/receipt_long:"):
+        plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
+    return found
+
+
+def ready_for(order: Order, table: Table) -> Ready:
+    """The order planned, on the records that this session has encoded already."""
+    return prepare(order, table.rows(order.workload.domain.names))
+
+
+def key(ready: Ready, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tuple:
+    """All that makes one plan another: its settings, the table's version and where the ledger stands."""
+    o = ready.order
+    stands = tuple((d.name, len(d.versions), len(d.releases)) for d in sets)
+    return (
+        str(ledger), stands, table.version, o.dataset, o.total, o.new_version, o.workload.domain.names, tuple(o.asked),
+        o.algorithm, o.budget, o.unit, o.most_rows,
+    )  # fmt: skip
+
+
+def _reservation(ready: Ready, ledger: Path, of: tuple) -> Reservation:
+    """What reserving would give, asked once a plan: a ledger reads the whole table to know it again."""
+    kept = st.session_state.get("_preview")
+    if kept is None or kept[0] != of:
+        kept = of, _ask(ready, ledger)
+        st.session_state["_preview"] = kept
+    if isinstance(kept[1], InputError):
+        raise kept[1]
+    return kept[1]
+
+
+def _ask(ready: Ready, ledger: Path) -> Reservation | InputError:
+    try:
+        if ledger.exists():
+            return ready.reserve(Store(ledger), preview=True)
+        with tempfile.TemporaryDirectory() as empty:  # the ledger itself is made by the first release
+            return ready.reserve(Store(Path(empty) / ledger.name, create=True), preview=True)
+    except InputError as error:
+        return error

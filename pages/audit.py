@@ -1,0 +1,21 @@
+"""Audit: play the distinguishing game against an algorithm, beside what it promises; with a bug to catch."""
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from pages._ui import audits
+from pages._ui.frame import frame
+from pages._ui.text import plain
+
+frame("Audit", "Is the promise kept? Run an algorithm many times on two tables that differ in one record, and guess.")
+audits.explain()
+game = audits.current()
+try:
+    with st.container(border=True, key="settings"):
+        audits.settings(game)
+except InputError as error:
+    st.error(plain(error, 400))
+    st.stop()
+audits.watch(game)
+if game.work is not None and game.work.ended:
+    audits.verdict(game)

@@ -1,0 +1,70 @@
+"""Release: one real release of this session's table, charged for ever; its plan and its cost are shown before."""
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.tags import Tag
+from pages._ui import release_desk, release_files, release_ledger, release_order
+from pages._ui.frame import frame, heading, tag
+from pages._ui.state import table as current_table
+from pages._ui.text import clean, plain
+
+frame("Release", "One real release that keeps the promise: planned in the open, charged for ever, drawn once.")
+table, desk = current_table(), release_desk.current()
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
+    st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
+ledger = release_ledger.where()
+if ledger is None:
+    st.stop()
+if table.domain is None:
+    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then release here.")
+    st.stop()
+
+release_desk.watch(desk)  # before the ledger is read, so that what has just been released is in it
+try:
+    sets = release_ledger.known(ledger)
+except InputError as error:
+    st.error(plain(error, 400))
+    st.stop()
+if desk.work is not None and desk.work.state == "done":
+    release_files.outputs(desk.work.result)
+elif desk.work is not None and desk.work.ended:
+    st.error(plain(desk.work.error or "The release did not happen.", 400))
+    st.caption("Whether it was charged stands in the ledger below: what failed after the charge stays charged.")
+if desk.work is not None and desk.work.ended:
+    st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
+
+name = ""
+try:
+    if desk.work is None:
+        with st.container(border=True, key="whose"):
+            fields = release_order.dataset(table, sets)
+            name = fields["dataset"]
+        with st.container(border=True, key="settings"):
+            needed, reason = False, ""
+            order_place, reason_place = st.container(), st.container()
+            with reason_place:
+                needed, reason = release_order.reason(table)
+            with order_place:
+                order = release_order.order(table, fields, reason or "not given yet" * needed)
+        ready = release_order.ready_for(order, table)
+        of = release_order.key(ready, table, ledger, sets)
+        release_order.preview(ready, ledger, of)
+        heading("What will leave", Tag.PAID)
+        st.markdown(release_files.PROMISED)
+        st.caption(
+            "Noise is drawn from the operating system's entropy and cannot be repeated, here with floating-point "
+            "numbers: the proof speaks of real numbers, and a float's last bits may tell more."
+        )
+        missing = needed and not reason
+        press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}
+        label = "Release now – this cannot be undone"
+        st.button(label, type="primary", icon=":material/publish:", key="release-now", disabled=missing, **press)
+        st.caption("Give a written reason first." if missing else "Charged at once, before the data is touched.")
+except InputError as error:
+    st.error(plain(error, 500), icon=":material/block:")
+    st.caption("Nothing was touched, and nothing was charged.")
+if desk.work is None or desk.work.ended:
+    release_ledger.view(ledger, sets, name)
