@@ -163,8 +163,8 @@ def verdict(game: Game) -> None:
     title = ALGORITHMS[found.algorithm].about.title
     alarms, right, limit = (float(frame[name][best]) for name in ("false alarms", "right", "limit"))
     summary = (
-        f"{title}, {found.runs:,} runs on each of two tables of {found.records:,} records: at {alarms:.0%} false alarms "
-        f"the second table is recognised {right:.0%} of the time; the promise allows {limit:.0%}."
+        f"{title}, {found.runs:,} runs on each of two tables of {found.records:,} records: at {alarms:.0%} false "
+        f"alarms the second table is recognised {right:.0%} of the time; the promise allows {limit:.0%}."
     )  # fmt: skip
     panel(figure(frame), summary, frame, "audit")
     _lesson(found, planted)
@@ -173,9 +173,7 @@ def verdict(game: Game) -> None:
 def curves(found: Audit) -> pd.DataFrame:
     """The empirical curve, its limit at (ε, δ), and for Gaussian plans the sharper limit Φ(Φ⁻¹(q) + μ)."""
     at = np.unique(np.linspace(0, len(found.hits) - 1, DRAWN).astype(int))
-    frame = pd.DataFrame(
-        {"false alarms": found.false_alarms[at], "right": found.hits[at], "limit": found.limit[at]}
-    )
+    frame = pd.DataFrame({"false alarms": found.false_alarms[at], "right": found.hits[at], "limit": found.limit[at]})
     ends = pd.DataFrame({"false alarms": [0.0, 1.0], "right": [0.0, 1.0], "limit": [found.budget.delta, 1.0]})
     frame = pd.concat([ends.iloc[:1], frame, ends.iloc[1:]], ignore_index=True)
     if found.accounting is Accounting.GDP:

@@ -59,7 +59,8 @@ def frame(title: str, lead: str) -> None:
         st.query_params["view"] = STAKEHOLDER
         st.info(
             "Stakeholder view: only what is public, typed by a person or paid for. Private peeks – errors, real "
-            "values, records – are left out on every page; this hides them from a screen, it guards nothing.",
+            "values, records – are left out on every page; this hides them from a screen, it guards "
+            "nothing. To leave it, open the address without “view=stakeholder”.",
             icon=":material/visibility_off:",
         )
 

@@ -121,19 +121,20 @@ def preview(ready: Ready, ledger: Path, of: tuple) -> Reservation:
     order, plan = ready.order, ready.plan
     heading("What will it cost? Nothing is touched yet", Tag.PUBLIC)
     found = _reservation(ready, ledger, of)
+    total, budget = found.lifetime.budget, order.budget
     left, middle, right = st.columns(3)
-    left.metric("This release: ε", f"{order.budget.epsilon:g}", help=f"at δ = {order.budget.delta:g}")
-    total = found.lifetime.budget
-    middle.metric("All releases after it: ε", f"{found.spent:.4g} of {total.epsilon:g}", help=f"at δ = {total.delta:g}")
-    right.metric("Left after it: ε", f"{found.left:.4g}", help="of one further release, at the total δ")
+    left.metric(f"This release: ε at δ = {budget.delta:g}", f"{budget.epsilon:g}")
+    middle.metric(f"All releases after it: ε at δ = {total.delta:g}", f"{found.spent:.4g} of {total.epsilon:g}")
+    right.metric(f"Left for one more: ε at δ = {total.delta:g}", f"{found.left:.4g}")
     sums = plan.sums
     st.caption(
         f"{ready.problem.workload.m:,} questions on {ready.problem.n:,} records. The plan costs "
-        f"ε = {sums.epsilon(order.budget.delta, plan.accounting):.6g} at δ = {order.budget.delta:g} by "
-        f"{plan.accounting}, rounded up; over its life the data set is charged by {found.lifetime.accounting}."
+        f"ε = {sums.epsilon(budget.delta, plan.accounting):.6g} at δ = {budget.delta:g} by "
+        f"{plan.accounting}, rounded up; over its life the data set is charged by {found.lifetime.accounting}. "
+        "Costs add up there and ε's need not, so what is left may be more than the difference."
         + (" The algorithm adapts, so all of that room is charged." if order.algorithm.adaptive else "")
     )
-    with st.expander("Every charge, and what was settled and why", icon=":material/receipt_long:"):
+    with st.expander("Every charge, and what was settled and why", expanded=True, icon=":material/receipt_long:"):
         plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
     return found
 

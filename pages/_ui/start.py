@@ -20,7 +20,7 @@ SHOWN = ("Gender", "Admission")
 
 
 def draw(budget: Budget) -> str:
-    """Run and draw; the largest error in points, empty where hidden. 24 cells take milliseconds: this runs where it stands."""
+    """Run and draw; the largest error in points, "" where hidden. 24 cells take milliseconds: it runs here."""
     table = sample_table(SAMPLE)
     rows = table.rows(table.domain.names)
     problem = QueryRelease(Marginals.all(table.domain, 2), rows.n)

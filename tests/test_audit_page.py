@@ -1,0 +1,113 @@
+"""The Audit page, headless: a kept promise, a planted bug that is caught, refusals in words, and Cancel."""
+
+import numpy as np
+import pytest
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.audit import audit
+from dpcore.privacy.budget import Budget
+from pages._ui import audits
+from pages._ui.background import Stopped, Work
+from tests.helpers import QUERIES
+from tests.test_pages import button, figures, open_page, said
+
+PAGE = "pages/audit.py"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def workers():
+    yield
+    st.cache_resource.clear()
+
+
+def played(runs=500, algorithm="gaussian_maxent", bug=False, **sliders):
+    """The page after a game."""
+    app = open_page(PAGE)
+    app.selectbox(key="audit-algorithm").set_value(ALGORITHMS[algorithm].about.title)
+    app.select_slider(key="audit-runs").set_value(runs)
+    app.toggle(key="audit-bug").set_value(bug)
+    for key, value in sliders.items():
+        app.select_slider(key=f"audit-{key}").set_value(value)
+    button(app.run(), "Play the game").click().run()
+    for _ in range(60):
+        if "Cancel" not in {b.label for b in app.button}:
+            break
+        app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
+    app = played(500)
+    assert "consistent with this game" in app.success[0].value
+    values = [float(m.value) for m in app.metric]
+    assert values[0] == pytest.approx(1, abs=1e-3)
+    assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
+    (figure,) = figures(app)
+    assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
+    assert "Passing proves little" in said(app)
+
+
+def test_the_planted_bug_is_caught():
+    app = played(500, bug=True, epsilon=3.0)
+    assert "The promise is broken" in app.error[0].value
+    assert "planted bug is caught" in said(app)
+
+
+def test_an_algorithm_without_gaussian_noise_has_the_limit_by_epsilon_and_delta_alone():
+    app = played(500, "dpfw")
+    assert app.success
+    assert [t["name"] for t in figures(app)[0]["data"]] == ["this game", "limit by ε and δ", "a coin"]
+
+
+def test_every_algorithm_is_on_offer():
+    offered = open_page(PAGE).selectbox(key="audit-algorithm").options
+    assert offered == [cls.about.title for cls in QUERIES.values()]
+
+
+def test_a_promise_that_cannot_be_made_is_refused_in_words():
+    app = played(delta=0.0)
+    assert "delta=0" in app.error[0].value.replace("\\", "")
+    assert not figures(app)
+
+
+def test_the_curves_begin_and_end_where_they_must():
+    found = audit(ALGORITHMS["gaussian_maxent"](), Budget(1.0, 0.01), runs=400)
+    frame = audits.curves(found)
+    assert frame["false alarms"].is_monotonic_increasing
+    assert frame.iloc[0].tolist()[:3] == [0, 0, 0.01]
+    assert frame.iloc[-1].tolist() == [1, 1, 1, 1]
+    inner = frame.iloc[1:-1]
+    assert (inner["gaussian"] <= inner["limit"] + 1e-9).all(), "the plan's own curve is within (ε, δ)"
+    assert (np.abs(inner["gaussian"] - inner["limit"]) < 1e-3).any(), "and touches it"
+
+
+def test_a_game_can_be_stopped():
+    work, told = Work(), []
+
+    def progress(share):
+        told.append(share)
+        work.stop()
+        work.tell(share, "")
+
+    with pytest.raises(Stopped):
+        audit(ALGORITHMS["dpfw"](), Budget(1.0, 0.01), runs=400, progress=progress)
+    assert told == [50 / 800]
+
+
+def test_progress_goes_to_one():
+    told = []
+    audit(ALGORITHMS["gaussian_maxent"](), Budget(1.0, 0.01), runs=100, progress=told.append)
+    assert told == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_work_ends_in_words_whatever_happens():
+    work = Work()
+    work.run(lambda _: 1 / 0)
+    assert (work.state, work.ended) == ("failed", True)
+    assert "unexpected ZeroDivisionError" in work.error
+    work = Work()
+    work.stop()
+    work.run(lambda _: "never")
+    assert (work.state, work.result) == ("stopped", None)

@@ -1,0 +1,429 @@
+"""The Release page, headless: what it previews, spends once, refuses in words, and keeps; and the stakeholder view."""
+
+import ast
+import json
+import re
+import sqlite3
+import threading
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from dpcore import publish
+from dpcore.algorithms import ALGORITHMS
+from dpcore.privacy.budget import Budget
+from dpcore.store import Store, verify
+from dpcore.workloads import Marginals
+from pages._ui import release_files, release_ledger, release_order
+from tests.test_pages import button, figures, said, settled
+
+ROOT = Path(__file__).parents[1]
+NOW = "Release now – this cannot be undone"
+PLANTED = "planted-4711"
+PEOPLE = ("who,job\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(300))).encode()
+SCHEMA = {"columns": {"job": {"kind": "categorical", "values": ["a", "b"]}}}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def workers():
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def no_ledger_of_the_owner(monkeypatch):
+    monkeypatch.delenv(release_ledger.VARIABLE, raising=False)
+
+
+def opened(folder, page="release", **query):
+    """The page on the Berkeley sample, with the ledger in `folder`."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in ({"sample": "berkeley"} | query).items():
+        app.query_params[name] = value
+    app = app.switch_page(str(ROOT / f"pages/{page}.py")).run()
+    if folder is not None:
+        app.text_input(key="ledger-folder").set_value(str(folder)).run()
+    assert not app.exception
+    return app
+
+
+def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
+    """The Data page after an upload with a typed schema."""
+    app = opened(None, "data", **query)
+    app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
+    app.session_state["_table"].set_schema(schema)
+    return app.run()
+
+
+def go(app, page, folder=None):
+    app = settled(app.switch_page(str(ROOT / f"pages/{page}.py")).run())
+    if folder is not None:
+        app.text_input(key="ledger-folder").set_value(str(folder)).run()
+    assert not app.exception
+    return app
+
+
+def press(app):
+    """Press the one button, and wait for what comes of it."""
+    button(app, NOW).click().run()
+    if app.session_state["desk"].work is not None:
+        assert app.session_state["desk"].work.wait(60)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def labels(app):
+    return {b.label for b in app.button}
+
+
+def wrong(app):
+    return " ".join(e.value for e in app.error).replace("\\", "")
+
+
+def releases(folder):
+    return [r for d in Store(folder / "ledger.sqlite").show() for r in d.releases]
+
+
+def metric(app, words):
+    return next(m.value for m in app.metric if m.label.startswith(words))
+
+
+def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
+    app = opened(tmp_path)
+    assert metric(app, "This release") == "1"
+    assert metric(app, "All releases") == "0.7536 of 3"
+    charges = next(f.value for f in app.dataframe if "mechanism" in f.value)
+    assert charges["mechanism"].tolist() == ["Gaussian"]
+    assert "floating-point" in " ".join(c.value for c in app.caption)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_press_spends_once_whatever_comes_after(tmp_path):
+    app = press(opened(tmp_path))
+    assert "changes the odds by a factor of 2\\.72" in said(app)
+    assert NOW not in labels(app)
+    made = app.session_state["desk"].work.result
+    for _ in range(3):
+        app.run()
+    go(app, "explore")
+    go(app, "release", tmp_path)
+    app.query_params["epsilon"] = "0.5"
+    button(app.run(), "Verify the ledger").click().run()
+    assert "Sound" in app.success[-1].value
+    assert app.session_state["desk"].work.result is made
+    (release,) = releases(tmp_path)
+    assert (release["state"], release["reason"]) == ("released", "")
+    names = set(zipfile.ZipFile(BytesIO(release_files.archive(made.files))).namelist())
+    assert names >= {"synthetic.csv", "synthetic.parquet", "weights.csv", "answers.csv", "card.html", "release.json"}
+    assert verify(tmp_path / "ledger.sqlite", json.loads(made.files["release.json"])["ledger"]) == []
+    assert {e.proto.label for e in app.get("download_button")} >= {release_files.WORDS[name] for name in names}
+
+
+def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path):
+    app = opened(tmp_path)
+    desk, folder = app.session_state["desk"], tmp_path / "ledger.sqlite"
+    table = app.session_state["_table"]
+    token, ready = desk.token, _ready(table)
+    presses = [threading.Thread(target=desk.start, args=(token, ready, folder)) for _ in range(8)]
+    for one in presses:
+        one.start()
+    for one in presses:
+        one.join()
+    assert desk.work.wait(60)
+    desk.start(token, ready, folder)
+    desk.clear()
+    desk.start(token, ready, folder)
+    desk.start("", ready, folder)
+    assert desk.work is None
+    assert len(releases(tmp_path)) == 1
+
+
+def _ready(table):
+    total = Budget(3.0, 1e-6)
+    order = publish.Order(
+        frame=table.frame, workload=Marginals.all(table.domain, 1), asked=["marginals:1"], dataset="b", total=total,
+        algorithm=ALGORITHMS["gaussian_maxent"](), budget=Budget(1.0, 1e-9),
+    )  # fmt: skip
+    return release_order.ready_for(order, table)
+
+
+def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
+    app = press(opened(tmp_path))
+    button(app, "Prepare another release").click().run()
+    assert "Left: one release of ε = 2.866" in said(app)
+    assert float(metric(app, "All releases").split()[0]) > releases(tmp_path)[0]["total_epsilon"]
+    press(app)
+    assert len(releases(tmp_path)) == 2
+    assert app.selectbox(key="release-again").options == sorted(
+        (str(r["seq"]) for r in releases(tmp_path)), key=int, reverse=True
+    )
+
+
+def test_after_a_reload_the_files_are_there_again_and_nothing_is_spent(tmp_path):
+    press(opened(tmp_path))
+    app = opened(tmp_path)
+    assert "The ledger holds it." in [c.value for c in app.caption]
+    assert "All files (ZIP)" in {e.proto.label for e in app.get("download_button")}
+    assert len(releases(tmp_path)) == 1
+
+
+def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
+    app = opened(tmp_path)
+    app.number_input(key="total-epsilon").set_value(0.1).run()
+    assert "this needs ε=" in wrong(app)
+    assert "nothing was charged" in " ".join(c.value for c in app.caption)
+    assert NOW not in labels(app)
+    assert list(tmp_path.iterdir()) == []
+    app.number_input(key="total-epsilon").set_value(3.0).run()
+    app.select_slider(key="delta").set_value(0.0).run()
+    assert "delta=0" in wrong(app)
+
+
+def test_on_a_public_host_releases_are_off_unless_the_owner_names_a_ledger(tmp_path, monkeypatch):
+    monkeypatch.setattr(release_ledger, "public_host", lambda: True)
+    monkeypatch.setattr(release_order, "public_host", lambda: True)
+    app = opened(None)
+    assert release_ledger.VARIABLE in app.warning[0].value
+    assert NOW not in labels(app)
+    assert not [t for t in app.text_input if t.key == "ledger-folder"]
+    monkeypatch.setenv(release_ledger.VARIABLE, str(tmp_path / "ledger.sqlite"))
+    app = press(opened(None))
+    assert len(releases(tmp_path)) == 1
+    assert str(tmp_path) not in everything(app)
+    button(app, "Prepare another release").click().run()
+    assert not [c for c in app.checkbox if "content changed" in c.label], "no stranger uses up a budget"
+
+
+def test_a_session_that_looked_must_say_why(tmp_path):
+    app = go(uploaded(), "release", tmp_path)
+    assert not app.text_area
+    assert not button(app, NOW).disabled
+    app = go(go(app, "explore"), "release", tmp_path)
+    assert button(app, NOW).disabled
+    text = "![x](http://evil.example/x.png) <script>alert(1)</script>"
+    app.text_area(key="reason").set_value(f"  {text}\n").run()
+    press(app)
+    assert releases(tmp_path)[0]["reason"] == text
+    card = app.session_state["desk"].work.result.files["card.html"].decode()
+    assert "&lt;script&gt;" in card
+    assert "<script" not in card
+    assert "http://evil.example" not in said(app)
+
+
+def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
+    app = go(uploaded(), "explore")
+    app = go(app, "data")
+    button(app, "Forget my table").click().run()
+    app.file_uploader(key="upload").set_value(("other.csv", PEOPLE, "text/csv")).run()
+    app.session_state["_table"].set_schema(SCHEMA)
+    app = go(app.run(), "release", tmp_path)
+    assert app.text_area
+
+
+def test_a_schema_read_off_the_records_needs_a_reason(tmp_path):
+    app = go(uploaded(schema=SCHEMA | {"peeked": True}), "release", tmp_path)
+    assert metric(app, "This release") == "1", "the preview comes before the reason"
+    assert button(app, NOW).disabled
+    app.text_area(key="reason").set_value("the registry publishes them").run()
+    assert releases_after(app, tmp_path) == ["the registry publishes them"]
+
+
+def releases_after(app, folder):
+    press(app)
+    return [r["reason"] for r in releases(folder)]
+
+
+def test_what_fails_after_the_charge_stays_charged_and_says_so(tmp_path, monkeypatch):
+    def fail(*_args, **_options):
+        raise OSError(28, "no room")
+
+    monkeypatch.setattr(publish, "write", fail)
+    app = press(opened(tmp_path))
+    assert "the release stays charged" in wrong(app)
+    (release,) = releases(tmp_path)
+    assert release["state"] == "failed"
+    assert "failed" in next(f.value for f in app.dataframe if "state" in f.value)["state"].tolist()
+
+
+def test_a_bug_ends_in_words_and_not_in_its_own(tmp_path, monkeypatch):
+    def fail(*_args, **_options):
+        raise KeyError(PLANTED)
+
+    monkeypatch.setattr(publish, "write", fail)
+    app = press(opened(tmp_path))
+    assert "unexpected KeyError" in wrong(app)
+    assert PLANTED not in everything(app)
+
+
+# Hostile inputs
+
+
+@pytest.mark.parametrize(
+    "folder", ["/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"]
+)
+def test_a_folder_that_is_none_is_named(folder):
+    app = opened(folder)
+    assert "There is no folder" in wrong(app)
+    assert "](http://evil" not in app.error[0].value
+    assert NOW not in labels(app)
+
+
+def garbage(path):
+    path.write_bytes(b"not a ledger at all" * 100)
+
+
+def other_kind(path):
+    sqlite3.connect(path).execute("CREATE TABLE t (a)").connection.commit()
+
+
+def tampered(path):
+    Store(path, create=True)
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE extra (a)")
+
+
+def empty(path):
+    path.touch()
+
+
+@pytest.mark.parametrize("break_it", [garbage, other_kind, tampered, Path.mkdir, empty])
+def test_a_broken_ledger_is_a_message(tmp_path, break_it):
+    break_it(tmp_path / "ledger.sqlite")
+    app = opened(tmp_path)
+    assert wrong(app)
+    assert NOW not in labels(app)
+
+
+def test_a_folder_that_cannot_be_written_is_a_message_and_nothing_is_spent(tmp_path, monkeypatch):
+    app = opened(tmp_path)
+    (tmp_path / "ledger-releases").write_text("in the way")
+    press(app)
+    assert "cannot be made" in wrong(app)
+    assert "nothing is spent" in wrong(app)
+    assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_hostile_names_are_shown_and_not_interpreted(tmp_path, hostile):
+    frame, schema = hostile
+    name = "![x](http://evil.example/x.png) <script>$\\alpha$</script> :red[x]"
+    app = go(uploaded(frame.to_csv(index=False).encode(), schema, f"{name}.csv"), "release", tmp_path)
+    field = next(t for t in app.text_input if t.label == "Data set")
+    field.set_value(name).run()
+    press(app)
+    assert not app.error
+    (found,) = Store(tmp_path / "ledger.sqlite").show()
+    assert found.name == name
+    told = said(app) + app.success[0].value
+    assert "](http://evil" not in told
+    assert not re.search(r"(?<!\\)[<$]\w", told), "nothing stands unescaped"
+
+
+@pytest.mark.parametrize("name", ["", "   ", "a\u202eb", "x" * 200])
+def test_names_of_data_sets_are_checked(tmp_path, name):
+    app = opened(tmp_path)
+    next(t for t in app.text_input if t.label == "Data set").set_value(name).run()
+    assert not app.exception
+    assert ("name" in wrong(app) or "dataset=" in wrong(app)) == (name != "x" * 200)
+
+
+def test_another_table_under_a_known_name_is_refused_until_it_is_called_a_new_version(tmp_path):
+    press(go(uploaded(), "release", tmp_path))
+    app = go(uploaded(PEOPLE + b"300,a\n"), "release", tmp_path)
+    assert "has changed" in wrong(app)
+    next(c for c in app.checkbox if "content changed" in c.label).set_value(True).run()
+    assert not app.error
+    press(app)
+    assert [r["version"] for r in releases(tmp_path)] == [1, 2]
+
+
+# The stakeholder view
+
+
+def everything(app):
+    """All that was sent to the browser, as text."""
+    return " ".join(str(node.proto) for node in app._tree if getattr(node, "proto", None) is not None)
+
+
+def secret():
+    """An upload that holds a planted value outside its schema."""
+    rows = "".join(f"{PLANTED}-{i},{'ab'[i % 2]}\n" for i in range(300))
+    return uploaded(f"who,job\n{rows}".encode(), view="stakeholder")
+
+
+def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
+    app = secret()
+    assert "Stakeholder view" in app.info[0].value
+    assert PLANTED not in everything(app)
+    app = go(app, "explore")
+    assert not figures(app)
+    assert not app.get("vega_lite_chart")
+    assert {c for f in app.dataframe for c in f.value} <= {
+        "setting", "value", "why", "what", "mechanism", "times", "each", "together (ρ)",
+    }  # fmt: skip
+    assert "Typical error" not in said(app)
+    app = go(app, "compare")
+    app.multiselect(key="compared").set_value(["gaussian_maxent"])
+    app.multiselect(key="epsilons").set_value([1.0])
+    settled(button(app, "Run the comparison").click().run())
+    assert not figures(app)
+    assert not app.dataframe
+    app = go(app, "release", tmp_path)
+    assert not app.text_area, "nobody has looked"
+    assert PLANTED not in everything(press(app))
+
+
+def test_without_it_the_same_steps_show_errors():
+    app = go(uploaded(), "explore")
+    assert figures(app)
+    assert "private peek" in everything(app)
+
+
+def test_start_shows_the_synthetic_bars_alone_to_stakeholders():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["view"] = "stakeholder"
+    app.run()
+    (figure,) = figures(app)
+    assert [trace["name"] for trace in figure["data"]] == ["synthetic"]
+    assert "off by" not in said(app)
+    assert "private peek" not in everything(app)
+
+
+def test_the_view_stays_from_page_to_page():
+    app = opened(None, "glossary", view="stakeholder")
+    app.query_params.clear()
+    assert not figures(go(app, "explore"))
+
+
+def test_records_are_sent_only_when_somebody_opens_them():
+    rows = "".join(f"{PLANTED}-{i},{'ab'[i % 2]}\n" for i in range(300))
+    assert PLANTED not in everything(uploaded(f"who,job\n{rows}".encode()))
+
+
+def test_a_schema_read_off_the_records_is_hidden_from_stakeholders():
+    schema = {"columns": {"job": {"kind": "categorical", "values": ["a", "b", PLANTED]}}, "peeked": True}
+    assert PLANTED not in everything(uploaded(schema=schema, view="stakeholder"))
+    assert PLANTED in everything(uploaded(schema=schema))
+
+
+GUARDED = {"draw", "_progress"}  # these ask for the view themselves
+
+
+def test_every_section_of_a_private_peek_can_be_hidden():
+    sections = [
+        (path.name, function.name, {ast.unparse(d) for d in function.decorator_list})
+        for path in sorted((ROOT / "pages" / "_ui").glob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef) and _peeks(function)
+    ]
+    assert len(sections) > 10
+    assert not [s for s in sections if "peek" not in s[2] and s[1] not in GUARDED]
+
+
+def _peeks(function):
+    calls = (n for n in ast.walk(function) if isinstance(n, ast.Call) and ast.unparse(n.func) == "heading")
+    return any(ast.unparse(call.args[1]) == "Tag.PEEK" for call in calls)
