@@ -7,7 +7,7 @@ from dpcore.tags import Tag
 from pages._ui import release_desk, release_files, release_ledger, release_order
 from pages._ui.frame import frame, heading, tag
 from pages._ui.state import table as current_table
-from pages._ui.text import clean, plain
+from pages._ui.text import clean
 
 frame("Release", "One real release that keeps the promise: planned in the open, charged for ever, drawn once.")
 table, desk = current_table(), release_desk.current()
@@ -18,23 +18,24 @@ with st.container(horizontal=True, vertical_alignment="center"):
 ledger = release_ledger.where()
 if ledger is None:
     st.stop()
-if table.domain is None:
-    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then release here.")
-    st.stop()
 
 release_desk.watch(desk)  # before the ledger is read, so that what has just been released is in it
+if desk.work is not None and desk.work.ended:
+    if desk.work.state == "done":
+        release_files.outputs(desk.work.result)
+    else:
+        st.error(release_ledger.words(desk.work.error or "The release did not happen.", ledger))
+        st.caption("Whether it was charged stands in the ledger below: what failed after the charge stays charged.")
+    st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
 try:
     sets = release_ledger.known(ledger)
 except InputError as error:
-    st.error(plain(error, 400))
+    st.error(release_ledger.words(error, ledger))
     st.stop()
-if desk.work is not None and desk.work.state == "done":
-    release_files.outputs(desk.work.result)
-elif desk.work is not None and desk.work.ended:
-    st.error(plain(desk.work.error or "The release did not happen.", 400))
-    st.caption("Whether it was charged stands in the ledger below: what failed after the charge stays charged.")
-if desk.work is not None and desk.work.ended:
-    st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
+if table.domain is None:
+    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then release here.")
+    release_ledger.view(ledger, sets, "")
+    st.stop()
 
 name = ""
 try:
@@ -64,7 +65,7 @@ try:
         st.button(label, type="primary", icon=":material/publish:", key="release-now", disabled=missing, **press)
         st.caption("Give a written reason first." if missing else "Charged at once, before the data is touched.")
 except InputError as error:
-    st.error(plain(error, 500), icon=":material/block:")
+    st.error(release_ledger.words(error, ledger), icon=":material/block:")
     st.caption("Nothing was touched, and nothing was charged.")
 if desk.work is None or desk.work.ended:
     release_ledger.view(ledger, sets, name)

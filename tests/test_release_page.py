@@ -299,6 +299,24 @@ def test_a_broken_ledger_is_a_message(tmp_path, break_it):
     assert NOW not in labels(app)
 
 
+def test_strangers_are_not_told_where_the_ledger_lies(tmp_path, monkeypatch):
+    monkeypatch.setattr(release_ledger, "public_host", lambda: True)
+    monkeypatch.setenv(release_ledger.VARIABLE, str(tmp_path / "ledger.sqlite"))
+    garbage(tmp_path / "ledger.sqlite")
+    app = opened(None)
+    assert "…/ledger.sqlite" in wrong(app)
+    assert str(tmp_path) not in everything(app)
+
+
+def test_what_was_released_stays_on_the_page_when_the_table_or_the_ledger_goes(tmp_path):
+    app = press(opened(tmp_path))
+    app.session_state["_table"].set_schema({"columns": {}})
+    assert "changes the odds" in said(app.run())
+    (tmp_path / "ledger.sqlite").write_text("gone")
+    assert "changes the odds" in said(app.run())
+    assert wrong(app)
+
+
 def test_a_folder_that_cannot_be_written_is_a_message_and_nothing_is_spent(tmp_path, monkeypatch):
     app = opened(tmp_path)
     (tmp_path / "ledger-releases").write_text("in the way")

@@ -55,6 +55,12 @@ def where() -> Path | None:
     return folder / FILE
 
 
+def words(error: object, ledger: Path) -> str:
+    """A message for the page; to strangers it does not tell where things lie on the server."""
+    text = str(error)
+    return plain(text.replace(str(ledger.absolute().parent), "…") if public_host() else text, 500)
+
+
 def known(ledger: Path) -> list[DataSet]:
     """The data sets of the ledger, none where it is not made yet. Raises InputError for a file that is no ledger."""
     if not os.path.lexists(ledger) and ledger.parent.is_dir():
@@ -109,7 +115,7 @@ def _verify(ledger: Path) -> None:
     except InputError as error:
         problems = [str(error)]
     if problems:
-        st.error("Not sound: " + "; ".join(plain(p, 200) for p in problems[:10]))
+        st.error("Not sound: " + words("; ".join(problems[:10]), ledger))
     else:
         st.success("Sound: every row, total and trigger is as it was written.", icon=":material/verified:")
 

@@ -1,0 +1,88 @@
+"""A real release in a real browser: pressed twice, reloaded, downloaded, and charged once."""
+
+import json
+import re
+import zipfile
+
+from playwright.sync_api import expect
+
+from dpcore.store import Store, verify
+
+NOW = "Release now – this cannot be undone"
+
+
+def open_release(page, server, folder):
+    page.goto(f"{server}/release?sample=berkeley")
+    expect(page.get_by_role("heading", name="Release", exact=True)).to_be_visible()
+    field = page.get_by_role("textbox", name="Folder of the ledger")
+    field.fill(str(folder))
+    field.press("Enter")
+    expect(page.get_by_role("button", name=NOW)).to_be_visible()
+
+
+def zipped(page, place, folder):
+    with page.expect_download() as download:
+        place.click()
+    download.value.save_as(folder / "all.zip")
+    with zipfile.ZipFile(folder / "all.zip") as packed:
+        return {name: packed.read(name) for name in packed.namelist()}
+
+
+def test_one_release_whatever_is_pressed(page, server, tmp_path):
+    ledger = tmp_path / "ledger.sqlite"
+    open_release(page, server, tmp_path)
+    assert not ledger.exists()
+    page.get_by_role("button", name=NOW).dblclick()
+    expect(page.get_by_role("heading", name="Released", exact=True)).to_be_visible()
+    files = zipped(page, page.get_by_role("button", name="All files (ZIP)").first, tmp_path)
+    assert verify(ledger, json.loads(files["release.json"])["ledger"]) == []
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Synthetic rows (CSV)").click()
+    assert download.value.path().read_bytes() == files["synthetic.csv"]
+    page.get_by_role("link", name="Explore", exact=True).click()
+    page.get_by_role("link", name="Release", exact=True).click()
+    expect(page.get_by_role("heading", name="Released", exact=True)).to_be_visible()
+
+    page.reload()
+    open_release(page, server, tmp_path)
+    expect(page.get_by_text(re.compile("Left: one release of ε = 2.866"))).to_be_visible()
+    assert zipped(page, page.get_by_role("button", name="All files (ZIP)"), tmp_path) == files
+    page.get_by_role("button", name="Verify the ledger").click()
+    expect(page.get_by_text("Sound: every row")).to_be_visible()
+    (found,) = Store(ledger).show()
+    assert [r["state"] for r in found.releases] == ["released"]
+
+
+def test_release_fits_a_phone(page, server, tmp_path):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_release(page, server, tmp_path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name=NOW).click()
+    expect(page.get_by_text("The ledger holds it.")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/audit?audit-runs=40%2C000")
+    page.get_by_role("button", name="Play the game").click()
+    expect(page.get_by_text(re.compile("of 40,000 runs"))).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled.")).to_be_visible()
+    page.goto(f"{server}/audit?audit-runs=500")
+    page.get_by_role("button", name="Play the game").click()
+    expect(page.get_by_text("What does this show?")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line")).to_have_count(4)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_stakeholders_see_no_error_on_any_page(page, server):
+    page.goto(f"{server}/?view=stakeholder")
+    expect(page.get_by_text("Stakeholder view")).to_be_visible()
+    page.get_by_role("link", name="Explore", exact=True).click()
+    expect(page.get_by_role("heading", name="What was chosen, and what was spent")).to_be_visible()
+    expect(page.get_by_text("Stakeholder view")).to_be_visible()
+    assert "view=stakeholder" in page.url
+    expect(page.get_by_text("Typical error")).to_have_count(0)
+    expect(page.get_by_text("private peek", exact=True)).to_have_count(0)
+    expect(page.locator(".js-plotly-plot")).to_have_count(0)
