@@ -23,6 +23,7 @@ from .results import panel
 from .text import plain
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
+DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
 POLL, PATIENCE = 0.5, 0.9  # seconds between two looks, and before the first
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
@@ -86,7 +87,7 @@ def settings(game: Game) -> None:
             "ε, promised", controls.EPSILONS, 1.0, controls.number, key="audit-epsilon", **controls.KEPT
         )
         delta = st.select_slider(
-            "δ, promised", controls.DELTAS, 0.01, controls.number, key="audit-delta", **controls.KEPT,
+            "δ, promised", DELTAS, 0.01, controls.number, key="audit-delta", **controls.KEPT,
             help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
         )  # fmt: skip
     with right:
