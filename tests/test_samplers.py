@@ -13,6 +13,7 @@ from dpcore.privacy.calibrations import regularised_stages
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal
 from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes
+from dpcore.privacy.samplers.shapes import Envelope
 from dpcore.privacy.targets import Density, PlainRisk, RankError, RegularisedRisk
 from dpcore.regions import Ball, Box, Space
 from dpcore.risks import Risk, smallest
@@ -189,6 +190,69 @@ def test_the_mass_outside_the_envelope_is_bounded():
     assert p[((V @ over.M) * V).sum(1) > over.r**2].sum() / p.sum() <= 1e-3
 
 
+def rare(n=2000, d=6) -> Risk:
+    """Records of a few rare categories, whose risk is far from a quadratic."""
+    rng = np.random.default_rng(3)
+    A = np.eye(d)[rng.choice(d, n, p=[0.5, 0.3, 0.15, 0.03, 0.015, 0.005])] * rng.uniform(0.3, 1, (n, 1))
+    return Risk(Logistic(), np.column_stack([A, np.where(rng.random(n) < 0.8, 1, -1)]), np.ones(n))
+
+
+@pytest.mark.parametrize("region", [Ball(np.zeros(6), 1.0), Ball(np.zeros(6), 8.0), Space(np.zeros(6), 5.0)])
+@pytest.mark.parametrize("k", [30.0, 3000.0])
+def test_the_envelope_lies_above_in_more_dimensions(region, k):
+    density, rng = Density(rare(), region, k, 0.01), np.random.default_rng(0)
+    over = envelope.envelope(density, 1e-8)
+    V = np.concatenate([over.draw(4000, rng), rng.standard_normal((2000, 6)) * rng.exponential(1, (2000, 1))])
+    V = V[region.contains(over.at + V) & (((V @ over.M) * V).sum(1) <= over.r**2)]
+    gap = density.potential(over.at + V) - density.potential(over.at[None]) - over.bound(V)
+    assert len(V) > 100
+    assert gap.min() > -1e-6
+    assert np.exp(-gap).max() > 0.3, "and near, somewhere"
+
+
+def test_the_fourth_moment_is_bounded_in_every_direction():
+    risk, x, M = rare(), np.full(6, 0.3), np.diag([9.0, 4, 2, 1, 1, 0.5])
+    M += 0.2
+    c = 50 * risk.w * risk.loss.bend(risk.A @ x, risk.b)
+    M += (risk.A.T * c) @ risk.A
+    V = np.concatenate([np.eye(6), np.random.default_rng(0).standard_normal((5000, 6))])
+    V /= np.sqrt(((V @ M) * V).sum(1))[:, None]
+    largest = (c @ (risk.A @ V.T) ** 4).max()
+    assert largest <= envelope.quartic(risk, x, 50.0, M) < 8 * largest
+
+
+@pytest.mark.parametrize("name", ["logistic", "on the boundary"])
+def test_the_masses_of_both_shapes_are_what_they_say(name):
+    over, rng = envelope.envelope(PLANES[name], 1e-8), np.random.default_rng(0)
+    X = np.stack(np.meshgrid(*[np.linspace(-1.5, 1.5, 600)] * 2), -1).reshape(-1, 2) * over.draw(500, rng).std() * 6
+    inside = ((X @ over.M) * X).sum(1) <= over.r**2
+    if isinstance(over, Envelope):
+        inside = over.q @ X.T >= over.floor
+    area = (X[1, 0] - X[0, 0]) ** 2
+    assert np.exp(-over.bound(X[inside])).sum() * area == pytest.approx(math.exp(over.log_mass), rel=0.03)
+
+
+def test_hopeless_proposals_give_way_to_the_proximal_sampler_with_the_same_law(monkeypatch):
+    density = PLANES["logistic"]
+    counted = []
+    slow = proximal.draw
+    monkeypatch.setattr(proximal, "draw", lambda *args: counted.append(1) or slow(*args))
+    monkeypatch.setattr(envelope, "LEAST", 16)
+    monkeypatch.setattr(envelope, "WORTH", 0)
+    monkeypatch.setattr(envelope, "draws", lambda *args: np.zeros((0, 2)))
+    rng = np.random.default_rng(0)
+    draws = np.array([envelope.draw_logistic(density, 1e-2, rng) for _ in range(120)])
+    assert len(counted) == 120
+    assert follows(draws, density)
+    assert not follows(draws * 0.7, density)
+
+
+def test_rejection_gives_up_only_when_it_is_told_to():
+    density, rng = PLANES["logistic"], np.random.default_rng(0)
+    assert 0 < len(envelope.draws(density, 1e-8, 3000, rng, 1)) < 3000
+    assert len(envelope.draws(density, 1e-8, 500, rng)) == 500
+
+
 def test_a_negated_loss_is_seen():
     wrong = flat(Logistic(), Ball(np.zeros(2), 3.0), 0.02, 100.0)
     wrong.risk.A = -wrong.risk.A
@@ -256,6 +320,7 @@ def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(mon
 def test_the_alternating_schedule_pays_for_every_step():
     target = RegularisedRisk(pinball(0.5), INTERVAL, 0.6, True)
     T, eta = alternating.schedule(target, 3.0, 1e-4)
+    assert T < 10_000
     alpha = 3.0 * 0.6
     sigma = 3.0 * 0.5 * math.sqrt(2 * eta / (1 + eta * alpha))
     assert T * alternating.step_error(sigma) <= 0.5e-4 * 1.001

@@ -52,8 +52,9 @@ class RegularizedExponential:
         auto="n, d, G, R and s: the smallest bound on the chosen risk",
     )  # fmt: skip
     stages: int = param(
-        1, "draws, each centred at the one before and held four times as tightly", symbol="m", low=1, high=6
-    )
+        1, "draws, each centred at the one before and held four times as tightly; 0: as many as n, d and s suggest",
+        symbol="m", low=0, high=6,
+    )  # fmt: skip
     theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
     sampler: str = param("auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC))
 
@@ -75,8 +76,10 @@ class RegularizedExponential:
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
-        spend, s = regularised_stages(budget, self.stages, self.theta)
         n, d, G, R = problem.effective_n, problem.d, problem.G, problem.R
+        _, s = regularised_stages(budget, 1, self.theta)
+        m = self.stages or theory.stages(n=n, d=d, s=s)
+        spend, s = regularised_stages(budget, m, self.theta)
         numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
         best = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**numbers)
         strong = problem.loss.strength > 0
@@ -92,20 +95,20 @@ class RegularizedExponential:
             bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(**numbers, mu=mu)
         why = "given" if self.mu is not None else "strongly convex: none needed" if strong else "smallest risk bound"
         choices = (
-            Choice("rounds", self.stages, "one draw a stage"),
-            Choice("stages", self.stages, "given"),
+            Choice("rounds", m, "one draw a stage"),
+            Choice("stages", m, "given" if self.stages else "a rule of thumb from n, d and s"),
             Choice("calibration", self.calibration, "given"),
             Choice("sampler", name, "the first that serves" if self.sampler == "auto" else "given"),
-            *_draw_choices(problem, s, tau * self.stages, self.theta),
+            *_draw_choices(problem, s, tau * m, self.theta),
             Choice("mu", mu, why),
             Choice("k", k, "the sharpest density that s/√m pays for"),
             Choice("mu_star", best, "smallest bound on the chosen risk"),
             Choice("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
             Choice("stage_tau", tau, "sampler error of one stage: τ/m"),
-            Choice("stage_radii", [R * SHRINK**j for j in range(self.stages)], "a quarter each"),
+            Choice("stage_radii", [R * SHRINK**j for j in range(m)], "a quarter each"),
             Choice("risk_bound", bound, "expected excess risk of the first stage, at the most"),
         )
-        return Plan(budget, (Charge("draw", spend, self.stages),), choices)
+        return Plan(budget, (Charge("draw", spend, m),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator

@@ -68,7 +68,7 @@ def largest_sigma(error: float) -> float:
 def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
     """T and η with a total variation of at most `error`, from public numbers."""
     alpha, steepest = k * target.mu, target.loss.steepest  # type: ignore[union-attr]
-    T = 10**5
+    T = 1
     for _ in range(30):
         inner = (largest_sigma(error / (2 * T)) / (k * steepest)) ** 2 / 2  # η' = η/(1 + ηα)
         eta = inner / (1 - inner * alpha) if inner * alpha < 0.5 else 1 / alpha

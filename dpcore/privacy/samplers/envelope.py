@@ -3,35 +3,45 @@
 With x̂ near the smallest point of F_μ = F + μ‖x − c‖²/2 on K, g = ∇F_μ(x̂) and H = ∇²F(x̂), every logistic risk has
 F_μ(x̂ + v) ≥ F_μ(x̂) + ⟨g, v⟩ + φ(S) vᵀHv + μ‖v‖²/2 where |⟨a_i, v⟩| ≤ S for all i, φ(S) = (e^{−S} + S − 1)/S²: its
 third derivative along v is at most S times the second, so integrate e^{−St} twice. With M = k(H + μI), ‖v‖²_M = vᵀMv
-and κ = max_i ‖a_i‖ in the norm of M⁻¹, S = κr serves for ‖v‖_M ≤ r: a Gaussian envelope. The draw is exact for the
-density restricted to that ellipsoid, and r is the smallest radius outside of which its mass is proved to be below the
-error that was paid for (all of K without such a payment).
+and κ = max_i ‖a_i‖ in the norm of M⁻¹, S = κ‖v‖_M serves. So does S = √Q ‖v‖_M, Q the largest Σ c_i ⟨a_i, v⟩⁴ on
+‖v‖_M = 1, c_i = k w_i ℓ''_i: record by record the bound is Σ c_i δ_i² φ(|δ_i|), δ_i = ⟨a_i, v⟩; φ is convex, so that is
+at least Σcδ² φ(Σc|δ|³/Σcδ²) (Jensen), and the argument at most √(Σcδ⁴/Σcδ²) (Cauchy–Schwarz). Where vᵀkHv is a share b
+of ‖v‖²_M only, bφ(S/√b) + (1 − b)/2 is at least φ(S). Many records make Q small, however far out one of them lies.
+
+The envelope is r^{d−1} exp(−φ(κr)r²) along r = ‖v‖_M, which is log-concave. The draw is exact
+for the density restricted to ‖v‖_M ≤ r, and r is the smallest radius outside of which its mass is proved to be below
+the error that was paid for (all of K without such a payment).
 
 Where x̂ lies on the sphere of a ball about m, g = −λ(x̂ − m) + e. With y = −⟨x̂ − m, v⟩, x̂ + v lies in the ball only
 if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the pull λy stays as it is, and tilts the envelope on the
-half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again. θ = 2/(d + 1) accepts about one in
-1.4 d.
+half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again, with S = κr. θ = 2/(d + 1) accepts
+about one in 1.4 d. Of the two envelopes the one of smaller mass is taken.
 
-The number of proposals depends on the records (a timing channel).
+Where no proposal is accepted until they cost more than `proximal` would, the draw comes from that one, if it serves.
+That keeps the law: an accepted point is distributed as any other, however late it comes, and the proximal draw begins
+anew; so the result is a mixture of two laws, each within the error paid for of the same density, whatever the records.
+Which of the two it was, and the number of proposals, depend on the records: a timing channel; nothing else leaves.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.special import gammainc, gammaincc, gammaln, log_ndtr, ndtri_exp
+from scipy.special import gammainc, gammaincc, gammaln
 from scipy.stats import truncnorm
 
 from ...losses import Logistic, SquaredDistance
 from ...regions import Ball, Box
-from ...risks import smallest
-from ..targets import Density
+from ...risks import Risk, smallest
+from ..targets import Density, RegularisedRisk
+from . import proximal
+from .shapes import Envelope, Radial, phi
 
 MOST_DIMENSIONS = 20
 PROPOSALS = 16  # at once
 GAUSSIAN_TRIES = 8  # between two batches spread evenly over the ball: any accepted point has the law
 RADII = 200
+ROWS = 8192  # whose products of features are held at once
+LEAST, WORTH = 256, 3  # proposals, and proposals a round of the proximal sampler, before that takes over
 
 
 def refuses_logistic(target: object) -> str | None:
@@ -57,45 +67,28 @@ def refuses_gaussian(target: object) -> str | None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class Envelope:
-    """exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`, where ‖v‖_M ≤ r."""
+def quartic(risk: Risk, x: np.ndarray, k: float, M: np.ndarray) -> float:
+    """An upper bound on Q = max Σ c_i ⟨a_i, v⟩⁴ over ‖v‖_M = 1, c_i = k w_i ℓ''_i at x.
 
-    at: np.ndarray
-    P: np.ndarray
-    linear: np.ndarray
-    lift: float  # constant of the lower bound on the exponent
-    q: np.ndarray | None
-    floor: float
-    M: np.ndarray
-    r: float
-    least: float  # a lower bound on the exponent on all of K
-
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Points v (size, d) of the Gaussian N(−P⁻¹l, P⁻¹) on the half-space."""
-        L = np.linalg.cholesky(self.P)
-        mean = -np.linalg.solve(self.P, self.linear)
-        V = mean + solve_triangular(L.T, rng.standard_normal((len(mean), size)), lower=False).T
-        if self.q is None:
-            return V
-        across = np.linalg.solve(self.P, self.q)
-        variance = float(self.q @ across)
-        middle, deviation = float(self.q @ mean), math.sqrt(variance)
-        u = np.log1p(-rng.random(size))  # log of a uniform in (0, 1]
-        t = -ndtri_exp(np.minimum(u + log_ndtr(-(self.floor - middle) / deviation), -1e-300))
-        return V + np.outer((middle + deviation * t - V @ self.q) / variance, across)
-
-    def bound(self, V: np.ndarray) -> np.ndarray:
-        """The lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V."""
-        return self.lift + V @ self.linear + ((V @ self.P) * V).sum(1) / 2
+    With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at most 1/W, and its
+    variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ + 1/W²).
+    """
+    c = k * risk.w * risk.loss.bend(risk.A @ x, risk.b)
+    whole, (i, j) = float(c.sum()), np.triu_indices(len(x))
+    both = np.where(i == j, 1.0, math.sqrt(2))
+    Z = risk.A @ np.linalg.inv(np.linalg.cholesky(M)).T
+    mean, second = np.zeros(len(i)), np.zeros((len(i), len(i)))
+    for start in range(0, len(Z), ROWS):
+        z, weight = Z[start : start + ROWS], c[start : start + ROWS]
+        Y = z[:, i] * z[:, j] * both * np.sqrt(weight)[:, None]
+        mean += np.sqrt(weight) @ Y
+        second += Y.T @ Y
+    covariance = second / whole - np.outer(mean, mean) / whole**2
+    top = max(float(np.linalg.eigvalsh(covariance)[-1]), 0.0) + 1e-12 * float(np.trace(second)) / whole
+    return whole * top + 1 / whole
 
 
-def phi(S: float) -> float:
-    """(e^{−S} + S − 1)/S², ½ at 0, falling."""
-    return 0.5 - S / 6 + S * S / 24 if S < 1e-3 else (math.expm1(-S) + S) / S**2
-
-
-def envelope(density: Density, error: float) -> Envelope:
+def envelope(density: Density, error: float) -> Envelope | Radial:
     """The envelope of a logistic density on all of K but at most `error` of it."""
     risk, region, k, mu, m = density.risk, density.region, density.k, density.mu, density.region.centre
     x = smallest(risk, region, mu=mu, centre=density.centre)
@@ -107,43 +100,48 @@ def envelope(density: Density, error: float) -> Envelope:
     far = region.reach + float(np.linalg.norm(x)) if region.bounded else math.inf
     ridge = 1 / far**2 if mu == 0 else 0.0  # where nothing else holds the Gaussian; it lifts the bound by at most ½
     e, M = g + lam * (x - m), k * (H + (mu + lam) * identity) + ridge * identity
-    r, S = _reach(density, x, M, e, lam * s + (ridge > 0) / (2 * k), error)
-    P = k * (2 * phi(S) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
-    linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
+    extreme = math.sqrt(float(((risk.A @ np.linalg.inv(M)) * risk.A).sum(1).max()))
+    kappa = min(extreme, math.sqrt(quartic(risk, x, k, M)))
+    slack = k * math.sqrt(max(float(e @ np.linalg.solve(M, e)), 0.0))
+    r = _reach(density, x, M, (kappa, extreme), slack, lam * s + (ridge > 0) / (2 * k), error)
     least = -k * (float(np.linalg.norm(e)) * far + lam * s) if np.any(e) else -k * lam * s
+    widest = far * math.sqrt(float(np.linalg.eigvalsh(M)[-1]))  # of any point of K, in the norm of M
+    round_ = Radial(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, min(r, widest), least)
     if lam == 0:
-        return Envelope(x, P, linear, lift, None, 0.0, M, r, least)
+        return round_
+    S = float(min(kappa * min(r, widest), far))
+    P = k * (2 * float(phi(S)) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
+    linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
     size = float(np.linalg.norm(x - m))
-    return Envelope(x, P, linear, lift, -(x - m) / size, -s / size, M, r, least)
+    tilted = Envelope(x, P, linear, lift, -(x - m) / size, -s / size, M, r, least)
+    return min(round_, tilted, key=lambda shape: shape.log_mass)
 
 
 def _reach(
-    density: Density, x: np.ndarray, M: np.ndarray, e: np.ndarray, lost: float, error: float
-) -> tuple[float, float]:
-    """The smallest r of a grid with mass at most `error` outside ‖v‖_M ≤ r, and S there; all of K where there is none.
+    density: Density, x: np.ndarray, M: np.ndarray, kappas: tuple[float, float], slack: float, lost: float,
+    error: float,
+) -> float:  # fmt: skip
+    """The smallest r of a grid with mass at most `error` outside ‖v‖_M ≤ r; ∞ where there is none.
 
-    On K, U(v) = k(F_μ(x̂ + v) − F_μ(x̂)) is convex, U(0) = 0, and where ‖v‖_M = r it is at least
-    B = φ(κr)r² − k(‖e‖r + lost), ‖e‖ in the norm of M⁻¹; so beyond it is at least B‖v‖_M/r, and the mass there at most
-    |M|^{−½} 2π^{d/2}/Γ(d/2) (r/B)^d Γ(d, B). The whole is at least `_log_whole`.
+    κ is the first of `kappas`, max_i ‖a_i‖ the other. On K, U(v) = k(F_μ(x̂ + v) − F_μ(x̂)) is convex, U(0) = 0, and
+    where ‖v‖_M = r it is at least B = φ(κr)r² − slack r − k lost, slack = k‖e‖ in the norm of M⁻¹; so beyond it is at
+    least B‖v‖_M/r, and the mass there at most |M|^{−½} 2π^{d/2}/Γ(d/2) (r/B)^d Γ(d, B). The whole is at least
+    `_log_whole`.
     """
-    region, k, d = density.region, density.k, len(x)
-    inverse = np.linalg.inv(M)
-    kappa = math.sqrt(float(((density.risk.A @ inverse) * density.risk.A).sum(1).max()))
-    most = region.reach + float(np.linalg.norm(x)) if region.bounded else math.inf
+    k, d = density.k, len(x)
     if error <= 0:
-        return math.inf, most
-    slack = k * math.sqrt(max(float(e @ inverse @ e), 0.0))
-    whole = _log_whole(density, x, M, kappa)
+        return math.inf
+    whole = _log_whole(density, x, M, kappas[1])
     sphere = math.log(2) + d / 2 * math.log(math.pi) - math.lgamma(d / 2) - float(np.linalg.slogdet(M)[1]) / 2
     for r in np.geomspace(0.5, 1e4, RADII) * math.sqrt(d):
-        B = phi(kappa * r) * r * r - slack * r - k * lost
+        B = float(phi(kappas[0] * r)) * r * r - slack * r - k * lost
         if B <= 0:
             continue
         with np.errstate(divide="ignore"):
             tail = sphere + d * math.log(r / B) + float(gammaln(d)) + float(np.log(gammaincc(d, B)))
         if tail - whole <= math.log(error):
-            return float(r), min(kappa * float(r), most)
-    return math.inf, most
+            return float(r)
+    return math.inf
 
 
 def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> float:
@@ -175,16 +173,19 @@ def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> 
 
 
 def draw_logistic(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
-    """One draw (d,) within `error` of the law in total variation."""
-    return draws(density, error, 1, rng)[0]
+    """One draw (d,) within `error` of the law in total variation; by `proximal` where proposals are hopeless."""
+    target = RegularisedRisk(density.risk.loss, density.region, density.mu)
+    T = -1 if proximal.refuses(target) else proximal.rounds(target, density.k, error)[0]
+    found = draws(density, error, 1, rng, max(LEAST, WORTH * T) if T > 0 else math.inf)
+    return found[0] if len(found) else proximal.draw(density, error, rng)
 
 
-def draws(density: Density, error: float, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Independent draws (size, d), each as `draw_logistic`."""
+def draws(density: Density, error: float, size: int, rng: np.random.Generator, most: float = math.inf) -> np.ndarray:
+    """Independent draws (size, d) by rejection; fewer where more than `most` proposals would be needed."""
     over = envelope(density, error)
     level = float(density.potential(over.at[None])[0])
-    found, count, tries = [], 0, 0
-    while count < size:
+    found, count, tries, proposed = [], 0, 0, 0
+    while count < size and proposed < most:
         m, tries = max(PROPOSALS, min(2 * (size - count), 1024)), tries + 1
         even = tries % (GAUSSIAN_TRIES + 1) == 0 and isinstance(density.region, Ball)
         V = _evenly(density.region, m, rng) - over.at if even else over.draw(m, rng)  # type: ignore[arg-type]
@@ -193,7 +194,7 @@ def draws(density: Density, error: float, size: int, rng: np.random.Generator) -
         gap = density.potential(over.at + V[good]) - level - (over.least if even else over.bound(V[good]))
         good[good] = u[good] >= gap
         found.append(over.at + V[good])
-        count += int(good.sum())
+        count, proposed = count + int(good.sum()), proposed + m
     return np.concatenate(found)[:size]
 
 

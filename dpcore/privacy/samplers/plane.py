@@ -44,7 +44,7 @@ class TangentBoxes:
         off = C - self.density.centre
         f = self.density.k * (F + self.density.mu * (off**2).sum(1) / 2)
         g = self.density.k * (G + self.density.mu * off)
-        return f, g, -f + _log_integral(g, H).sum(1)
+        return f, g, -f + log_integral(g, H).sum(1)
 
     def _split(self) -> None:
         """Halve the boxes that hold 95 % of the envelope, a few hundred at the most, along their longer side."""
@@ -72,7 +72,7 @@ class TangentBoxes:
         """Of `size` proposals those that are accepted, in order, and how many."""
         share = np.cumsum(np.exp(self.mass - self.mass.max()))
         box = np.minimum(np.searchsorted(share, rng.random(size) * share[-1], side="right"), len(share) - 1)
-        t = _tilted(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
+        t = tilted(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
         X, u = self.C[box] + t, rng.standard_exponential(size)
         good = self.density.region.contains(X)
         gap = self.density.potential(X[good]) - self.f[box][good] - (self.g[box][good] * t[good]).sum(1)
@@ -89,7 +89,7 @@ class TangentBoxes:
         return np.concatenate(found)[:size]
 
 
-def _log_integral(g: np.ndarray, h: np.ndarray) -> np.ndarray:
+def log_integral(g: np.ndarray, h: np.ndarray) -> np.ndarray:
     """log ∫_{−h}^{h} exp(−gt) dt, elementwise."""
     a = np.abs(g) * h
     small = a < 1e-4
@@ -97,7 +97,7 @@ def _log_integral(g: np.ndarray, h: np.ndarray) -> np.ndarray:
     return np.where(small, np.log(2 * h) + a * a / 6, np.log(h) - np.log(safe) + safe + np.log1p(-np.exp(-2 * safe)))
 
 
-def _tilted(g: np.ndarray, h: np.ndarray, u: np.ndarray) -> np.ndarray:
+def tilted(g: np.ndarray, h: np.ndarray, u: np.ndarray) -> np.ndarray:
     """The point t in −h..h below which exp(−gt) has the share u of its mass, elementwise."""
     a = np.abs(g) * h
     small = a < 1e-9

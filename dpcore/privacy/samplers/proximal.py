@@ -35,7 +35,7 @@ def rounds(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]
     far = region.radius**2
     if not region.bounded:  # the mean of the law is within slope/μ + √(d/α) of c
         far = (loss.steepest / target.mu) ** 2 + len(region.centre) / alpha  # type: ignore[union-attr]
-    return 1 + max(0, math.ceil(math.log(far / (4 * eta * error**2)) / (2 * math.log1p(eta * alpha)))), eta
+    return 1 + max(0, math.ceil((math.log(far / (4 * eta)) - 2 * math.log(error)) / (2 * math.log1p(eta * alpha)))), eta
 
 
 def refuses(target: object) -> str | None:

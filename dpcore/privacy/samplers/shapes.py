@@ -1,0 +1,102 @@
+"""Lower bounds of a logistic potential about a point, and draws from the envelopes they make: see `envelope`.
+
+Imports plane. Both shapes have the same attributes; `log_mass` is the log of ∫ exp(−bound), so that the smaller one
+accepts more.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import gammaln, log_ndtr, ndtri_exp
+
+from .plane import log_integral, tilted
+
+SHELLS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`, where ‖v‖_M ≤ r."""
+
+    at: np.ndarray
+    P: np.ndarray
+    linear: np.ndarray
+    lift: float  # constant of the lower bound on the exponent
+    q: np.ndarray
+    floor: float
+    M: np.ndarray
+    r: float
+    least: float  # a lower bound on the exponent on all of K
+
+    @property
+    def log_mass(self) -> float:
+        """log of the integral of the envelope over the half-space."""
+        across, mean = np.linalg.solve(self.P, self.q), -np.linalg.solve(self.P, self.linear)
+        over = (self.floor - float(self.q @ mean)) / math.sqrt(float(self.q @ across))
+        size = len(self.at) * math.log(2 * math.pi) - float(np.linalg.slogdet(self.P)[1])
+        return size / 2 - float(self.linear @ mean) / 2 - self.lift + float(log_ndtr(-over))
+
+    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Points v (size, d) of the Gaussian N(−P⁻¹l, P⁻¹) on the half-space."""
+        L = np.linalg.cholesky(self.P)
+        mean = -np.linalg.solve(self.P, self.linear)
+        V = mean + solve_triangular(L.T, rng.standard_normal((len(mean), size)), lower=False).T
+        across = np.linalg.solve(self.P, self.q)
+        variance = float(self.q @ across)
+        middle, deviation = float(self.q @ mean), math.sqrt(variance)
+        u = np.log1p(-rng.random(size))  # log of a uniform in (0, 1]
+        t = -ndtri_exp(np.minimum(u + log_ndtr(-(self.floor - middle) / deviation), -1e-300))
+        return V + np.outer((middle + deviation * t - V @ self.q) / variance, across)
+
+    def bound(self, V: np.ndarray) -> np.ndarray:
+        """The lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V."""
+        return self.lift + V @ self.linear + ((V @ self.P) * V).sum(1) / 2
+
+
+class Radial:
+    """exp(lift + slack r − φ(κr)r²) about x̂, r = ‖v‖_M up to `r`: log-concave along r, so it lies below tangents.
+
+    The attributes are those of `Envelope`.
+    """
+
+    def __init__(
+        self, at: np.ndarray, M: np.ndarray, kappa: float, slack: float, lift: float, r: float, least: float
+    ) -> None:
+        self.at, self.M, self.r, self.least = at, M, r, least
+        self._inverse_root = np.linalg.inv(np.linalg.cholesky(M)).T
+        self._d, self._lift = len(at), lift
+        self._half = r / SHELLS / 2
+        self._middle = (2 * np.arange(SHELLS) + 1) * self._half
+        S = kappa * self._middle
+        h = phi(S) * self._middle**2
+        slope = self._middle * np.where(S < 1e-3, 1 - S / 2 + S * S / 6, -np.expm1(-S) / np.maximum(S, 1e-300))
+        self._height = h - slack * self._middle - (self._d - 1) * np.log(self._middle)
+        self._slope = slope - slack - (self._d - 1) / self._middle
+        mass = log_integral(self._slope, np.full(SHELLS, self._half)) - self._height
+        self._share = np.cumsum(np.exp(mass - mass.max()))
+        sphere = math.log(2) + self._d / 2 * math.log(math.pi) - float(gammaln(self._d / 2))
+        along = float(mass.max()) + math.log(float(self._share[-1]))
+        self.log_mass = sphere + along + lift - float(np.linalg.slogdet(M)[1]) / 2
+
+    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Points v (size, d) of the envelope."""
+        shell = np.searchsorted(self._share, rng.random(size) * self._share[-1], side="right")
+        shell = np.minimum(shell, SHELLS - 1)
+        t = tilted(self._slope[shell], np.full(size, self._half), rng.random(size))
+        X = rng.standard_normal((size, self._d))
+        return (X * ((self._middle[shell] + t) / np.linalg.norm(X, axis=1))[:, None]) @ self._inverse_root.T
+
+    def bound(self, V: np.ndarray) -> np.ndarray:
+        """A lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V: minus the log of what `draw` draws from."""
+        r = np.sqrt(((V @ self.M) * V).sum(1))
+        shell = np.minimum((r / (2 * self._half)).astype(int), SHELLS - 1)
+        tangent = self._height[shell] + self._slope[shell] * (r - self._middle[shell])
+        return tangent + (self._d - 1) * np.log(np.maximum(r, 1e-300)) - self._lift
+
+
+def phi(S: np.ndarray | float) -> np.ndarray:
+    """(e^{−S} + S − 1)/S² elementwise, ½ at 0, falling and convex."""
+    S = np.asarray(S, dtype=float)
+    return np.where(S < 1e-3, 0.5 - S / 6 + S * S / 24, (np.expm1(-S) + S) / np.maximum(S, 1e-3) ** 2)
