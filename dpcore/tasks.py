@@ -5,7 +5,9 @@ coordinate each; with an intercept of 1, all divided by √(features + 1), so th
 """
 
 import csv
+import io
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -80,6 +82,20 @@ def read_task(
     centre[-1] = middle * size
     K = _region(centre, half if classifier else half * math.sqrt(len(names)), chosen)
     return _problem(loss, K, names, np.column_stack([A, b]), chosen)
+
+
+def task_text(kind: str, target: str, *, level: float | None = None, features: tuple[str, ...] = ()) -> str:
+    """The text that `read_task` reads, whatever the columns are called."""
+    parts = [target] + ([f"{level:g}"] if level is not None else [])
+    if features:
+        parts.append(_joined(features, ","))
+    return f"{kind}:{_joined(parts, ':')}"
+
+
+def _joined(parts: Sequence[str], delimiter: str) -> str:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator="").writerow(parts)
+    return out.getvalue()
 
 
 def _parts(text: str) -> tuple[str, list[str]]:

@@ -23,7 +23,7 @@ ORDER = [
     "privacy.samplers",
     *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.curator", "oracles"),
     *("accountants", "algorithms.base", "algorithms.*", "algorithms"),
-    *("metrics", "truth", "run", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
+    *("metrics", "truth", "run", "laws", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
     *("store", "card", "outputs", "publish", "audit"),
     *("cli.queries", "cli.files", "cli.task", "cli.follow", "cli.*", "cli", "__main__"),
 ]
@@ -32,6 +32,7 @@ HOLDERS = {  # who may name records
     "cli",
     "cluster",
     "diagnosis",
+    "laws",
     "pool",
     "privacy",
     "publish",

@@ -73,7 +73,7 @@ def quartic(risk: Risk, x: np.ndarray, k: float, M: np.ndarray) -> float:
     With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at most 1/W, and its
     variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ + 1/W²).
     """
-    c = k * risk.w * risk.loss.bend(risk.A @ x, risk.b)
+    c = k * risk.w * risk.loss.bend(risk.A @ x, risk.b)  # type: ignore[union-attr]
     whole, (i, j) = float(c.sum()), np.triu_indices(len(x))
     both = np.where(i == j, 1.0, math.sqrt(2))
     Z = risk.A @ np.linalg.inv(np.linalg.cholesky(M)).T

@@ -1,0 +1,238 @@
+"""The exact law of a private answer on given records, to be looked at: a private peek. Imports algorithms and above.
+
+Nothing here is released: with the records in hand, a law shows what the mechanism would do with them.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from .algorithms import ALGORITHMS
+from .algorithms.base import make_plan
+from .domain import Rows
+from .errors import InputError
+from .losses import Bent, absolute, pinball
+from .privacy.budget import Budget
+from .privacy.conversions import gdp_log_delta, gdp_mu
+from .privacy.samplers.alternating import Proposal, walk
+from .privacy.samplers.line import PiecewiseGaussian
+from .privacy.samplers.plane import TangentBoxes
+from .privacy.targets import Density, RegularisedRisk
+from .problems import RiskMinimisation
+from .regions import Ball
+from .risks import Risk, smallest
+from .tags import Tag
+from .theory import learning as theory
+
+POINTS = 1200
+BINS = 300  # of a column whose law is only averaged over, for a curve over μ
+SHOWN = 1e-4  # mass on either side that a picture may leave out
+
+
+@dataclass(frozen=True, eq=False)
+class LineLaw:
+    """Density (m,) of the private answer at x (m,), its mean excess risk, the true answer, and where 90 % of it lie."""
+
+    x: np.ndarray
+    density: np.ndarray
+    excess: float
+    truth: float
+    low: float
+    high: float
+    mu: float
+    k: float
+    tag: ClassVar[Tag] = Tag.PEEK
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneLaw:
+    """On a grid x₁ (p,), x₂ (p,): probability of a cell and excess risk (p, p), rows along x₂; draws (m, 2); best x."""
+
+    x1: np.ndarray
+    x2: np.ndarray
+    probability: np.ndarray
+    excess: np.ndarray
+    draws: np.ndarray
+    optimum: np.ndarray
+    tag: ClassVar[Tag] = Tag.PEEK
+
+
+def _density(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None, stages: int = 1) -> Density:
+    """That of the first stage of `regularized_exponential`."""
+    plan = make_plan(ALGORITHMS["regularized_exponential"](mu=mu, stages=stages), problem, budget)
+    risk = Risk(problem.loss, rows.values, rows.weights, location=problem.location)
+    return Density(risk, problem.region, plan["k"], plan["mu"])
+
+
+def line_law(
+    problem: RiskMinimisation, rows: Rows, budget: Budget, *, mu: float | None = None, stages: int = 1
+) -> LineLaw:
+    """The law of a quantile or a median of one column; InputError for another problem."""
+    density = _line(problem, rows, budget, mu, stages)
+    law = PiecewiseGaussian(density)
+    ends = np.interp([SHOWN, 0.05, 0.95, 1 - SHOWN], law.cumulative / law.cumulative[-1], law.edges)
+    span = max(ends[3] - ends[0], 1e-9)
+    edges = np.linspace(max(ends[0] - span / 5, law.edges[0]), min(ends[3] + span / 5, law.edges[-1]), POINTS + 1)
+    x, mass = (edges[1:] + edges[:-1]) / 2, np.diff(law.cdf(edges))  # masses, so that no narrow peak is missed
+    truth = smallest(density.risk, problem.region)
+    return LineLaw(
+        x, mass / np.diff(edges), _mean_excess(law, density, truth), float(truth[0]), float(ends[1]), float(ends[2]),
+        density.mu, density.k,
+    )  # fmt: skip
+
+
+def _line(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None, stages: int = 1) -> Density:
+    if not problem.location or not isinstance(problem.loss, Bent) or problem.loss.width:
+        raise InputError("the law on a line is that of a quantile or a median of one column")
+    return _density(problem, rows, budget, mu, stages)
+
+
+def _mean_excess(law: PiecewiseGaussian, density: Density, truth: np.ndarray) -> float:
+    """E F(X) − F(x*), cell by cell; F is convex and its slope on a cell bounded, so the error is second order."""
+    nodes = np.unique(np.concatenate([law.edges, np.linspace(law.edges[0], law.edges[-1], 2001)]))
+    middle, mass = (nodes[1:] + nodes[:-1]) / 2, np.diff(law.cdf(nodes))
+    return float(mass @ (_values(density.risk, middle) - _values(density.risk, truth)))
+
+
+def _values(risk: Risk, x: np.ndarray) -> np.ndarray:
+    """F (m,) of a location risk with a kink at points x (m,), by running sums instead of a table of all pairs."""
+    order = np.argsort(risk.b)
+    b, w = risk.b[order], risk.w[order]
+    W, B = np.concatenate([[0.0], np.cumsum(w)]), np.concatenate([[0.0], np.cumsum(w * b)])
+    i, loss = np.searchsorted(b, x, side="right"), risk.loss
+    if not isinstance(loss, Bent):
+        raise InputError("a loss of two slopes is needed")
+    below, above = x * W[i] - B[i], (B[-1] - B[i]) - x * (1 - W[i])
+    return loss.high * below - loss.low * above
+
+
+def risk_by_mu(
+    problem: RiskMinimisation, rows: Rows, budget: Budget, *, stages: int = 1
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
+    plan = make_plan(ALGORITHMS["regularized_exponential"](stages=stages), problem, budget)
+    risk = _line(problem, rows, budget, None, stages).risk
+    risk = _coarse(risk, problem)
+    truth = smallest(risk, problem.region)
+    mus, excess = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31), []
+    for mu in mus:
+        density = Density(risk, problem.region, plan["k"] / plan["mu"] * float(mu), float(mu))
+        excess.append(_mean_excess(PiecewiseGaussian(density), density, truth))
+    return mus, np.array(excess), float(plan["mu_star"])
+
+
+def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
+    """A column's records moved to at most BINS places, their weights kept: for a curve that is only looked at."""
+    if len(np.unique(risk.b)) <= BINS:
+        return risk
+    (low,), (high,) = problem.region.bounds
+    edges = np.linspace(low, high, BINS + 1)
+    cell = np.clip(np.searchsorted(edges, risk.b) - 1, 0, BINS - 1)
+    weights = np.bincount(cell, risk.w, BINS)
+    middle = (edges[1:] + edges[:-1]) / 2
+    return Risk(risk.loss, middle[weights > 0, None], weights[weights > 0], location=True)
+
+
+def plane_law(
+    problem: RiskMinimisation, rows: Rows, budget: Budget, *, draws: int = 60, points: int = 60, seed: int = 0
+) -> PlaneLaw:
+    """The law of two coefficients on a bounded region; InputError for another number of them."""
+    if problem.d != 2 or not problem.region.bounded:
+        raise InputError(f"the picture of a plane needs two coefficients on a bounded region, not {problem.d}")
+    density = _density(problem, rows, budget, None)
+    boxes = TangentBoxes(density, np.random.default_rng(seed))
+    X = boxes.draw(draws, np.random.default_rng(seed + 1))
+    optimum = smallest(density.risk, problem.region)
+    both = np.vstack([X, optimum])
+    low, high = both.min(0), both.max(0)
+    room = 0.25 * np.maximum(high - low, 1e-9)
+    axes = [np.linspace(a, b, points) for a, b in zip(low - room, high + room, strict=True)]
+    grid = np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)
+    risks = density.risk.values(grid)
+    U = density.k * (risks + density.mu * ((grid - density.centre) ** 2).sum(1) / 2)
+    p = np.where(problem.region.contains(grid), np.exp(U.min() - U), 0.0)
+    shape = (points, points)
+    excess = (risks - density.risk.value(optimum)).reshape(shape)
+    return PlaneLaw(*axes, (p / p.sum()).reshape(shape), excess, X, optimum)
+
+
+def public_walk(n: int = 12, rounds: int = 12, seed: int = 0) -> tuple[np.ndarray, list[Proposal]]:
+    """The paper's sampler step by step on `n` invented numbers in −1..1: the numbers, and every proposal.
+
+    Its inner states follow the records, so that they are shown for invented ones only. The step size is fit to look at.
+    """
+    rng = np.random.default_rng(seed)
+    b = np.clip(rng.normal(0.2, 0.4, n), -1, 1)
+    density = Density(Risk(absolute(), b[:, None], np.ones(n), location=True), Ball(np.zeros(1), 1.0), 20.0, 0.5)
+    return b, list(walk(density, rounds, 0.002, rng, np.zeros(1)))
+
+
+def _median(n: int) -> RiskMinimisation:
+    """The median of n numbers in −1..1."""
+    return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
+
+
+def neighbour_s(budget: Budget, *, n: int = 40) -> float:
+    """The GDP parameter that `neighbour_curve` is to stay below."""
+    return float(make_plan(ALGORITHMS["regularized_exponential"](), _median(n), budget)["s"])
+
+
+def neighbour_curve(budget: Budget, epsilons: np.ndarray, *, n: int = 40) -> np.ndarray:
+    """Exact δ(ε) (m,) of a private median between two neighbouring invented tables of n numbers, by quadrature.
+
+    Half the numbers lie at either end of −1..1, and one of them moves to the other end: the larger of both directions.
+    """
+    problem = _median(n)
+    plan = make_plan(ALGORITHMS["regularized_exponential"](), problem, budget)
+    target = RegularisedRisk(problem.loss, problem.region, plan["mu"], True)
+    x = np.linspace(-1, 1, 20_001)
+    tables = [np.array([-1.0] * (n // 2 + moved) + [1.0] * (n - n // 2 - moved)) for moved in (0, 1)]
+    laws = []
+    for b in tables:
+        U = Density(Risk(target.loss, b[:, None], np.ones(n), location=True), target.region, plan["k"], plan["mu"])
+        height = -(U.k * (_values(U.risk, x) + U.mu * x * x / 2))
+        p = np.exp(height - height.max())
+        laws.append(p / p.sum())
+    p, q = laws
+    return np.array([max(_beyond(p, q, e), _beyond(q, p, e)) for e in epsilons])
+
+
+def _beyond(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+
+def gaussian_curve(s: float, epsilons: np.ndarray) -> np.ndarray:
+    """δ(ε) (m,) of a Gaussian mechanism that is exactly s-GDP."""
+    return np.array([math.exp(gdp_log_delta(float(e), s)) for e in epsilons])
+
+
+def calibrations(delta: float) -> pd.DataFrame:
+    """A line for every ε from 0.01 to 10: the exact s at δ, the paper's, the δ that its Theorem 6.4 spends, and δ.
+
+    As printed it spends 2δ/3 on the density and (1 + e^ε)δ/3 on the sampler.
+    """
+    lines = []
+    for epsilon in np.geomspace(0.01, 10, 61):
+        exact, printed = gdp_mu(float(epsilon), delta), theory.paper_gdp(epsilon=float(epsilon), delta=delta)
+        spent = delta * (2 / 3 + (1 + math.exp(epsilon)) / 3)
+        lines.append({"epsilon": epsilon, "exact": exact, "printed": printed, "spent": spent, "promised": delta})
+    return pd.DataFrame(lines)
+
+
+def split(rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
+    """Two groups of records at random, `share` of them in the second: to learn from, and to be judged by."""
+    rng, counts = np.random.default_rng(seed), rows.weights.astype(np.int64)
+    total = int(counts.sum())
+    size = min(max(1, round(share * total)), total - 2)
+    chosen = rng.permutation(np.repeat(np.arange(len(counts)), counts))[:size]
+    out = np.bincount(chosen, minlength=len(counts))
+    kept = replace(rows, values=rows.values[counts > out], weights=(counts - out)[counts > out])
+    return kept, replace(rows, values=rows.values[out > 0], weights=out[out > 0])
+
+
+def optimum(problem: RiskMinimisation, rows: Rows) -> np.ndarray:
+    """The answer (d,) without privacy."""
+    return smallest(Risk(problem.loss, rows.values, rows.weights, location=problem.location), problem.region)

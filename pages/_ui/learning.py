@@ -1,0 +1,145 @@
+"""The Learning page's first part: one column's quantile, the exact law of its private answer, and its rivals."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.algorithms import solving
+from dpcore.domain import Rows
+from dpcore.laws import line_law, risk_by_mu
+from dpcore.params import build
+from dpcore.privacy.budget import Budget
+from dpcore.problems import RiskMinimisation
+from dpcore.tags import Tag
+from dpcore.tasks import read_task, task_text
+
+from . import controls, learning_charts
+from .frame import heading
+from .learning_runs import Lessons, line_runs, watch
+from .results import panel
+from .state import Table, shared
+from .text import clean, plain
+
+PARTS = ("One column", "Two coefficients", "The whole table", "The guarantee")
+EPSILONS = (0.1, 0.3, 1.0, 3.0)
+FACTORS = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
+METHODS: dict[str, tuple[str, dict[str, str]]] = {  # words: registry name and settings
+    "regularized_exponential": ("regularized_exponential", {}),
+    "regularized_exponential, stages by rule": ("regularized_exponential", {"stages": "0"}),
+    "exponential": ("exponential", {}),
+    "rank_exponential": ("rank_exponential", {}),
+    "noisy_gd": ("noisy_gd", {}),
+    "noisy_gd, step 4": ("noisy_gd", {"step": "4"}),
+    "objective_perturbation": ("objective_perturbation", {}),
+    "output_perturbation": ("output_perturbation", {}),
+}
+
+
+def budget() -> Budget:
+    """ε and δ, as sliders."""
+    left, right = st.columns(2)
+    with left:
+        epsilon = controls.epsilon_slider()
+    delta = right.select_slider(
+        "δ, failure probability", controls.DELTAS[1:], 1e-6, controls.number, key="learn-delta", bind="query-params"
+    )
+    return Budget(epsilon, delta)
+
+
+def numeric(table: Table) -> list[str]:
+    """The columns of numbers with public bounds."""
+    columns = () if table.domain is None else table.domain.columns
+    return [c.name for c in columns if not c.values and c.missing != "category"]
+
+
+def made(table: Table, text: str, radius: float | None = None) -> tuple[RiskMinimisation, Rows]:
+    """A task on the table, made once for every table, schema and text."""
+    kept = st.session_state.setdefault("_learned", {})
+    key = table.version, text, radius
+    if key not in kept:
+        if len(kept) > 8:
+            kept.clear()
+        kept[key] = read_task(text, table.domain, table.kept, radius=radius, group=table.most_rows)  # type: ignore
+    return kept[key]
+
+
+def line(table: Table, spend: Budget) -> None:
+    """The law of one column's private quantile, its risk against μ, and its rivals."""
+    names = numeric(table)
+    if not names:
+        st.info("This table has no column of numbers with public bounds. Choose another table or schema on Data.")
+        return
+    left, middle, right = st.columns(3)
+    column = left.selectbox("Column", names, format_func=clean, key="learn-column", **shared())
+    words = "0.5 is the median: half of the records lie below."
+    level = middle.slider("Quantile", 0.01, 0.99, 0.5, 0.01, key="level", help=words, bind="query-params")
+    words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
+    factor = right.select_slider(
+        "μ, as a multiple of theory's", FACTORS, 1.0, controls.number, key="factor", help=words, bind="query-params"
+    )
+    problem, rows = made(table, task_text("quantile", column, level=level))
+    mus, excess, star = risk_by_mu(problem, rows, spend)
+    law = line_law(problem, rows, spend, mu=star * factor)
+    heading("Where will the private answer fall?", Tag.PEEK)
+    if table.uploaded:
+        st.warning("On your own table this picture is made of the records: keep it to yourself, publish one draw only.")
+    summary = (
+        f"True value {law.truth:.5g}; nine of ten private answers lie in {law.low:.5g} to {law.high:.5g}. "
+        f"Mean excess risk {law.excess:.3g} at μ = {law.mu:.3g}, k = {law.k:.4g}, n = {problem.n:,}."
+    )
+    frame = pd.DataFrame({clean(column): law.x, "density": law.density})
+    panel(learning_charts.density(law, column), summary, frame, "density")
+    heading("Is theory's μ the right one?", Tag.PEEK)
+    frame = pd.DataFrame({"mu": mus, "excess_risk": excess})
+    best = frame.loc[frame["excess_risk"].idxmin()]
+    summary = (
+        f"Smallest at μ = {best['mu']:.3g}: {best['excess_risk']:.3g}. To choose it by this curve would look at the "
+        "records, which no budget covers; theory's μ needs public numbers only. Columns of many values are "
+        "grouped into 300 for this curve."
+    )
+    panel(learning_charts.curve(frame, star, law.mu, " (units of the column)"), summary, frame, "risk-by-mu")
+    _rivals(table, problem, rows, spend, (column, level))
+
+
+def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, of: Any) -> None:
+    heading("Which method comes nearest?", Tag.PEEK)
+    runs = line_runs()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        seeds = st.number_input("Seeds", 1, 20, 5, key="line-seeds", bind="query-params", width=120)
+        if st.button("Run the rivals", type="primary", icon=":material/play_arrow:", key="run-line"):
+            begin(runs, (table.version, of, spend.delta), (problem, rows, None), list(METHODS), spend, int(seeds))
+    watch(runs, "line")
+    if runs.of is not None and runs.of != (table.version, of, spend.delta):
+        st.warning("These runs are of another column, quantile or δ. Run the rivals again to renew them.")
+    excess_by_epsilon(runs, "line-rivals")
+
+
+def begin(
+    runs: Lessons, of: Any, problem: tuple[RiskMinimisation, Rows, Rows | None], names: list[str], spend: Budget,
+    seeds: int,
+) -> None:  # fmt: skip
+    """Start every method at EPSILONS and at the slider's ε."""
+    known = solving(RiskMinimisation)
+    algorithms = {name: build(known[METHODS[name][0]], METHODS[name][1]) for name in names}
+    budgets = [Budget(e, spend.delta) for e in sorted({*EPSILONS, spend.epsilon})]
+    runs.start(of, problem, algorithms, budgets, range(seeds))
+
+
+def excess_by_epsilon(runs: Lessons, key: str) -> None:
+    """Excess risk against ε with bands over seeds; who has no dot, and why."""
+    frame = runs.table()
+    if not len(frame):
+        if not runs.running:
+            st.info("Nothing has run yet: every method at four budgets takes some seconds.")
+        return
+    last = frame[frame["epsilon"] == frame["epsilon"].max()].groupby("algorithm")["excess_risk"].median()
+    summary = (
+        f"At ε = {frame['epsilon'].max():g} the smallest median excess risk is {last.min():.3g}, by {last.idxmin()}."
+    )
+    shown = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
+    figure = learning_charts.by_epsilon(shown, "excess_risk", "excess empirical risk", list(METHODS), log=True)
+    panel(figure, summary + " Lines: medians over seeds; bands: their range.", frame, key)
+    refused = {p.algorithm: p.message for p, _ in runs.shown if p.state != "done"}
+    for name, why in refused.items():
+        st.caption(plain(f"{name} has no dot: {why}", 400))

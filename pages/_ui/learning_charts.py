@@ -1,0 +1,149 @@
+"""Figures of the Learning page: DataFrames and laws to Plotly, nothing here computes or knows an algorithm."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dpcore.laws import LineLaw, PlaneLaw
+
+from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+from .frontier import look
+from .text import figure_text
+
+SCALE = {"type": "log", "exponentformat": "power", "dtick": 1}
+
+
+def density(law: LineLaw, column: str) -> go.Figure:
+    """The law of the private answer, and the true one as a line."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=law.x, y=law.density, mode="lines", fill="tozeroy", line={"color": SYNTHETIC, "width": 1.5},
+        name="private answer", hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
+    )  # fmt: skip
+    top = float(law.density.max())
+    figure.add_scatter(
+        x=[law.truth, law.truth], y=[0, top], mode="lines", name="true value (private peek)",
+        line={"color": REAL, "dash": "dash"}, hovertemplate=f"{law.truth:.6g}<extra></extra>",
+    )  # fmt: skip
+    figure.update_xaxes(title=figure_text(column))
+    return finish(figure.update_yaxes(title="probability density", rangemode="tozero"))
+
+
+def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure:
+    """Mean excess risk against μ; the theory's μ and the one in use as vertical lines."""
+    figure = go.Figure()
+    figure.add_scatter(x=frame["mu"], y=frame["excess_risk"], mode="lines", name="excess risk", line_color=SYNTHETIC)
+    span = [float(frame["excess_risk"].min()), float(frame["excess_risk"].max())]
+    for value, words, colour, dash in ((star, "theory's μ", GREY, "dash"), (used, "μ in use", REAL, "dot")):
+        figure.add_scatter(x=[value, value], y=span, mode="lines", name=words, line={"color": colour, "dash": dash})
+    figure.update_xaxes(title="μ, weight of the regulariser", type="log", exponentformat="power")
+    return finish(figure.update_yaxes(title=f"mean excess risk{unit}", **SCALE))
+
+
+def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool) -> go.Figure:
+    """A value against ε by method: the median over seeds as a line, the range as a band."""
+    figure, looks = go.Figure(), look(names)
+    for name, own in frame.dropna(subset=[value]).groupby("algorithm", sort=False):
+        by = own.groupby("epsilon")[value]
+        middle, low, high = by.median(), by.min(), by.max()
+        colour = looks[str(name)]["color"]
+        figure.add_scatter(
+            x=[*middle.index, *middle.index[::-1]], y=[*high, *low[::-1]], fill="toself", fillcolor=colour,
+            opacity=0.15, line_width=0, hoverinfo="skip", showlegend=False, legendgroup=name,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=middle.index, y=middle, mode="lines+markers", name=str(name), legendgroup=name,
+            line_color=colour, marker={**looks[str(name)], "size": 9},
+            hovertemplate=f"{name}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
+        )  # fmt: skip
+    values = sorted(frame["epsilon"].unique())
+    figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
+    return finish(figure.update_yaxes(title=title, **(SCALE if log else {})), 460)
+
+
+def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]) -> go.Figure:
+    """Every run's coefficients by method, and those found without privacy."""
+    figure, looks = go.Figure(), look(order)
+    place = {name: i for i, name in enumerate(names)}
+    methods = list(dict.fromkeys(frame["algorithm"]))
+    for j, method in enumerate(methods):
+        own = frame[frame["algorithm"] == method]
+        shift = (j + 1) / (len(methods) + 2) - 0.5
+        figure.add_scatter(
+            x=own["value"], y=[place[c] + shift for c in own["coefficient"]], mode="markers", name=method,
+            marker={**looks[method], "size": 6}, hovertemplate=f"{method}: %{{x:.3g}}<extra></extra>",
+        )  # fmt: skip
+    figure.add_scatter(
+        x=optimum, y=list(range(len(names))), mode="markers", name="without privacy",
+        marker={"symbol": "line-ns", "size": 22, "line": {"width": 2, "color": GREY}},
+        hovertemplate="without privacy: %{x:.3g}<extra></extra>",
+    )  # fmt: skip
+    ticks = {"tickvals": list(range(len(names))), "ticktext": [figure_text(n, 24) for n in names]}
+    figure.update_yaxes(autorange="reversed", title="coefficient", **ticks)
+    figure.update_xaxes(title="value, for features scaled to −1..1 and divided by √(features + 1)")
+    return finish(figure, 160 + 34 * min(len(names), 24))
+
+
+def curves(frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str, str], *, log: bool) -> go.Figure:
+    """Columns of a table against one of them; `lines` maps columns to words."""
+    figure = go.Figure()
+    styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
+    for (column, words), (colour, dash) in zip(lines.items(), styles, strict=False):
+        figure.add_scatter(x=frame[x], y=frame[column], mode="lines", name=words, line={"color": colour, "dash": dash})
+    figure.update_xaxes(title=titles[0])
+    return finish(figure.update_yaxes(title=titles[1], **(SCALE if log else {})))
+
+
+def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
+    """Where two coefficients fall: a heat map under contours of the risk, draws, and the optimum."""
+    figure = go.Figure()
+    figure.add_heatmap(
+        x=law.x1, y=law.x2, z=law.probability, colorscale="Blues", showscale=False,
+        hovertemplate="%{x:.3g}, %{y:.3g}: %{z:.2e}<extra></extra>",
+    )  # fmt: skip
+    figure.add_contour(
+        x=law.x1, y=law.x2, z=law.excess, contours={"coloring": "lines", "showlabels": True}, ncontours=9,
+        colorscale=[[0, GREY], [1, GREY]], showscale=False, name="excess risk", hoverinfo="skip",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=law.draws[:, 0], y=law.draws[:, 1], mode="markers", name="draws", marker={"color": SYNTHETIC, "size": 5}
+    )
+    figure.add_scatter(
+        x=law.optimum[:1], y=law.optimum[1:], mode="markers", name="without privacy (peek)",
+        marker={"color": REAL, "size": 13, "symbol": "x"},
+    )  # fmt: skip
+    figure.update_xaxes(title=figure_text(names[0]))
+    return finish(figure.update_yaxes(title=figure_text(names[1])), 480)
+
+
+def fans(x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, str]) -> go.Figure:
+    """Prediction lines of many draws (m, p) over x (p,), and the one without privacy."""
+    figure = go.Figure()
+    for i, line in enumerate(lines):
+        figure.add_scatter(
+            x=x, y=line, mode="lines", line={"color": SYNTHETIC, "width": 1}, opacity=0.35, name="draws",
+            showlegend=i == 0, hoverinfo="skip",
+        )  # fmt: skip
+    figure.add_scatter(x=x, y=best, mode="lines", line={"color": REAL, "dash": "dash", "width": 3},
+                       name="without privacy (peek)")  # fmt: skip
+    figure.update_xaxes(title=figure_text(titles[0]))
+    return finish(figure.update_yaxes(title=figure_text(titles[1])), 360)
+
+
+def walk(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:
+    """The alternating sampler's proposals: y, accepted and refused points by try, over the records."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=np.zeros(len(b)), y=b, mode="markers", name="records (invented)",
+        marker={"color": GREY, "symbol": "line-ew", "size": 16, "line": {"width": 2, "color": GREY}},
+    )  # fmt: skip
+    figure.add_scatter(x=frame["try"], y=frame["y"], mode="lines+markers", name="y, blurred state", line_color=REAL)
+    for accepted, words, colour, symbol in ((True, "accepted", THIRD, "circle"), (False, "refused", SYNTHETIC, "x")):
+        own = frame[frame["accepted"] == accepted]
+        figure.add_scatter(
+            x=own["try"], y=own["x"], mode="markers", name=f"proposal, {words}", customdata=own["ρ"],
+            marker={"color": colour, "symbol": symbol, "size": 10},
+            hovertemplate="x′ = %{y:.3f}, ρ = %{customdata:.3f}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="try")
+    return finish(figure.update_yaxes(title="value in −1..1"), 380)

@@ -1,0 +1,97 @@
+"""The Learning page's second part: the exact law of two coefficients, and the paper's sampler step by step."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.laws import plane_law, public_walk
+from dpcore.losses import Logistic
+from dpcore.privacy.budget import Budget
+from dpcore.tags import Tag
+from dpcore.tasks import task_text
+
+from . import learning_charts
+from .frame import heading
+from .learning import made, numeric
+from .learning_table import LOSSES, targets
+from .results import panel
+from .state import Table, shared
+from .text import clean
+
+
+def plane(table: Table, spend: Budget) -> None:
+    """One feature and an intercept: where both coefficients fall, and what they predict; then the sampler's steps."""
+    possible = [loss for loss in LOSSES if targets(table, loss)]
+    pairs = [(loss, c.name) for loss in possible for c in targets(table, loss)]
+    pairs = [(loss, name) for loss, name in pairs if set(numeric(table)) - {name}]
+    if pairs:
+        _law(table, spend, pairs)
+    else:
+        st.info("The picture needs a column of numbers as the feature, and another column as the target.")
+    _steps()
+
+
+def _law(table: Table, spend: Budget, pairs: list[tuple[str, str]]) -> None:
+    left, middle, right = st.columns(3)
+    losses = list(dict.fromkeys(loss for loss, _ in pairs))
+    loss = left.selectbox("Learn a", losses, format_func=LOSSES.__getitem__, key="plane-loss", **shared())
+    names = [name for kind, name in pairs if kind == loss]
+    target = middle.selectbox(
+        "Target", names, len(names) - 1, format_func=clean, key=f"plane-target-{loss}", **shared()
+    )
+    others = [name for name in numeric(table) if name != target]
+    feature = right.selectbox("Feature", others, format_func=clean, key=f"plane-feature-{target}", **shared())
+    text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=(feature,))
+    problem, rows = made(table, text)
+    law = plane_law(problem, rows, spend)
+    heading("Where will two private coefficients fall?", Tag.PEEK)
+    names2 = (f"coefficient of {clean(feature)}", "intercept")
+    spread = law.draws.std(0)
+    summary = (
+        f"Dark: likely; lines: equal risk; dots: {len(law.draws)} draws, which spread by {spread[0]:.3g} and "
+        f"{spread[1]:.3g}. The noise lies along the valley, where it costs little."
+    )
+    panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
+    heading("What do they predict?", Tag.PEEK)
+    spec = next(c for c in table.domain.columns if c.name == feature)  # type: ignore[union-attr]
+    x = np.linspace(float(spec.low or 0), float(spec.high or 1), 60)
+    scaled = (2 * (x - x[0]) / (x[-1] - x[0]) - 1) / np.sqrt(2)
+    lines = np.outer(law.draws[:, 0], scaled) + law.draws[:, 1:] / np.sqrt(2)
+    best = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
+    title = clean(target)
+    if isinstance(problem.loss, Logistic):
+        lines, best, title = (
+            1 / (1 + np.exp(-lines)),
+            1 / (1 + np.exp(-best)),
+            f"chance of {clean(problem_label(table, target))}",
+        )
+    frame = pd.DataFrame(
+        {clean(feature): x, "without privacy": best, "lowest draw": lines.min(0), "highest": lines.max(0)}
+    )
+    wide = float((frame["highest"] - frame["lowest draw"]).max())
+    figure = learning_charts.fans(x, lines[:30], best, (feature, title))
+    panel(figure, f"Predictions of the draws differ by at most {wide:.3g} over the feature's range.", frame, "fans")
+
+
+def problem_label(table: Table, target: str) -> str:
+    """The value of the target that counts as +1."""
+    column = next(c for c in table.domain.columns if c.name == target)  # type: ignore[union-attr]
+    return column.labels[1]
+
+
+def _steps() -> None:
+    heading("How does the published sampler work?", Tag.PUBLIC)
+    b, proposals = public_walk()
+    frame = pd.DataFrame(
+        [
+            {"try": i, "round": p.round, "y": p.y[0], "x": p.x[0], "z": p.z[0], "ρ": p.rho, "accepted": p.accepted}
+            for i, p in enumerate(proposals, 1)
+        ]
+    )
+    rounds = int(frame["round"].max())
+    summary = (
+        f"Twelve invented numbers, {rounds} rounds: blur the state to y, propose x′ and z near it, multiply the "
+        f"differences of a few records' losses into ρ, accept x′ with probability ρ/2: {len(frame) / rounds:.2f} tries "
+        "a round. States in between follow the records, so they are shown for invented ones only."
+    )
+    panel(learning_charts.walk(frame, b), summary, frame, "walk")

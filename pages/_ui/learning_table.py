@@ -1,0 +1,129 @@
+"""The Learning page's third part: a classifier or a regression on the table, by every method over ε and seeds."""
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.domain import Column
+from dpcore.laws import optimum, split
+from dpcore.privacy.budget import Budget
+from dpcore.problems import RiskMinimisation
+from dpcore.tags import Tag
+from dpcore.tasks import task_text
+
+from . import controls, learning_charts
+from .frame import heading
+from .learning import METHODS, begin, excess_by_epsilon, made
+from .learning_runs import Lessons, table_runs, watch
+from .results import panel
+from .state import Table, shared
+from .text import clean, plain
+
+LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
+          "huber": "regression, Huber", "quantile": "regression, 90% quantile"}  # fmt: skip
+RADII = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
+HELD_OUT = 0.25
+FIRST = ("regularized_exponential", "regularized_exponential, stages by rule", "noisy_gd", "noisy_gd, step 4",
+         "objective_perturbation", "output_perturbation")  # fmt: skip
+
+
+def targets(table: Table, loss: str) -> list[Column]:
+    """The columns that a loss can have as its target."""
+    columns = () if table.domain is None else table.domain.columns
+    if loss in ("logistic", "hinge"):
+        return [c for c in columns if c.size == 2 and c.missing != "category"]
+    return [c for c in columns if not c.values and c.missing != "category"]
+
+
+def features(table: Table, target: str) -> list[str]:
+    """The columns that may be features."""
+    columns = () if table.domain is None else table.domain.columns
+    return [c.name for c in columns if c.name != target]
+
+
+def whole(table: Table, spend: Budget) -> None:
+    """What is learned, then excess risk, held-out risk, accuracy and coefficients."""
+    left, middle, right = st.columns(3)
+    possible = [loss for loss in LOSSES if targets(table, loss)]
+    if not possible:
+        st.info("This table has neither a column of two values nor one of numbers to learn.")
+        return
+    loss = left.selectbox("Learn a", possible, format_func=LOSSES.__getitem__, key="loss", **shared())
+    names = [c.name for c in targets(table, loss)]
+    target = middle.selectbox("Target", names, len(names) - 1, format_func=clean, key=f"target-{loss}", **shared())
+    words = "How large coefficients may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
+    radius = right.select_slider(
+        "R, radius of the region", [controls.AUTO, *RADII], controls.AUTO, controls.number, key="radius", help=words,
+        bind="query-params",
+    )  # fmt: skip
+    others = features(table, target)
+    chosen = st.multiselect("Features", others, others[:4], format_func=clean, key=f"features-{target}", **shared())
+    if not chosen:
+        st.info("Choose at least one feature.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        methods = st.multiselect("Methods", list(METHODS), FIRST, key="learners", bind="query-params", width=640)
+        seeds = st.number_input("Seeds", 1, 20, 3, key="table-seeds", bind="query-params", width=120)
+    text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=tuple(chosen))
+    problem, rows = made(table, text, None if radius == controls.AUTO else float(radius))
+    seen, held_out = split(rows, HELD_OUT, 0)
+    problem = RiskMinimisation(
+        problem.loss, problem.region, seen.n, problem.names, problem.location, problem.group, problem.peeked
+    )
+    st.caption(
+        f"{seen.n:,} records are learned from, {held_out.n:,} held out. d = {problem.d} coefficients, R = {problem.R:g}"
+        f", G = {problem.G:.4g}. Features are scaled by their public bounds."
+    )
+    runs, of = table_runs(), (table.version, text, radius, spend.delta)
+    if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
+        begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))
+    watch(runs, "table")
+    if runs.of is not None and runs.of != of:
+        st.warning("These runs are of another task, region or δ. Press Learn to renew them.")
+    heading("Which method learns best?", Tag.PEEK)
+    excess_by_epsilon(runs, "excess")
+    if len(runs.table()):
+        _population(runs)
+        _coefficients(runs, spend)
+
+
+def _population(runs: Lessons) -> None:
+    """Held-out risk and accuracy: what a method is worth on people it has not seen."""
+    heading("Does it hold for people it has not seen?", Tag.PEEK)
+    frame = runs.table()
+    words = {"population_risk": "held-out risk", "population_accuracy": "held-out accuracy",
+             "accuracy": "accuracy on the records"}  # fmt: skip
+    possible = [name for name in words if name in frame and frame[name].notna().any()]
+    value = st.segmented_control(
+        "Measure", possible, default=possible[0], required=True, format_func=words.__getitem__, key="measure-learn"
+    )
+    at = frame[frame["epsilon"] == frame["epsilon"].max()].groupby("algorithm")
+    gap = (at["population_risk"].median() - at["risk"].median()).abs().max()
+    middle = at[value].median()
+    best = middle.idxmax() if "accuracy" in value else middle.idxmin()
+    summary = (
+        f"At ε = {frame['epsilon'].max():g}: {words[value]} {middle[best]:.4g} by {best}. Held-out and empirical risk "
+        f"differ by at most {gap:.2g} there: that is sampling, not privacy."
+    )
+    figure = learning_charts.by_epsilon(frame, value, words[value], list(METHODS), log=False)
+    columns = ["algorithm", "epsilon", "seed", "risk", "population_risk", "accuracy", "population_accuracy"]
+    panel(figure, summary, frame[[c for c in columns if c in frame]], "held-out")
+
+
+def _coefficients(runs: Lessons, spend: Budget) -> None:
+    heading("How far do the coefficients spread?", Tag.PEEK)
+    frame = runs.parameters(spend.epsilon)
+    if not len(frame) or runs.problem is None or runs.rows is None:
+        st.caption(f"No run has ended at ε = {spend.epsilon:g} yet; press Learn to run there.")
+        return
+    best = optimum(runs.problem, runs.rows)
+    by = frame.groupby(["algorithm", "coefficient"])["value"]
+    spread = (by.max() - by.min()).groupby("algorithm").median()
+    summary = (
+        f"At ε = {spend.epsilon:g} over the seeds: the coefficients of {plain(spread.idxmin())} move least, "
+        f"{spread.min():.3g} in the median. Where the risk is flat, coefficients may spread and predictions hardly."
+    )
+    listed = pd.concat([
+        frame, pd.DataFrame({"algorithm": "without privacy", "coefficient": runs.problem.names, "value": best})
+    ])  # fmt: skip
+    figure = learning_charts.coefficients(frame, best, runs.problem.names, list(METHODS))
+    panel(figure, summary, listed.assign(coefficient=listed["coefficient"].map(clean)), "coefficients")

@@ -1,0 +1,39 @@
+"""Learning: a quantile, a classifier or a regression under privacy, and how exactly its guarantee is paid for."""
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from dpcore.tags import Tag
+from pages._ui import learning, learning_plane, learning_privacy, learning_table
+from pages._ui.frame import frame, tag
+from pages._ui.state import table as current_table
+from pages._ui.text import clean, plain
+
+frame("Learning", "What does privacy cost when a number, a classifier or a regression is learned from this table?")
+table = current_table()
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
+    st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
+if table.domain is None:
+    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then learn here.")
+    st.stop()
+
+try:
+    part = st.segmented_control(
+        "What to look at", learning.PARTS, default=learning.PARTS[0], required=True, key="part", bind="query-params"
+    )
+    with st.container(border=True, key="settings"):
+        budget = learning.budget()
+        tag(Tag.TYPED)
+    for caution in budget.cautions(len(table.kept)):
+        st.warning(plain(caution, 300))
+    shown = {
+        learning.PARTS[0]: learning.line,
+        learning.PARTS[1]: learning_plane.plane,
+        learning.PARTS[2]: learning_table.whole,
+        learning.PARTS[3]: learning_privacy.guarantee,
+    }
+    shown[part](table, budget)
+except InputError as error:
+    st.error(plain(error, 400))

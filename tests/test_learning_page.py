@@ -1,0 +1,188 @@
+"""The Learning page, headless: what its charts say is what the library says."""
+
+import base64
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.privacy.budget import Budget
+from dpcore.run import Run
+from dpcore.tasks import read_task, task_text
+from pages._ui import learning, learning_runs
+from pages._ui.state import sample_table
+from tests.test_pages import figures, said, settled
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    yield
+    st.cache_resource.clear()
+
+
+def opened(**query):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+    for name, value in query.items():
+        app.query_params[name.replace("_", "-")] = value
+    app = app.switch_page(str(ROOT / "pages/learning.py")).run()
+    assert not app.exception
+    return app
+
+
+def captions(app):
+    return " ".join(c.value for c in app.caption).replace("\\", "")
+
+
+def plain(values):
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    return np.array(values)
+
+
+def press(app, label):
+    next(b for b in app.button if b.label == label).click().run()
+    assert not app.exception
+    return settled(app)
+
+
+def test_one_column_shows_the_exact_law_and_follows_the_sliders():
+    app = opened()
+    assert not app.error
+    law = figures(app)[0]["data"][0]
+    x, y = plain(law["x"]), plain(law["y"])
+    assert (y * (x[1] - x[0])).sum() == pytest.approx(1, abs=1e-3)
+    table = sample_table("census")
+    problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
+    draws = [
+        Run(ALGORITHMS["regularized_exponential"](), problem, rows, Budget(1, 1e-6), seed=s).finish() for s in range(60)
+    ]
+    mean = np.mean([run.release.x[0] for run in draws])
+    spread = np.sqrt((y / y.sum()) @ (x - (y / y.sum()) @ x) ** 2)
+    assert mean == pytest.approx((y / y.sum()) @ x, abs=4.5 * spread / np.sqrt(60))
+    app.select_slider(key="epsilon").set_value(0.1).run()
+    wider = plain(figures(app)[0]["data"][0]["x"])
+    assert np.ptp(wider) > 2 * np.ptp(x)
+    app.slider(key="level").set_value(0.9).run()
+    assert "True value 6" in captions(app), "the 90 % quantile of ages"
+
+
+def test_the_curve_over_mu_marks_the_theorys_and_is_u_shaped():
+    app = opened()
+    app.selectbox(key="learn-column").set_value("hours").run()
+    data = figures(app)[1]["data"]
+    assert [trace["name"] for trace in data] == ["excess risk", "theory's μ", "μ in use"]
+    excess = plain(data[0]["y"])
+    assert excess.min() < min(excess[0], excess[-1]) / 2
+    star = plain(data[1]["x"])[0]
+    app.select_slider(key="factor").set_value(10.0).run()
+    assert plain(figures(app)[1]["data"][2]["x"])[0] == pytest.approx(10 * star)
+
+
+def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
+    app = opened(line_seeds="1")
+    app = press(app, "Run the rivals")
+    assert not app.error
+    drawn = {trace["name"]: trace for trace in figures(app)[2]["data"] if "name" in trace}
+    assert set(drawn) == set(learning.METHODS)
+    table = sample_table("census")
+    problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
+    run = Run(ALGORITHMS["exponential"](), problem, rows, Budget(1.0, 1e-6), seed=0).finish()
+    at = list(plain(drawn["exponential"]["x"])).index(1.0)
+    assert plain(drawn["exponential"]["y"])[at] == pytest.approx(run.records[-1].empirical.excess_risk, rel=1e-6)
+    app.slider(key="level").set_value(0.9).run()
+    assert "of another column, quantile or δ" in app.warning[0].value
+
+
+def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
+    app = opened(part=learning.PARTS[2], table_seeds="2")
+    app.multiselect(key="learners").set_value(["regularized_exponential", "objective_perturbation"])
+    app.multiselect(key="features-income").set_value(["age", "sex"])
+    app = press(app.run(), "Learn")
+    assert not app.error
+    assert "15,000 records are learned from, 5,000 held out" in captions(app)
+    assert len(figures(app)) == 3
+    assert "Does it hold for people it has not seen?" in " ".join(s.value for s in app.subheader)
+    app.segmented_control[-1].set_value("population_accuracy").run()
+    accuracy = plain(figures(app)[1]["data"][1]["y"])
+    assert (accuracy > 0.6).all()
+    assert (accuracy < 1).all()
+    assert {"regularized_exponential", "without privacy"} <= {t.get("name") for t in figures(app)[2]["data"]}
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "huber", "quantile"])
+def test_every_loss_makes_a_picture_of_two_coefficients(loss):
+    app = opened(part=learning.PARTS[1], plane_loss=loss)
+    assert not app.error
+    kinds = [trace["type"] for trace in figures(app)[0]["data"]]
+    assert kinds == ["heatmap", "contour", "scatter", "scatter"]
+    assert len(figures(app)) == 3
+
+
+def test_the_guarantee_is_kept_everywhere_and_the_printed_one_is_not():
+    app = opened(part=learning.PARTS[3])
+    assert not app.error
+    first, second, third = (figure["data"] for figure in figures(app))
+    assert (plain(first[1]["y"]) <= plain(first[0]["y"]) * (1 + 1e-9)).all()
+    assert (plain(second[0]["y"]) > plain(second[1]["y"])).all(), "the exact s is larger"
+    assert (plain(third[0]["y"]) > plain(third[1]["y"])).all(), "more than δ is spent"
+
+
+def test_a_table_without_numbers_is_told_so_and_still_learns_a_classifier():
+    app = opened(sample="titanic")
+    assert "no column of numbers" in app.info[0].value
+    app = opened(sample="titanic", part=learning.PARTS[1])
+    assert "needs a column of numbers" in app.info[0].value
+    app = opened(sample="titanic", part=learning.PARTS[2])
+    assert not app.error
+    assert "records are learned from" in captions(app)
+
+
+def test_cancel_stops_what_runs_and_keeps_what_is_there():
+    runs = learning_runs.Lessons()
+    table = sample_table("census")
+    problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
+    learning.begin(runs, 1, (problem, rows, None), ["exponential", "noisy_gd"], Budget(1, 1e-6), 20)
+    runs.running[0][1].wait(30)
+    runs.stop()
+    assert not runs.running
+    there = len(runs.points)
+    assert 0 < there < len(runs.planned) == 160
+    learning.begin(runs, 1, (problem, rows, None), ["exponential"], Budget(1, 1e-6), 1)
+    assert len(runs.points) == there, "nothing is lost"
+    runs.close()
+
+
+def test_hostile_names_reach_the_task_and_the_page_as_text():
+    from dpcore.schema import domain_from_json
+
+    target, feature = 'a:b,"c', "![x](http://evil)<b>"
+    columns = {
+        target: {"kind": "categorical", "values": ["n", "y"]},
+        feature: {"kind": "numeric", "low": 0, "high": 1, "bins": 2},
+    }
+    import pandas as pd
+
+    frame = pd.DataFrame({target: ["n", "y"] * 5, feature: np.linspace(0, 1, 10)})
+    domain = domain_from_json({"columns": columns})
+    problem, _ = read_task(task_text("logistic", target, features=(feature,)), domain, frame)
+    assert problem.d == 2
+    problem, _ = read_task(task_text("quantile", feature, level=0.25), domain, frame)
+    assert problem.loss.name == "pinball(0.25)"
+    app = opened()
+    from pages._ui.state import Table
+
+    app.session_state["_table"] = Table("<i>t</i>", frame, {"columns": columns}, "", uploaded=True)
+    app.run()
+    assert not app.exception
+    assert "keep it to yourself" in app.warning[-1].value
+    for part in learning.PARTS[1:3]:
+        app.segmented_control(key="part").set_value(part).run()
+        assert not app.exception
+        assert not app.error
+    assert "](http" not in said(app) + " ".join(c.value for c in app.caption)
+    assert all("<b>" not in str(figure["layout"]) for figure in figures(app))
