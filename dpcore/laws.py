@@ -156,7 +156,7 @@ def plane_law(
     p = np.where(problem.region.contains(grid), np.exp(U.min() - U), 0.0)
     shape = (points, points)
     excess = (risks - density.risk.value(optimum)).reshape(shape)
-    return PlaneLaw(*axes, (p / p.sum()).reshape(shape), excess, X, optimum)
+    return PlaneLaw(axes[0], axes[1], (p / p.sum()).reshape(shape), excess, X, optimum)
 
 
 def public_walk(n: int = 12, rounds: int = 12, seed: int = 0) -> tuple[np.ndarray, list[Proposal]]:

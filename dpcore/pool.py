@@ -53,7 +53,10 @@ class SharedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One algorithm on one data set with one budget, once a seed; public but for the block it names."""
+    """One algorithm on one data set with one budget, once a seed; public but for the block it names.
+
+    `every` and `path` are those of `Run`; without `every` there are as many records as a page draws.
+    """
 
     algorithm: Algorithm
     problem: Any
@@ -63,15 +66,21 @@ class Task:
     shape: tuple[int, int]
     kind: str = "int64"  # of the block's numbers: codes, or the float64 of points and features
     population: np.ndarray | None = None
+    every: int | None = None
+    path: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records."""
+    """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records.
+
+    `path`: what every step released, where the task asks for it.
+    """
 
     summary: dict[str, Any]
     release: Release
     records: list[Record]
+    path: list[Release] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -266,8 +275,10 @@ def _run_attached(task: Task, pipe: Connection) -> str:
 
 def _run_all(task: Task, rows: Rows, pipe: Connection) -> str:
     for seed in task.seeds:
-        run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, population=task.population)
-        run.every = max(1, run.plan["rounds"] // DRAWN_RECORDS)
+        run = Run(
+            task.algorithm, task.problem, rows, task.budget, seed=seed, population=task.population, path=task.path
+        )
+        run.every = task.every or max(1, run.plan["rounds"] // DRAWN_RECORDS)
         pipe.send(("rounds", run.plan["rounds"]))
         fresh: list[Record] = []
         reported = time.monotonic()
@@ -281,7 +292,7 @@ def _run_all(task: Task, rows: Rows, pipe: Connection) -> str:
                 if cancelled:
                     break
         if run.release is not None:
-            pipe.send(("result", Result(run.to_json(), run.release, run.records)))
+            pipe.send(("result", Result(run.to_json(), run.release, run.records, run.path)))
         if cancelled:
             return "cancelled"
     return "done"

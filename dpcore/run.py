@@ -60,7 +60,8 @@ def generators(seed: int) -> tuple[np.random.Generator, np.random.Generator, np.
 class Run:
     """A lazy, cancellable, seeded run: iterate over it for Records, stop iterating to cancel.
 
-    With `every` > 1 only every so many-th step, and the last one, is compared with the truth and becomes a Record.
+    With `every` > 1 only every so many-th step, and the last one, is compared with the truth and becomes a Record. With
+    `path` what every step released is kept in `path`, in order; else that list stays empty.
     `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` what it
     is compared with. `spent` is the ledger's total so far.
     """
@@ -75,6 +76,7 @@ class Run:
         seed: int = 0,
         population: Any = None,
         every: int = 1,
+        path: bool = False,
     ) -> None:
         for caution in budget.cautions(problem.n):
             warnings.warn(caution, PrivacyWarning, stacklevel=3)
@@ -93,6 +95,8 @@ class Run:
         self.truth = TRUTHS[type(problem)](problem, rows, population)
         self.records: list[Record] = []
         self.release: Release | None = None
+        self.path: list[Release] = []
+        self._kept = path
         self._iterator: Iterator[Record] | None = None
         self._peak: Peak | None = None
 
@@ -127,6 +131,8 @@ class Run:
         for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
             seconds += time.perf_counter() - start
             self.release = step.release
+            if self._kept:
+                self.path.append(step.release)
             if step.t % self.every == 0:
                 yield self._record(step, seconds)
             start = time.perf_counter()

@@ -14,7 +14,8 @@ CORE = ROOT / "dpcore"
 # the methods, may build on each other, but in no circle.
 ORDER = [
     *("errors", "memory", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
-    *("workloads", "grammar", "questions", "losses", "regions", "risks", "transport", "releases", "problems", "tasks"),
+    *("workloads", "grammar", "questions", "losses", "regions", "point_samples", "risks", "transport"),
+    *("releases", "problems", "tasks"),
     *("theory.schedules", "theory.*", "theory"),
     *("privacy.conversions", "privacy.budget", "privacy.calibrations"),
     *("privacy.ledger", "privacy.lifetime", "privacy.statistics", "privacy.point_statistics"),

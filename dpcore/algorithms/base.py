@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Algorithm(Protocol):
         ...
 
 
-def make_plan(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> Plan:
+def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
     """Plan after the checks every algorithm shares: the kind of problem, and k before memory is touched."""
     if not isinstance(problem, algorithm.problem):
         name = type(algorithm).__name__

@@ -5,7 +5,7 @@ One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `ev
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..problems import PointRelease
 from ..releases import Points, systematic
 from ..theory import evolution as theory
 from .base import About, Step
-from .evolution_parts import Gaussians, Random, Uniform, Variation, copies, treat
+from .evolution_parts import PRESETS, Gaussians, Given, Random, Uniform, Variation, copies, treat
 
 CROWD = 4  # times n: the points that Algorithm 1 may have at the most
 GONE = "no vote was left: the points stay as they were"
@@ -83,8 +83,14 @@ class PrivateEvolution:
         source="Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 3",
     )
 
+    presets: ClassVar[dict[str, dict[str, str]]] = PRESETS
+
     def __post_init__(self) -> None:
         check_parameters(self)
+
+    def started_from(self, points: np.ndarray) -> "PrivateEvolution":
+        """The same with `points` (r, d), which must be public, as S_0."""
+        return replace(self, random=Given(points))
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """T equal releases of votes with the whole budget; scales and samples from their noise by Theorem 4.1."""

@@ -10,7 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-PAGES = ["/", "/data", "/explore", "/compare", "/release", "/guarantee", "/audit", "/lessons", "/glossary"]
+PAGES = ["/", "/data", "/explore", "/compare", "/release", "/guarantee", "/audit", "/evolution", "/learning"]
+PAGES += ["/lessons", "/glossary"]
 # Streamlit's own widgets, out of a page's reach: the data grid's canvas and the upload button's hidden input.
 FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 

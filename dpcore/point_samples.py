@@ -1,0 +1,64 @@
+"""Public samples of points in the plane, drawn from laws that are known. Imports errors, domain and regions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from .domain import Rows
+from .errors import InputError
+from .regions import Ball, point_rows
+
+NAMES = ("x", "y")
+DISC = Ball(np.zeros(2), 1.0)  # where all of them lie: D = 2
+
+
+@dataclass(frozen=True)
+class PointSample:
+    """A law on the unit disc: its name in words, and `draw`, which makes so many points (n, 2) of it."""
+
+    title: str
+    draw: Callable[[int, np.random.Generator], np.ndarray]
+
+    def rows(self, n: int, seed: int) -> Rows:
+        """n points, grouped; the same ones for the same seed. Raises InputError for fewer than two."""
+        if n < 2:
+            raise InputError(f"n={n} points are too few; at least 2 are needed")
+        X = DISC.project(self.draw(n, np.random.default_rng(10_000 + seed)))
+        return point_rows(DISC, NAMES, pd.DataFrame(X, columns=pd.Index(NAMES)))
+
+
+def disc(radius: float) -> Callable[[int, np.random.Generator], np.ndarray]:
+    """Uniform points of the disc of that radius about 0."""
+    return lambda n, rng: Ball(np.zeros(2), radius).uniform(n, rng)
+
+
+def _quarter(n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.abs(DISC.uniform(n, rng))
+
+
+def _clusters(n: int, rng: np.random.Generator) -> np.ndarray:
+    centres, shares = np.array([[-0.5, -0.3], [0.5, 0.4]]), [0.7, 0.3]
+    return centres[rng.choice(2, n, p=shares)] + 0.08 * rng.standard_normal((n, 2))
+
+
+def _ring(n: int, rng: np.random.Generator) -> np.ndarray:
+    angle, length = 2 * np.pi * rng.random(n), 0.7 + 0.05 * rng.standard_normal(n)
+    return length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _moons(n: int, rng: np.random.Generator) -> np.ndarray:
+    angle, side = np.pi * rng.random(n), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    arc = np.column_stack([0.5 * np.cos(angle) - 0.25, 0.5 * np.sin(angle) - 0.12])
+    return side[:, None] * arc + 0.04 * rng.standard_normal((n, 2))
+
+
+POINT_SAMPLES = {
+    "quarter": PointSample("Quarter disc (the paper's)", _quarter),
+    "clusters": PointSample("Two clusters, 70 % and 30 %", _clusters),
+    "ring": PointSample("Ring", _ring),
+    "moons": PointSample("Two half moons", _moons),
+    "tight": PointSample("Disc of radius 0.02 (the paper's clustered one)", disc(0.02)),
+    "spread": PointSample("Disc of radius 0.5 (the paper's spread one)", disc(0.5)),
+}

@@ -1,0 +1,151 @@
+"""Watch it evolve: a public sample, the settings, the player, and the distance against t beside what theory says."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import Algorithm
+from dpcore.domain import Rows
+from dpcore.params import build, parameters
+from dpcore.point_samples import DISC, NAMES, POINT_SAMPLES
+from dpcore.pool import Result
+from dpcore.privacy.budget import Budget
+from dpcore.problems import PointRelease
+from dpcore.tags import Tag
+from dpcore.theory import evolution as theory
+
+from . import evolution_charts, results
+from .batch import LAST, Wanted, batch, watch
+from .controls import DELTAS, EPSILONS, KEPT, number
+from .frame import heading, tag
+
+PE = ALGORITHMS["private_evolution"]
+OWN, AS_PRESET = "our defaults", "as the preset"
+SIZES = [100, 200, 500, 1000, 2000]
+ROUNDS = [AS_PRESET, *range(1, 31)]
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
+    """n points of a public sample, and the problem of releasing them."""
+    rows = POINT_SAMPLES[sample].rows(n, seed)
+    return PointRelease(DISC, rows.n, NAMES), rows
+
+
+def watch_it() -> None:
+    """The whole part. Raises InputError for settings that do not go together."""
+    sample, n, budget, texts, seeds = _settings()
+    problem, rows = points(sample, n)
+    algorithm = build(PE, texts)
+    plan = algorithm.plan(problem, budget)
+    mine = batch("evolve")
+    asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
+    if mine.asked != asked:
+        mine.start(asked, _wanted(algorithm, texts, problem, rows, budget, plan["samples"], seeds))
+    watch(mine)
+    found: dict[str, list[Result]] = {}
+    for (what, _), result in mine.results:
+        found.setdefault(what, []).append(result)
+    if "path" in found and "start" in found:
+        _player(rows, found["start"][0], found["path"][0], POINT_SAMPLES[sample].title)
+    if mine.ended and "curve" in found and "start" in found:
+        _curve(found, problem)
+        results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
+
+
+def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
+    with st.container(border=True, key="evolve-settings"):
+        left, middle, right = st.columns(3)
+        titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
+        sample = titles[left.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
+        n = left.select_slider("n, private points", SIZES, 1000, number, key="pe-n", **KEPT)
+        words = "The paper's algorithms by name; what you choose below replaces what the preset says."
+        preset = middle.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
+        epsilon = middle.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
+        words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
+        rounds = right.select_slider("T, rounds", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
+        delta = right.select_slider("δ, failure probability", DELTAS, 1e-4, number, key="pe-delta", **KEPT)
+        with st.expander("More: post, sampling, release, seeds", icon=":material/tune:"):
+            listed = {p.name: p for p in parameters(PE) if p.name in ("post", "sampling", "release")}
+            places = st.columns(4)
+            texts = dict(PE.presets.get(preset, {}))
+            for p, place in zip(listed.values(), places, strict=False):
+                words = p.doc[0].upper() + p.doc[1:] + "."
+                value = place.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **KEPT)
+                texts |= {p.name: value} if value != AS_PRESET else {}
+            words = "Runs with seeds 0, 1, …: the chart shows their range."
+            seeds = places[-1].number_input("Seeds", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
+        texts |= {"rounds": str(rounds)} if rounds != AS_PRESET else {}
+        tag(Tag.TYPED)
+    return sample, n, Budget(epsilon, delta), texts, int(seeds)
+
+
+def _wanted(
+    algorithm: Algorithm,
+    texts: dict[str, str],
+    problem: PointRelease,
+    rows: Rows,
+    budget: Budget,
+    kept: int,
+    seeds: int,
+) -> Iterator[Wanted]:
+    """The initial points, every step of one run with all its candidates, and the distance at every step of all."""
+    base: dict[str, Any] = {"problem": problem, "budget": budget}
+    start = build(PE, texts | {"rounds": "0", "samples": str(kept)})
+    whole = build(PE, texts | {"release": "weights"})
+    yield Wanted(("path", 0), rows, {**base, "algorithm": whole, "seeds": (0,), "every": LAST, "path": True})
+    for seed in range(seeds):
+        yield Wanted(("start", seed), rows, {**base, "algorithm": start, "seeds": (seed,)})
+    for seed in range(seeds):
+        yield Wanted(("curve", seed), rows, {**base, "algorithm": algorithm, "seeds": (seed,), "every": 1})
+
+
+def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
+    heading("How do random points become the private ones?", Tag.PEEK)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        tag(Tag.PUBLIC)
+        st.caption(
+            f"{title}: a generated sample, so it may be shown. With a real table nobody may see the blue points."
+        )
+    releases: list[Any] = [start.release, *path.path]
+    steps = [(release.points, release.weights) for release in releases]
+    low, high = DISC.bounds
+    figure = evolution_charts.player(np.repeat(rows.values, rows.weights, axis=0), steps, (low, high))
+    kept = [int(np.count_nonzero(weights)) for _, weights in steps]
+    summary = (
+        f"{len(steps[0][0])} random points at t = 0; after {len(steps) - 1} rounds of variation and voting "
+        f"{kept[-1]:,} of {len(steps[-1][0]):,} candidates hold all the weight. Press Play, or move the slider."
+    )
+    lines = [
+        pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
+    ]
+    results.panel(figure, summary, pd.concat(lines[::-1], ignore_index=True), "evolution")
+
+
+def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
+    """W1 against t, the recursion of the proof and the bound of the theorem."""
+    heading("Does it come nearer, and as fast as theory says?", Tag.PEEK)
+    frame = results.curves(found["start"] + found["curve"])
+    settled = found["curve"][0].summary["parameters"]
+    D, d, T = problem.diameter, problem.d, int(settled["rounds"])
+    by = frame.groupby("t")["w1"].mean()
+    first, last = float(by.iloc[0]), float(by.iloc[-1])
+    noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
+    err = theory.error(**noise, d=d, D=D)
+    t = np.arange(T + 1)
+    curves = {"recursion, with the end's distance as err": (t, theory.recursion(start=first, error=last, steps=t, d=d))}  # type: ignore[arg-type]
+    if err < D:
+        curves["recursion, with the proof's err"] = (t, theory.recursion(start=first, error=err, steps=t, d=d))  # type: ignore[arg-type]
+    bound = theory.rate(sigma=settled["sigma"], d=d, D=D)
+    figure = evolution_charts.distances(frame, curves, ("bound of Theorem 4.1, up to constants", bound))
+    best = int(by.idxmin())
+    summary = (
+        f"From W1 = {first:.3g} at the start to {last:.3g} after {T} rounds, smallest after {best}. The proof "
+        f"takes off only a share of γ = {theory.contraction(d):.2g} a round, far less than is seen"
+    )
+    words = "" if err < D else f"; its error term is {err:,.0f}, above the diameter {D:g}, so it promises nothing here"
+    results.panel(figure, summary + words + ".", frame, "distance")

@@ -1,0 +1,159 @@
+"""The Evolution page's figures: arrays and DataFrames to Plotly, nothing here computes."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+from .text import figure_text
+
+MARKS = [(REAL, "circle"), (SYNTHETIC, "square"), (THIRD, "diamond"), (FOURTH, "triangle-up"), (GREY, "x")]
+DASHES = ["solid", "dash", "dashdot", "dot", "longdash"]
+LARGEST = 26.0  # pixels of the heaviest candidate's dot
+SECOND = 700  # milliseconds of a step
+
+
+def player(
+    private: np.ndarray, path: Sequence[tuple[np.ndarray, np.ndarray]], box: tuple[np.ndarray, np.ndarray]
+) -> go.Figure:
+    """Private points, candidates and synthetic points at every step, with a Play button and a slider over t.
+
+    `path`: points (r, 2) and weights (r,) of each step from t = 0 on; a dot's area is its weight.
+    """
+    figure = go.Figure(_clouds(private, *path[0]))
+    figure.frames = [
+        go.Frame(data=_clouds(private, *step)[1:], traces=[1, 2], name=str(t)) for t, step in enumerate(path)
+    ]
+    now = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate", "transition": {"duration": 0}}
+    steps = [{"method": "animate", "label": str(t), "args": [[str(t)], now]} for t in range(len(path))]
+    play = {"frame": {"duration": SECOND, "redraw": False}, "fromcurrent": True, "transition": {"duration": 0}}
+    buttons = [
+        {"label": "▶ Play", "method": "animate", "args": [None, play]},
+        {"label": "❚❚ Pause", "method": "animate", "args": [[None], now]},
+    ]
+    low, high = (np.asarray(end, dtype=float) for end in box)
+    margin = 0.03 * (high - low)
+    figure.update_xaxes(title="x (unit of length)", range=[low[0] - margin[0], high[0] + margin[0]], constrain="domain")
+    figure.update_yaxes(
+        title="y (unit of length)", range=[low[1] - margin[1], high[1] + margin[1]], scaleanchor="x", constrain="domain"
+    )
+    finish(figure, 620)
+    return figure.update_layout(
+        margin_b=110,
+        updatemenus=[{
+            "type": "buttons", "direction": "left", "buttons": buttons, "x": 0, "y": -0.16, "xanchor": "left",
+            "yanchor": "top", "pad": {"t": 0, "r": 10}, "showactive": False,
+        }],
+        sliders=[{
+            "steps": steps, "x": 0.28, "y": -0.1, "len": 0.72, "pad": {"t": 10},
+            "currentvalue": {"prefix": "step t = "},
+        }],
+    )  # fmt: skip
+
+
+def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.Scatter]:
+    """The three traces: private points, all candidates, those that were chosen."""
+    kept = weights > 0
+    size = LARGEST * np.sqrt(weights[kept] / weights.max())
+    dots = {"color": REAL, "size": 4, "opacity": 0.45, "symbol": "circle"}
+    crosses = {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}
+    chosen = {"color": SYNTHETIC, "size": np.maximum(size, 4), "opacity": 0.75, "symbol": "diamond"}
+    place = {"mode": "markers", "hovertemplate": "(%{x:.3f}, %{y:.3f})"}
+    return [
+        go.Scatter(x=private[:, 0], y=private[:, 1], name="private points", marker=dots, **place),
+        go.Scatter(x=V[:, 0], y=V[:, 1], name="variations (candidates)", marker=crosses, **place),
+        go.Scatter(
+            x=V[kept, 0], y=V[kept, 1], mode="markers", name="synthetic points, area = weight of the votes",
+            marker=chosen, customdata=weights[kept], hovertemplate="(%{x:.3f}, %{y:.3f}): %{customdata:.2%}",
+        ),
+    ]  # fmt: skip
+
+
+def distances(
+    records: pd.DataFrame, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], level: tuple[str, float]
+) -> go.Figure:
+    """W1 against t: the median over seeds and their range; theory's curves by name, and one level, all dashed."""
+    figure = go.Figure()
+    by = records.groupby("t")["w1"]
+    middle, low, high = by.median(), by.min(), by.max()
+    if records["seed"].nunique() > 1:
+        figure.add_scatter(
+            x=[*middle.index, *middle.index[::-1]], y=[*high, *low[::-1]], mode="lines", fill="toself", fillcolor=SYNTHETIC,
+            opacity=0.18, line_width=0, hoverinfo="skip", name="range over seeds",
+        )  # fmt: skip
+    figure.add_scatter(
+        x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7
+    )
+    for (name, (x, y)), dash in zip(curves.items(), DASHES[1:], strict=False):
+        figure.add_scatter(x=x, y=y, mode="lines", name=name, line={"color": GREY, "dash": dash})
+    ends = [int(middle.index.min()), max(int(middle.index.max()), 1)]
+    figure.add_scatter(x=ends, y=[level[1]] * 2, mode="lines", name=level[0], line={"color": THIRD, "dash": "longdash"})
+    figure.update_xaxes(title="step t", rangemode="tozero", dtick=max(1, ends[1] // 10))
+    return finish(figure.update_yaxes(title="distance W1 (unit of length)", rangemode="tozero"), 460)
+
+
+def settings(
+    found: pd.DataFrame, reference: pd.DataFrame, x_title: str, *, log: bool, mark: tuple[str, float] | None = None
+) -> go.Figure:
+    """Mean W1 against a setting with two standard errors; one line for each `line`; reference means as open marks.
+
+    `found` and `reference` have line, x, mean and error. `mark` is a vertical line with its words.
+    """
+    figure = go.Figure()
+    for i, (name, own) in enumerate(found.groupby("line", sort=False)):
+        colour, symbol = MARKS[i % len(MARKS)]
+        line = {"color": colour, "dash": DASHES[i % len(DASHES)]}
+        figure.add_scatter(
+            x=own["x"], y=own["mean"], error_y={"array": 2 * own["error"]}, name=figure_text(name), line=line,
+            mode="lines+markers", marker={"symbol": symbol, "size": 8},
+        )  # fmt: skip
+        known = reference[reference["line"] == name]
+        if len(known):
+            figure.add_scatter(
+                x=known["x"], y=known["mean"], error_y={"array": 2 * known["error"]}, mode="markers",
+                name=figure_text(f"{name}, reference"),
+                marker={"symbol": f"{symbol}-open", "size": 13, "color": colour, "line_width": 2},
+            )  # fmt: skip
+    if mark is not None:
+        figure.add_vline(x=mark[1], line={"color": GREY, "dash": "dash"})
+        figure.add_annotation(
+            x=np.log10(mark[1]) if log else mark[1], y=1.0, yref="paper", text=mark[0], showarrow=False
+        )
+    ticks = sorted(found["x"].unique())
+    axis = {"type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks]} if log else {}
+    figure.update_xaxes(title=x_title, **axis)
+    return finish(figure.update_yaxes(title="mean W1 (unit of length)", rangemode="tozero"), 460)
+
+
+def ranking(found: pd.DataFrame) -> go.Figure:
+    """W1 of each method as a bar of its mean, and a dot for each seed."""
+    means = found.groupby("method", sort=False)["w1"].mean()
+    figure = go.Figure()
+    names = [figure_text(name, 40) for name in means.index]
+    place = {name: i for i, name in enumerate(means.index)}
+    figure.add_bar(x=means, y=list(range(len(means))), orientation="h", marker_color=REAL, opacity=0.55, name="mean")
+    figure.add_scatter(
+        x=found["w1"], y=[place[m] for m in found["method"]], mode="markers", name="one seed",
+        marker={"color": SYNTHETIC, "symbol": "diamond", "size": 9},
+    )  # fmt: skip
+    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", title="method")
+    figure.update_xaxes(title="distance W1 (share of a column's range)", rangemode="tozero")
+    return finish(figure, 150 + 50 * len(names))
+
+
+def promises(
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, *, log: str = ""
+) -> go.Figure:
+    """Lines by name; `log` says which axes are logarithmic, e.g. "xy"."""
+    figure = go.Figure()
+    for i, (name, (at, values)) in enumerate(lines.items()):
+        colour, symbol = MARKS[i % len(MARKS)]
+        figure.add_scatter(
+            x=at, y=values, mode="lines+markers", name=figure_text(name, 60),
+            line={"color": colour, "dash": DASHES[i % len(DASHES)]}, marker={"symbol": symbol, "size": 7},
+        )  # fmt: skip
+    figure.update_xaxes(title=x, **({"type": "log", "exponentformat": "power", "dtick": 1} if "x" in log else {}))
+    figure.update_yaxes(title=y, **({"type": "log", "exponentformat": "power", "dtick": 1} if "y" in log else {}))
+    return finish(figure, 420)

@@ -1,0 +1,136 @@
+"""Which should I use? Private Evolution, PSMM and a noisy grid on columns of numbers of the session's table."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import Algorithm
+from dpcore.domain import Column
+from dpcore.params import build
+from dpcore.privacy.budget import Budget
+from dpcore.problems import PointRelease
+from dpcore.regions import box, point_rows
+from dpcore.tags import Tag
+
+from . import evolution_charts, results
+from .batch import LAST, Batch, Wanted, batch, watch
+from .controls import DELTAS, EPSILONS, KEPT, number
+from .evolution_table import whose
+from .frame import heading, tag
+from .state import Table, shared
+from .text import clean, plain
+
+PE, GRID = "Private Evolution", "noisy grid, negatives dropped"
+METHODS: dict[str, tuple[str, dict[str, str]]] = {
+    "PSMM": ("psmm", {}),
+    PE: ("private_evolution", {}),
+    GRID: ("psmm", {"post": "truncate"}),
+    "random points, no data": ("private_evolution", {"rounds": "0"}),
+}
+RUNS = 3
+
+
+def numeric(table: Table) -> list[Column]:
+    """The columns of the table whose schema gives them public bounds."""
+    return [] if table.domain is None else [c for c in table.domain.columns if not c.values]
+
+
+def choose() -> None:
+    """The whole part. Raises InputError for budgets that a method cannot serve."""
+    table = whose()
+    if table is None:
+        return
+    columns = {c.name: c for c in numeric(table)}
+    if len(columns) < 2:
+        st.info(
+            "This table has fewer than two columns of numbers with public bounds, so there are no points. "
+            "The invented census has two, age and hours: choose it on the Data page, or bring a table of yours."
+        )
+        return
+    with st.container(border=True, key="choice-settings"):
+        left, middle, right = st.columns(3)
+        names = left.multiselect(
+            "Two or three columns", list(columns), list(columns)[:2], max_selections=3, format_func=clean,
+            key=f"choice-{hash(tuple(columns))}", **shared(),
+        )  # fmt: skip
+        epsilon = middle.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="choice-epsilon", **KEPT)
+        delta = right.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="choice-delta", **KEPT)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
+            tag(Tag.TYPED)
+            st.caption(plain(f"Protected: {table.promise}. Columns are scaled to 0..1 by their public bounds.", 300))
+    mine = batch("choice")
+    if pressed:
+        _start(mine, table, [columns[name] for name in names], Budget(epsilon, delta))
+    if not mine.jobs:
+        st.info("Nothing has run yet. Three seeds of each method take some seconds; 20,000 records half a minute.")
+        return
+    if mine.asked[0] != table.version:
+        st.warning("What is shown below is of another table or schema. Press the button to renew it.")
+    if watch(mine) and mine.results:
+        _draw(mine)
+
+
+def _start(mine: Batch, table: Table, columns: list[Column], budget: Budget) -> None:
+    """Points in the unit box: every column by its public bounds, what is missing in the middle of them."""
+    names = tuple(c.name for c in columns)
+    scaled = {c.name: _scaled(c, table.kept[c.name]) for c in columns}
+    region = box([0.0], [1.0], names)
+    rows = point_rows(region, names, pd.DataFrame(scaled))
+    problem = PointRelease(region, rows.n, names, table.most_rows)
+    algorithms: dict[str, Algorithm] = {name: build(ALGORITHMS[key], texts) for name, (key, texts) in METHODS.items()}
+    facts = {"problem": problem, "budget": budget, "every": LAST}
+    wanted = [
+        Wanted(name, rows, {**facts, "algorithm": algorithm, "seeds": (seed,)})
+        for seed in range(RUNS)
+        for name, algorithm in algorithms.items()
+    ]
+    mine.start((table.version, names, budget), wanted, (names, rows.n, budget))
+
+
+def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
+    """A column's numbers as shares of its public range; ½ where missing."""
+    low, high = float(column.low or 0.0), float(column.high or 0.0)
+    return np.nan_to_num((column.numbers(cells) - low) / (high - low), nan=0.5)
+
+
+def _draw(mine: Batch) -> None:
+    names, n, budget = mine.context
+    lines = []
+    for method, result in mine.results:
+        final = result.summary["final"]
+        lines.append(
+            {"method": method, "seed": result.summary["seed"], "w1": final["w1"], "w1 may be off by": final["w1_error"],
+             "seconds": result.summary["seconds"]}
+        )  # fmt: skip
+    found = pd.DataFrame(lines)
+    found["method"] = pd.Categorical(found["method"], list(METHODS), ordered=True)
+    found = found.sort_values(["method", "seed"]).astype({"method": str})
+    heading("Which method brings points nearest to the real ones?", Tag.PEEK)
+    results.panel(evolution_charts.ranking(found), verdict(found, len(names), n, budget), found, "choice")
+    means = found.groupby("method", sort=False)[["w1", "w1 may be off by", "seconds"]].mean().reset_index()
+    st.dataframe(means.rename(columns={"w1": "mean W1", "seconds": "seconds a run"}), hide_index=True)
+    st.caption(
+        "A W1 of 0.01 means that points had to move by 1 % of a column's range on average. Beyond 1,500 different "
+        "points on a side they are grouped first; the table says how much that may change W1."
+    )
+
+
+def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
+    """One honest sentence, from the means."""
+    means = found.groupby("method")["w1"].mean().sort_values()
+    best, others = str(means.index[0]), means.iloc[1:]
+    rest = ", ".join(f"{name} {value:.3g}" for name, value in others.items())
+    said = f"On these {n:,} points in {d} dimensions at ε = {budget.epsilon:g}, {best} is nearest: "
+    said += f"W1 {means.iloc[0]:.3g}; {rest}."
+    if best == "PSMM":
+        return (
+            said + " Where a grid can be listed, use it: evolution pays where no grid can be, as for images or texts."
+        )
+    if PE in means and best == PE:
+        return (
+            said
+            + " Here evolution wins, as the grid's cells are too coarse for so many dimensions or so small a budget."
+        )
+    return said + " Look at the seeds before you choose: the noise decides here."

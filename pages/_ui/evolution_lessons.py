@@ -1,0 +1,101 @@
+"""Two lessons on printed noise: the paper's, what it promises in truth, and what keeps the promise."""
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.privacy import conversions
+from dpcore.privacy.budget import Budget
+from dpcore.privacy.calibrations import equal_thresholded
+from dpcore.tags import Tag
+from dpcore.theory import evolution as theory
+
+from . import evolution_charts
+from .controls import DELTAS, EPSILONS, KEPT, number
+from .frame import heading, tag
+from .lessons import Lesson, predict
+from .results import panel
+
+PARTITION = Lesson(
+    "Noise as Algorithm 5 prints it",
+    "Algorithm 5 (PSMM) adds Gaussian noise of variance log(1/δ)/ε² to its counts and says (ε, δ). At ε = 1 and δ = "
+    "10⁻⁴, what δ does that noise keep in truth?",
+    ("10⁻⁴, as printed", "About 2 times as much", "About 40 times as much"),
+    2,
+    "One replaced person moves two counts, so the counts move by √2; and the variance of a Gaussian must carry the "
+    "constants that a proof up to constants leaves out. The exact noise has the standard deviation √2/μ*. It is what runs here.",
+    {},
+)
+COMPOSITION = Lesson(
+    "Noise that forgets its rounds",
+    "Appendix E draws Laplace noise for (ε, δ) in every one of its T rounds, as if it were the only one. At ε = 1 and "
+    "14 rounds, as for n = 1000, what ε do all rounds together keep?",
+    ("Still 1: a threshold hides the rest", "About 4, the square root of the rounds", "Far more than 4"),
+    2,
+    "Every round answers a new question about the same people, so its cost adds up. Composed optimally, with half of δ "
+    "kept for the thresholds of all rounds, each round may spend only a small ε₀; that is what post = “laplace” does here.",
+    {},
+)
+
+
+def lessons() -> None:
+    """Both, one after the other."""
+    with st.container(border=True, key="lesson-settings"):
+        left, right = st.columns(2)
+        epsilon = left.select_slider("ε, as claimed", EPSILONS, 1.0, number, key="lesson-epsilon", **KEPT)
+        delta = right.select_slider("δ, as claimed", DELTAS[1:], 1e-4, number, key="lesson-delta", **KEPT)
+        tag(Tag.TYPED)
+    if predict(PARTITION):
+        _partition(epsilon, delta)
+    if predict(COMPOSITION):
+        _composition(epsilon, delta)
+
+
+def _partition(epsilon: float, delta: float) -> None:
+    """Claimed against true δ of the printed noise on counts, at this ε."""
+    heading("What δ does the printed noise keep?", Tag.PUBLIC)
+    lines = []
+    for claimed in DELTAS[1:]:
+        printed = theory.printed_partition_noise(epsilon=epsilon, delta=claimed)
+        exact = math.sqrt(2) / conversions.gdp_mu(epsilon, claimed)
+        true = math.exp(conversions.gdp_log_delta(epsilon, math.sqrt(2) / printed))
+        lines.append({"claimed δ": claimed, "printed noise": printed, "true δ": true, "corrected noise": exact})
+    frame = pd.DataFrame(lines)
+    here = frame[frame["claimed δ"] == delta].iloc[0]
+    curves = {
+        "printed noise": (frame["claimed δ"].tolist(), frame["true δ"].tolist()),
+        "corrected noise": (frame["claimed δ"].tolist(), frame["claimed δ"].tolist()),
+    }
+    figure = evolution_charts.promises(curves, "δ that is claimed", "δ that is kept", log="xy")
+    summary = (
+        f"At ε = {epsilon:g} and δ = {delta:g} the printed standard deviation on counts is "
+        f"{here['printed noise']:.4g}, its true δ {here['true δ']:.2g}, {here['true δ'] / delta:.3g} times the claim; "
+        f"{here['corrected noise']:.4g} is needed."
+    )
+    panel(figure, summary, frame, "lesson-partition")
+
+
+def _composition(epsilon: float, delta: float) -> None:
+    """Claimed against true ε of T uncomposed rounds, and the ε₀ a round that keeps the claim."""
+    heading("What ε do all rounds together keep?", Tag.PUBLIC)
+    lines = []
+    for T in (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20):
+        together = conversions.optimal_epsilon(epsilon, T, delta)
+        each = equal_thresholded(Budget(epsilon, delta), T).epsilon
+        lines.append({"rounds": T, "true ε": together, "failures δ": T * delta / 2, "corrected ε₀ a round": each})
+    frame = pd.DataFrame(lines)
+    rounds = frame["rounds"].tolist()
+    curves = {
+        "printed: ε in every round": (rounds, frame["true ε"].tolist()),
+        "claimed, and kept by the corrected noise": (rounds, [epsilon] * len(rounds)),
+        "corrected: ε₀ of one round": (rounds, frame["corrected ε₀ a round"].tolist()),
+    }
+    figure = evolution_charts.promises(curves, "T, rounds", "ε", log="y" if epsilon < 10 else "")
+    at = frame[frame["rounds"] == 14].iloc[0]
+    summary = (
+        f"After 14 rounds at ε = {epsilon:g} each, the best that can be said is ε = {at['true ε']:.3g} at δ = "
+        f"{delta + at['failures δ']:.2g}; {at['corrected ε₀ a round']:.3g} a round keeps the claim, so its Laplace "
+        f"noise is {epsilon / at['corrected ε₀ a round']:.3g} times larger."
+    )
+    panel(figure, summary, frame, "lesson-composition")

@@ -1,0 +1,133 @@
+"""On a table: the recipe for rows, step by step; one column's shares and one pair's heat maps as they evolve."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.domain import Rows
+from dpcore.params import build
+from dpcore.pool import Result
+from dpcore.privacy.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.run import compare
+from dpcore.tags import Tag
+from dpcore.workloads import Marginals
+
+from . import charts, results
+from .batch import Wanted, batch, watch
+from .controls import DELTAS, EPSILONS, KEPT, number
+from .frame import heading, tag
+from .results import QUIET, below, panel
+from .state import Table, shared, table
+from .text import clean, plain, points
+
+RECIPE = ALGORITHMS["private_evolution_table"]
+
+
+def whose() -> Table | None:
+    """The line that says which table this is; None when its schema is not complete."""
+    mine = table()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(f"Table: {clean(mine.name)}, {len(mine.frame):,} rows")
+        tag(Tag.PEEK if mine.schema.get("peeked") else Tag.TYPED if mine.uploaded else Tag.PUBLIC)
+        st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
+    if mine.domain is None:
+        st.info("The schema of this table is not complete yet. Fill it in on the Data page, then come back.")
+        return None
+    return mine
+
+
+def on_a_table() -> None:
+    """The whole part. Raises InputError for a budget that the recipe cannot serve."""
+    mine = whose()
+    if mine is None or mine.domain is None:
+        return
+    st.caption(f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say so where you use it.")
+    with st.container(border=True, key="recipe-settings"):
+        left, middle, right = st.columns(3)
+        epsilon = left.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="recipe-epsilon", **KEPT)
+        delta = middle.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="recipe-delta", **KEPT)
+        rounds = right.slider("T, rounds", 1, 20, 6, key="recipe-rounds", **KEPT)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
+            tag(Tag.TYPED)
+            st.caption(plain(f"Protected: {mine.promise}.", 300))
+    runs = batch("recipe")
+    if pressed:
+        rows = mine.rows(mine.domain.names)
+        problem = QueryRelease(Marginals.all(mine.domain, min(2, len(mine.domain.columns))), rows.n, mine.most_rows)
+        algorithm = build(RECIPE, {"rounds": str(rounds)})
+        algorithm.plan(problem, Budget(epsilon, delta))  # says now what is wrong
+        facts: dict[str, Any] = {"algorithm": algorithm, "problem": problem, "budget": Budget(epsilon, delta)}
+        wanted = Wanted("recipe", rows, {**facts, "seeds": (0,), "every": 1, "path": True})
+        runs.start((mine.version, epsilon, delta, rounds), [wanted], problem)
+    if not runs.jobs:
+        st.info("Nothing has run yet. 20,000 rows of seven columns take some seconds.")
+        return
+    if not watch(runs) or not runs.results:
+        return
+    if runs.asked[0] != mine.version:
+        st.warning("This run is of another table or schema. Press the button to renew it.")
+        return
+    result = runs.results[0][1]
+    _settles(result)
+    _evolves(mine.rows(mine.domain.names), result, runs.context)
+    results.accounts(runs.jobs[0][1])
+
+
+def _settles(result: Result) -> None:
+    """The errors on all pairs of columns, round by round."""
+    heading("Do columns become related?", Tag.PEEK)
+    frame = results.curves([result])
+    first, last = frame.iloc[0], frame.iloc[-1]
+    summary = (
+        f"The mean error over all pairs of columns goes from {points(first['mean_error'])} points after the first "
+        f"round to {points(last['mean_error'])} after {int(last['t'])}; the worst ends at {points(last['max_error'])}."
+    )
+    panel(charts.convergence(frame, "t", "round"), summary, frame, "recipe-errors")
+
+
+def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
+    """One column and one pair of columns after round t."""
+    domain = problem.domain
+    heading("How do real and synthetic compare, round by round?", Tag.PEEK)
+    T = len(result.path)
+    left, middle, right = st.columns(3)
+    t = left.slider("After round t", 1, T, T, key=f"recipe-t-{T}") if T > 1 else 1
+    column = middle.selectbox(
+        "Column", domain.names, format_func=clean, key=f"recipe-column-{hash(domain.names)}", **shared()
+    )
+    release = result.path[t - 1]
+    single = compare(release, rows, Marginals(domain, [[column]]))
+    labels = domain.columns[domain.names.index(column)].labels
+    frame = pd.DataFrame({"value": labels, "real": single.real, "synthetic": single.synthetic})
+    summary = f"{clean(column)} after round {t}: the largest difference is {points(float(single.gaps.max()))} points."
+    summary += (
+        " Single columns are moved to their noisy shares in every round; what evolves is how columns go together."
+    )
+    panel(charts.bars(frame, column), summary, frame, "recipe-column")
+    if len(domain.names) < 2:
+        return
+    pairs = {" × ".join(map(clean, pair)): pair for pair in combinations(domain.names, 2)}
+    chosen = pairs[right.selectbox("Two columns", list(pairs), key=f"recipe-pair-{hash(domain.names)}", **shared())]
+    both = compare(release, rows, Marginals(domain, [chosen]))
+    gap = max(float(compare(r, rows, Marginals(domain, [chosen])).gaps.max()) for r in (result.path[0], release)) or 1.0
+    a, b = (domain.columns[domain.names.index(name)] for name in chosen)
+    real, synthetic = (np.asarray(v).reshape(a.size, b.size) for v in (both.real, both.synthetic))
+    limit = float(max(real.max(), synthetic.max()))
+    shown = (
+        ("real", real, limit),
+        (f"synthetic, round {t}", synthetic, limit),
+        ("synthetic − real", synthetic - real, gap),
+    )
+    for i, ((title, values, top), place) in enumerate(zip(shown, st.columns(3), strict=True)):
+        figure = charts.heat_map(values, title, chosen, (a.labels, b.labels), top, signed=i == 2)
+        alt = f"Heat map, {title}: {' × '.join(map(clean, chosen))}"
+        place.plotly_chart(figure, key=f"recipe-heat-{i}", alt=alt, config=QUIET)
+    index = pd.DataFrame([(x, y) for x in a.labels for y in b.labels], columns=pd.Index(["first", "second"]))
+    summary = f"After round {t} the largest difference in this table is {points(float(both.gaps.max()))} points."
+    below(summary, index.assign(real=both.real, synthetic=both.synthetic), "recipe-pair")

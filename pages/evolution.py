@@ -1,0 +1,29 @@
+"""Evolution: Private Evolution step by step, the paper's figures live, and when to use something else."""
+
+import streamlit as st
+
+from dpcore.errors import InputError
+from pages._ui import evolution, evolution_choice, evolution_figures, evolution_lessons, evolution_table
+from pages._ui.frame import frame
+from pages._ui.text import plain
+
+PARTS = {
+    "Watch it evolve": evolution.watch_it,
+    "The paper's figures": evolution_figures.figures,
+    "Which should I use?": evolution_choice.choose,
+    "On a table": evolution_table.on_a_table,
+    "Two lessons": evolution_lessons.lessons,
+}
+
+frame(
+    "Evolution",
+    "Points that are varied at random, voted for by the private ones, and kept or dropped: how near do they come?",
+)
+part = st.segmented_control(
+    "Part", list(PARTS), default="Watch it evolve", required=True, key="part", bind="query-params",
+    label_visibility="collapsed",
+)  # fmt: skip
+try:
+    PARTS[part]()
+except InputError as error:
+    st.error(plain(error, 400))
