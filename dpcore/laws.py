@@ -49,7 +49,10 @@ class LineLaw:
 
 @dataclass(frozen=True, eq=False)
 class PlaneLaw:
-    """On a grid x₁ (p,), x₂ (p,): probability of a cell and excess risk (p, p), rows along x₂; draws (m, 2); best x."""
+    """On a grid x₁ (p,), x₂ (p,): a cell's probability and excess risk (p, p), NaN outside K, rows along x₂.
+
+    `draws` (m, 2), and the `optimum` (2,) without privacy.
+    """
 
     x1: np.ndarray
     x2: np.ndarray
@@ -60,18 +63,16 @@ class PlaneLaw:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-def _density(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None, stages: int = 1) -> Density:
-    """That of the first stage of `regularized_exponential`."""
-    plan = make_plan(ALGORITHMS["regularized_exponential"](mu=mu, stages=stages), problem, budget)
+def _density(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None) -> Density:
+    """That of `regularized_exponential` in one stage."""
+    plan = make_plan(ALGORITHMS["regularized_exponential"](mu=mu), problem, budget)
     risk = Risk(problem.loss, rows.values, rows.weights, location=problem.location)
     return Density(risk, problem.region, plan["k"], plan["mu"])
 
 
-def line_law(
-    problem: RiskMinimisation, rows: Rows, budget: Budget, *, mu: float | None = None, stages: int = 1
-) -> LineLaw:
+def line_law(problem: RiskMinimisation, rows: Rows, budget: Budget, *, mu: float | None = None) -> LineLaw:
     """The law of a quantile or a median of one column; InputError for another problem."""
-    density = _line(problem, rows, budget, mu, stages)
+    density = _line(problem, rows, budget, mu)
     law = PiecewiseGaussian(density)
     ends = np.interp([SHOWN, 0.05, 0.95, 1 - SHOWN], law.cumulative / law.cumulative[-1], law.edges)
     span = max(ends[3] - ends[0], 1e-9)
@@ -84,10 +85,10 @@ def line_law(
     )  # fmt: skip
 
 
-def _line(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None, stages: int = 1) -> Density:
+def _line(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None) -> Density:
     if not problem.location or not isinstance(problem.loss, Bent) or problem.loss.width:
         raise InputError("the law on a line is that of a quantile or a median of one column")
-    return _density(problem, rows, budget, mu, stages)
+    return _density(problem, rows, budget, mu)
 
 
 def _mean_excess(law: PiecewiseGaussian, density: Density, truth: np.ndarray) -> float:
@@ -109,12 +110,10 @@ def _values(risk: Risk, x: np.ndarray) -> np.ndarray:
     return loss.high * below - loss.low * above
 
 
-def risk_by_mu(
-    problem: RiskMinimisation, rows: Rows, budget: Budget, *, stages: int = 1
-) -> tuple[np.ndarray, np.ndarray, float]:
+def risk_by_mu(problem: RiskMinimisation, rows: Rows, budget: Budget) -> tuple[np.ndarray, np.ndarray, float]:
     """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
-    plan = make_plan(ALGORITHMS["regularized_exponential"](stages=stages), problem, budget)
-    risk = _line(problem, rows, budget, None, stages).risk
+    plan = make_plan(ALGORITHMS["regularized_exponential"](), problem, budget)
+    risk = _line(problem, rows, budget, None).risk
     risk = _coarse(risk, problem)
     truth = smallest(risk, problem.region)
     mus, excess = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31), []
@@ -153,9 +152,10 @@ def plane_law(
     grid = np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)
     risks = density.risk.values(grid)
     U = density.k * (risks + density.mu * ((grid - density.centre) ** 2).sum(1) / 2)
-    p = np.where(problem.region.contains(grid), np.exp(U.min() - U), 0.0)
+    inside = problem.region.contains(grid)
+    p = np.where(inside, np.exp(U[inside].min() - U), 0.0)
     shape = (points, points)
-    excess = (risks - density.risk.value(optimum)).reshape(shape)
+    excess = np.where(inside, risks - density.risk.value(optimum), np.nan).reshape(shape)
     return PlaneLaw(axes[0], axes[1], (p / p.sum()).reshape(shape), excess, X, optimum)
 
 

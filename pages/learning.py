@@ -20,14 +20,14 @@ if table.domain is None:
     st.stop()
 
 try:
-    part = st.segmented_control(
-        "What to look at", learning.PARTS, default=learning.PARTS[0], required=True, key="part", bind="query-params"
-    )
+    part = st.radio("What to look at", learning.PARTS, horizontal=True, key="part", bind="query-params")
     with st.container(border=True, key="settings"):
         budget = learning.budget()
         tag(Tag.TYPED)
     for caution in budget.cautions(len(table.kept)):
         st.warning(plain(caution, 300))
+    if table.uploaded and part != learning.PARTS[3]:
+        st.warning("On your own table these pictures are made of the records: keep them to yourself.")
     shown = {
         learning.PARTS[0]: learning.line,
         learning.PARTS[1]: learning_plane.plane,

@@ -107,7 +107,7 @@ def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
     assert "15,000 records are learned from, 5,000 held out" in captions(app)
     assert len(figures(app)) == 3
     assert "Does it hold for people it has not seen?" in " ".join(s.value for s in app.subheader)
-    app.segmented_control[-1].set_value("population_accuracy").run()
+    app.segmented_control(key="measure-learn").set_value("population_accuracy").run()
     accuracy = plain(figures(app)[1]["data"][1]["y"])
     assert (accuracy > 0.6).all()
     assert (accuracy < 1).all()
@@ -127,7 +127,9 @@ def test_the_guarantee_is_kept_everywhere_and_the_printed_one_is_not():
     app = opened(part=learning.PARTS[3])
     assert not app.error
     first, second, third = (figure["data"] for figure in figures(app))
-    assert (plain(first[1]["y"]) <= plain(first[0]["y"]) * (1 + 1e-9)).all()
+    promised, kept = (plain(trace["y"]).astype(float) for trace in first)
+    assert (kept[~np.isnan(kept)] <= promised[~np.isnan(kept)]).all()
+    assert kept[0] > promised[0] / 3, "and the promise is not far"
     assert (plain(second[0]["y"]) > plain(second[1]["y"])).all(), "the exact s is larger"
     assert (plain(third[0]["y"]) > plain(third[1]["y"])).all(), "more than δ is spent"
 
@@ -179,9 +181,9 @@ def test_hostile_names_reach_the_task_and_the_page_as_text():
     app.session_state["_table"] = Table("<i>t</i>", frame, {"columns": columns}, "", uploaded=True)
     app.run()
     assert not app.exception
-    assert "keep it to yourself" in app.warning[-1].value
+    assert "keep them to yourself" in app.warning[-1].value
     for part in learning.PARTS[1:3]:
-        app.segmented_control(key="part").set_value(part).run()
+        app.radio(key="part").set_value(part).run()
         assert not app.exception
         assert not app.error
     assert "](http" not in said(app) + " ".join(c.value for c in app.caption)

@@ -82,8 +82,6 @@ def line(table: Table, spend: Budget) -> None:
     mus, excess, star = risk_by_mu(problem, rows, spend)
     law = line_law(problem, rows, spend, mu=star * factor)
     heading("Where will the private answer fall?", Tag.PEEK)
-    if table.uploaded:
-        st.warning("On your own table this picture is made of the records: keep it to yourself, publish one draw only.")
     summary = (
         f"True value {law.truth:.5g}; nine of ten private answers lie in {law.low:.5g} to {law.high:.5g}. "
         f"Mean excess risk {law.excess:.3g} at μ = {law.mu:.3g}, k = {law.k:.4g}, n = {problem.n:,}."
@@ -94,7 +92,8 @@ def line(table: Table, spend: Budget) -> None:
     frame = pd.DataFrame({"mu": mus, "excess_risk": excess})
     best = frame.loc[frame["excess_risk"].idxmin()]
     summary = (
-        f"Smallest at μ = {best['mu']:.3g}: {best['excess_risk']:.3g}. To choose it by this curve would look at the "
+        f"Theory's μ = {star:.3g} has {excess[len(excess) // 2]:.3g}; the smallest is {best['excess_risk']:.3g}, at "
+        f"μ = {best['mu']:.3g}. To choose it by this curve would look at the "
         "records, which no budget covers; theory's μ needs public numbers only. Columns of many values are "
         "grouped into 300 for this curve."
     )

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from dpcore.laws import LineLaw, PlaneLaw
 
 from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
-from .frontier import look
+from .frontier import COLOURS, look
 from .text import figure_text
 
 SCALE = {"type": "log", "exponentformat": "power", "dtick": 1}
@@ -47,13 +47,14 @@ def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *,
         by = own.groupby("epsilon")[value]
         middle, low, high = by.median(), by.min(), by.max()
         colour = looks[str(name)]["color"]
+        dash = "solid" if names.index(str(name)) < len(COLOURS) else "dot"
         figure.add_scatter(
             x=[*middle.index, *middle.index[::-1]], y=[*high, *low[::-1]], fill="toself", fillcolor=colour,
             opacity=0.15, line_width=0, hoverinfo="skip", showlegend=False, legendgroup=name,
         )  # fmt: skip
         figure.add_scatter(
             x=middle.index, y=middle, mode="lines+markers", name=str(name), legendgroup=name,
-            line_color=colour, marker={**looks[str(name)], "size": 9},
+            line={"color": colour, "dash": dash}, marker={**looks[str(name)], "size": 9},
             hovertemplate=f"{name}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
     values = sorted(frame["epsilon"].unique())
@@ -80,7 +81,7 @@ def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...
     )  # fmt: skip
     ticks = {"tickvals": list(range(len(names))), "ticktext": [figure_text(n, 24) for n in names]}
     figure.update_yaxes(autorange="reversed", title="coefficient", **ticks)
-    figure.update_xaxes(title="value, for features scaled to −1..1 and divided by √(features + 1)")
+    figure.update_xaxes(title="value (features scaled by bounds)")
     return finish(figure, 160 + 34 * min(len(names), 24))
 
 

@@ -13,7 +13,7 @@ from .frame import heading
 from .results import panel
 from .state import Table
 
-SMALLEST = 1e-16  # below which quadrature says nothing
+SMALLEST = 1e-12  # below which quadrature says nothing
 
 
 def guarantee(_table: Table, spend: Budget) -> None:
@@ -29,7 +29,8 @@ def guarantee(_table: Table, spend: Budget) -> None:
             "gaussian": gaussian_curve(s, epsilons),
             "mechanism": neighbour_curve(spend, epsilons, n=n),
         }
-    ).clip(lower=SMALLEST)
+    )
+    frame = frame.where((frame >= SMALLEST) | (frame.columns == "epsilon"))  # a line ends there
     lines = {"gaussian": f"Gaussian noise, s = {s:.4g}: the promise", "mechanism": "the private median, exactly"}
     ratio = float(frame["mechanism"].iloc[0] / frame["gaussian"].iloc[0])
     summary = (
@@ -37,7 +38,7 @@ def guarantee(_table: Table, spend: Budget) -> None:
         f"below the Gaussian's promise everywhere; at ε = 0 it is {ratio:.0%} of it."
     )
     figure = learning_charts.curves(frame, "epsilon", lines, ("ε", "δ(ε)"), log=True)
-    panel(figure, summary, frame, "privacy-curve")
+    panel(figure.update_yaxes(dtick=2), summary, frame, "privacy-curve")
 
     heading("What does exact calibration save?", Tag.PUBLIC)
     table = calibrations(spend.delta)

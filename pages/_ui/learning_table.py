@@ -1,12 +1,13 @@
 """The Learning page's third part: a classifier or a regression on the table, by every method over ε and seeds."""
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from dpcore.domain import Column
 from dpcore.laws import optimum, split
 from dpcore.privacy.budget import Budget
-from dpcore.problems import RiskMinimisation
 from dpcore.tags import Tag
 from dpcore.tasks import task_text
 
@@ -16,7 +17,7 @@ from .learning import METHODS, begin, excess_by_epsilon, made
 from .learning_runs import Lessons, table_runs, watch
 from .results import panel
 from .state import Table, shared
-from .text import clean, plain
+from .text import clean
 
 LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
           "huber": "regression, Huber", "quantile": "regression, 90% quantile"}  # fmt: skip
@@ -66,9 +67,7 @@ def whole(table: Table, spend: Budget) -> None:
     text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=tuple(chosen))
     problem, rows = made(table, text, None if radius == controls.AUTO else float(radius))
     seen, held_out = split(rows, HELD_OUT, 0)
-    problem = RiskMinimisation(
-        problem.loss, problem.region, seen.n, problem.names, problem.location, problem.group, problem.peeked
-    )
+    problem = replace(problem, n=seen.n)
     st.caption(
         f"{seen.n:,} records are learned from, {held_out.n:,} held out. d = {problem.d} coefficients, R = {problem.R:g}"
         f", G = {problem.G:.4g}. Features are scaled by their public bounds."
@@ -119,7 +118,7 @@ def _coefficients(runs: Lessons, spend: Budget) -> None:
     by = frame.groupby(["algorithm", "coefficient"])["value"]
     spread = (by.max() - by.min()).groupby("algorithm").median()
     summary = (
-        f"At ε = {spend.epsilon:g} over the seeds: the coefficients of {plain(spread.idxmin())} move least, "
+        f"At ε = {spend.epsilon:g} over the seeds: the coefficients of {spread.idxmin()} move least, "
         f"{spread.min():.3g} in the median. Where the risk is flat, coefficients may spread and predictions hardly."
     )
     listed = pd.concat([

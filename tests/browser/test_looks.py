@@ -19,7 +19,7 @@ FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 def settle(page, server, path):
     page.goto(server + path)
     expect(page.locator("h1")).to_be_visible()
-    if path in ("/", "/explore", "/guarantee"):
+    if path in ("/", "/explore", "/guarantee", "/learning"):
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     if path == "/explore":
         expect(page.get_by_text("Take it along")).to_be_visible()

@@ -1,0 +1,48 @@
+"""Learning in a real browser: the law follows the slider, rivals run and can be cancelled, nothing is cut off."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from pages._ui.learning import PARTS
+
+
+def visit(page, server, part, query=""):
+    page.goto(f"{server}/learning?part={part.replace(' ', '%20')}{query}")
+    expect(page.locator("h1")).to_have_text("Learning")
+
+
+def test_the_law_follows_the_slider_and_the_address_keeps_it(page, server):
+    visit(page, server, PARTS[0])
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    before = page.get_by_text(re.compile("nine of ten private answers")).inner_text()
+    page.get_by_role("slider", name="ε, privacy budget").press("ArrowLeft")
+    expect(page.get_by_text(before)).to_have_count(0)
+    expect(page).to_have_url(re.compile("epsilon=0.7"))
+    page.reload()
+    expect(page.get_by_text(re.compile("nine of ten private answers"))).to_be_visible()
+    expect(page.get_by_text(before)).to_have_count(0)
+
+
+def test_learning_can_be_cancelled_and_taken_up_again(page, server):
+    visit(page, server, PARTS[2], "&table-seeds=20")
+    page.get_by_role("button", name="Learn", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    page.get_by_role("button", name="Learn", exact=True).click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+
+@pytest.mark.parametrize("part", [PARTS[1], PARTS[3]])
+def test_the_other_parts_fit_a_phone(page, server, part):
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, server, part)
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for box in page.locator(".js-plotly-plot").all():
+        area = box.bounding_box()
+        assert area["x"] + area["width"] <= 391

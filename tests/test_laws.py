@@ -1,0 +1,112 @@
+"""Exact laws against draws of the library's own runs and against quadrature."""
+
+import numpy as np
+import pytest
+
+from dpcore import laws
+from dpcore.algorithms import ALGORITHMS
+from dpcore.domain import Rows
+from dpcore.errors import InputError
+from dpcore.losses import Logistic, pinball
+from dpcore.privacy.budget import Budget
+from dpcore.problems import RiskMinimisation
+from dpcore.regions import Ball
+from dpcore.run import Run
+from dpcore.tasks import group
+from tests.learning import task
+
+BUDGET = Budget(1, 1e-6)
+
+
+def column(n=5000):
+    b = np.random.default_rng(0).gamma(2, 0.15, (n, 1)).clip(0, 2) - 1
+    return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True), group(b)
+
+
+def test_the_law_of_a_line_is_that_of_the_runs():
+    problem, rows = column(400)
+    law = laws.line_law(problem, rows, BUDGET)
+    runs = [Run(ALGORITHMS["regularized_exponential"](), problem, rows, BUDGET, seed=s).finish() for s in range(300)]
+    x = np.array([run.release.x[0] for run in runs])
+    excess = np.array([run.records[-1].empirical.excess_risk for run in runs])
+    assert excess.mean() == pytest.approx(law.excess, abs=4.5 * excess.std() / np.sqrt(300))
+    assert abs((x < law.low).mean() - 0.05) < 0.06
+    assert abs((x > law.high).mean() - 0.05) < 0.06
+    assert law.truth == pytest.approx(runs[0].truth.optimum[0])
+    assert law.density @ np.full(len(law.x), law.x[1] - law.x[0]) == pytest.approx(1, abs=1e-3)
+
+
+def test_means_of_the_excess_are_those_of_quadrature():
+    problem, rows = column(300)
+    law = laws.line_law(problem, rows, BUDGET, mu=0.05)
+    density = laws._line(problem, rows, BUDGET, 0.05)
+    x = np.linspace(-1, 1, 100_001)
+    F = laws._values(density.risk, x)
+    few = np.array([[-0.7], [0.1], [0.8]])
+    assert laws._values(density.risk, few[:, 0]) == pytest.approx(density.risk.values(few), abs=1e-12)
+    p = np.exp(-density.k * (F + 0.05 * x * x / 2 - F.min()))
+    assert law.excess == pytest.approx(p @ (F - F.min()) / p.sum(), rel=1e-3)
+
+
+def test_the_curve_over_mu_passes_through_the_law_at_the_theorys():
+    problem, rows = column()
+    mus, excess, star = laws.risk_by_mu(problem, rows, BUDGET)
+    assert mus[15] == pytest.approx(star)
+    assert excess[15] == pytest.approx(laws.line_law(problem, rows, BUDGET).excess, rel=0.15), "coarsened"
+    assert excess[15] <= 2 * star * 0.5, "within the theory's bound, μR²"
+
+
+def test_the_law_of_a_plane_is_where_the_draws_are():
+    problem, rows = task("logistic on R^d")
+    problem = RiskMinimisation(Logistic(), Ball(np.zeros(2), 3.0), problem.n, problem.names)
+    law = laws.plane_law(problem, rows, Budget(3, 1e-3), draws=400)
+    assert law.probability.sum() == pytest.approx(1)
+    for axis, places in ((0, law.x1), (1, law.x2)):
+        mean = law.probability.sum(axis) @ places
+        assert law.draws[:, axis].mean() == pytest.approx(mean, abs=4.5 * law.draws[:, axis].std() / 20 + 0.02)
+    assert np.nanmin(law.excess) > -1e-9
+    with pytest.raises(InputError, match="two coefficients"):
+        laws.plane_law(task("logistic")[0], rows, BUDGET)
+    with pytest.raises(InputError, match="quantile or a median"):
+        laws.line_law(problem, rows, BUDGET)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_neighbours_are_kept_apart_by_no_more_than_the_gaussian(epsilon):
+    budget, grid = Budget(epsilon, 1e-3), np.linspace(0, epsilon, 9)
+    exact, promised = laws.neighbour_curve(budget, grid), laws.gaussian_curve(laws.neighbour_s(budget), grid)
+    assert (exact <= promised).all()
+    assert exact[0] > promised[0] / 3
+    assert promised[-1] <= 1e-3
+
+
+def test_a_broken_calibration_would_be_seen():
+    budget, grid = Budget(1, 1e-3), np.zeros(1)
+    assert laws.neighbour_curve(budget, grid) > laws.gaussian_curve(laws.neighbour_s(budget) / 2, grid)
+
+
+def test_records_are_split_into_disjoint_groups():
+    rows = Rows(np.arange(6.0)[:, None], np.array([1, 2, 3, 4, 5, 5]))
+    seen, out = laws.split(rows, 0.25, 3)
+    assert (seen.n, out.n) == (15, 5)
+    both = np.zeros(6)
+    for part in (seen, out):
+        both[part.values[:, 0].astype(int)] += part.weights
+    assert (both == rows.weights).all()
+
+
+def test_the_walk_has_a_round_for_every_accepted_proposal():
+    b, proposals = laws.public_walk(rounds=40)
+    assert sum(p.accepted for p in proposals) == 40
+    assert [p.round for p in proposals if p.accepted] == list(range(1, 41))
+    assert 1 < len(proposals) / 40 < 4
+    assert (abs(b) <= 1).all()
+
+
+def test_calibrations_say_what_exactness_saves():
+    table = laws.calibrations(1e-6)
+    assert (table["exact"] > table["printed"]).all()
+    assert (table["spent"] > 1.3e-6).all()
+    row = table.iloc[(table["epsilon"] - 1).abs().argmin()]
+    assert row["epsilon"] == pytest.approx(1)
+    assert row["exact"] == pytest.approx(0.2367043807, rel=1e-6)
