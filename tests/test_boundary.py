@@ -34,6 +34,7 @@ HOLDERS = {  # who may name records
     "cluster",
     "diagnosis",
     "laws",
+    "point_samples",
     "pool",
     "privacy",
     "publish",
