@@ -21,8 +21,8 @@ MENU = {
     "pages/release.py": ("Release", ":material/publish:"),
     "pages/guarantee.py": ("Guarantee", ":material/verified_user:"),
     "pages/audit.py": ("Audit", ":material/casino:"),
-    "pages/learning.py": ("Learning", ":material/psychology:"),
     "pages/evolution.py": ("Evolution", ":material/scatter_plot:"),
+    "pages/learning.py": ("Learning", ":material/psychology:"),
     "pages/lessons.py": ("Lessons", ":material/school:"),
     "pages/glossary.py": ("Glossary", ":material/menu_book:"),
 }
