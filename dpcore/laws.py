@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from .algorithms import ALGORITHMS
-from .algorithms.base import make_plan
 from .domain import Rows
 from .errors import InputError
 from .losses import Bent, absolute, pinball
 from .privacy.budget import Budget
 from .privacy.conversions import gdp_log_delta, gdp_mu
+from .privacy.ledger import Plan
 from .privacy.samplers.alternating import Proposal, walk
 from .privacy.samplers.line import PiecewiseGaussian
 from .privacy.samplers.plane import TangentBoxes
@@ -63,9 +63,13 @@ class PlaneLaw:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
+def _plan(problem: RiskMinimisation, budget: Budget, mu: float | None = None) -> Plan:
+    return ALGORITHMS["regularized_exponential"](mu=mu).plan(problem, budget)
+
+
 def _density(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None) -> Density:
     """That of `regularized_exponential` in one stage."""
-    plan = make_plan(ALGORITHMS["regularized_exponential"](mu=mu), problem, budget)
+    plan = _plan(problem, budget, mu)
     risk = Risk(problem.loss, rows.values, rows.weights, location=problem.location)
     return Density(risk, problem.region, plan["k"], plan["mu"])
 
@@ -112,7 +116,7 @@ def _values(risk: Risk, x: np.ndarray) -> np.ndarray:
 
 def risk_by_mu(problem: RiskMinimisation, rows: Rows, budget: Budget) -> tuple[np.ndarray, np.ndarray, float]:
     """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
-    plan = make_plan(ALGORITHMS["regularized_exponential"](), problem, budget)
+    plan = _plan(problem, budget)
     risk = _line(problem, rows, budget, None).risk
     risk = _coarse(risk, problem)
     truth = smallest(risk, problem.region)
@@ -177,7 +181,7 @@ def _median(n: int) -> RiskMinimisation:
 
 def neighbour_s(budget: Budget, *, n: int = 40) -> float:
     """The GDP parameter that `neighbour_curve` is to stay below."""
-    return float(make_plan(ALGORITHMS["regularized_exponential"](), _median(n), budget)["s"])
+    return float(_plan(_median(n), budget)["s"])
 
 
 def neighbour_curve(budget: Budget, epsilons: np.ndarray, *, n: int = 40) -> np.ndarray:
@@ -186,7 +190,7 @@ def neighbour_curve(budget: Budget, epsilons: np.ndarray, *, n: int = 40) -> np.
     Half the numbers lie at either end of −1..1, and one of them moves to the other end: the larger of both directions.
     """
     problem = _median(n)
-    plan = make_plan(ALGORITHMS["regularized_exponential"](), problem, budget)
+    plan = _plan(problem, budget)
     target = RegularisedRisk(problem.loss, problem.region, plan["mu"], True)
     x = np.linspace(-1, 1, 20_001)
     tables = [np.array([-1.0] * (n // 2 + moved) + [1.0] * (n - n // 2 - moved)) for moved in (0, 1)]
