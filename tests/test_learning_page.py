@@ -144,8 +144,21 @@ def test_a_table_without_numbers_is_told_so_and_still_learns_a_classifier():
     assert "records are learned from" in captions(app)
 
 
+@pytest.mark.parametrize("part", learning.PARTS)
+def test_stakeholders_see_what_is_public_only(part):
+    app = opened(part=part, view="stakeholder")
+    tags = {badge.value for badge in app.get("badge")} if app.get("badge") else set()
+    assert not {t for t in tags if "peek" in t}
+    titles = {s.value for s in app.subheader}
+    assert titles <= {
+        "How does the published sampler work?", "Is it really as private as Gaussian noise?",
+        "What does exact calibration save?", "Where does the printed theorem overspend?",
+    }  # fmt: skip
+    assert "True value" not in captions(app)
+
+
 def test_cancel_stops_what_runs_and_keeps_what_is_there():
-    runs = learning_runs.Lessons()
+    runs = learning_runs.Learned()
     table = sample_table("census")
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
     learning.begin(runs, 1, (problem, rows, None), ["exponential", "noisy_gd"], Budget(1, 1e-6), 20)

@@ -15,8 +15,8 @@ from dpcore.tags import Tag
 from dpcore.tasks import read_task, task_text
 
 from . import controls, learning_charts
-from .frame import heading
-from .learning_runs import Lessons, line_runs, watch
+from .frame import heading, peek, public
+from .learning_runs import Learned, line_runs, watch
 from .results import panel
 from .state import Table, shared
 from .text import clean, plain
@@ -64,6 +64,7 @@ def made(table: Table, text: str, radius: float | None = None) -> tuple[RiskMini
     return kept[key]
 
 
+@peek
 def line(table: Table, spend: Budget) -> None:
     """The law of one column's private quantile, its risk against μ, and its rivals."""
     names = numeric(table)
@@ -79,6 +80,7 @@ def line(table: Table, spend: Budget) -> None:
         "μ, as a multiple of theory's", FACTORS, 1.0, controls.number, key="factor", help=words, bind="query-params"
     )
     problem, rows = made(table, task_text("quantile", column, level=level))
+    public(f"the column's bounds, n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, and the settings.")
     mus, excess, star = risk_by_mu(problem, rows, spend)
     law = line_law(problem, rows, spend, mu=star * factor)
     heading("Where will the private answer fall?", Tag.PEEK)
@@ -101,6 +103,7 @@ def line(table: Table, spend: Budget) -> None:
     _rivals(table, problem, rows, spend, (column, level))
 
 
+@peek
 def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, of: Any) -> None:
     heading("Which method comes nearest?", Tag.PEEK)
     runs = line_runs()
@@ -115,7 +118,7 @@ def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, 
 
 
 def begin(
-    runs: Lessons, of: Any, problem: tuple[RiskMinimisation, Rows, Rows | None], names: list[str], spend: Budget,
+    runs: Learned, of: Any, problem: tuple[RiskMinimisation, Rows, Rows | None], names: list[str], spend: Budget,
     seeds: int,
 ) -> None:  # fmt: skip
     """Start every method at EPSILONS and at the slider's ε."""
@@ -125,7 +128,7 @@ def begin(
     runs.start(of, problem, algorithms, budgets, range(seeds))
 
 
-def excess_by_epsilon(runs: Lessons, key: str) -> None:
+def excess_by_epsilon(runs: Learned, key: str) -> None:
     """Excess risk against ε with bands over seeds; who has no dot, and why."""
     frame = runs.table()
     if not len(frame):

@@ -11,7 +11,7 @@ from dpcore.tags import Tag
 from dpcore.tasks import task_text
 
 from . import learning_charts
-from .frame import heading
+from .frame import heading, peek
 from .learning import made, numeric
 from .learning_table import LOSSES, targets
 from .results import panel
@@ -31,6 +31,7 @@ def plane(table: Table, spend: Budget) -> None:
     _steps()
 
 
+@peek
 def _law(table: Table, spend: Budget, pairs: list[tuple[str, str]]) -> None:
     left, middle, right = st.columns(3)
     losses = list(dict.fromkeys(loss for loss, _ in pairs))

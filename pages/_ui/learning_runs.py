@@ -22,7 +22,7 @@ from .sweeps import POLL
 
 
 @dataclass(eq=False)
-class Lessons:
+class Learned:
     """What a browser tab learns: one problem, the runs planned, those under way, and what came back so far."""
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -105,19 +105,19 @@ class Lessons:
         return pd.DataFrame(lines, columns=pd.Index(["algorithm", "coefficient", "value"]))
 
 
-@st.cache_resource(scope="session", on_release=Lessons.close, show_spinner=False)
-def line_runs() -> Lessons:
+@st.cache_resource(scope="session", on_release=Learned.close, show_spinner=False)
+def line_runs() -> Learned:
     """The runs of one column of the calling tab."""
-    return Lessons()
+    return Learned()
 
 
-@st.cache_resource(scope="session", on_release=Lessons.close, show_spinner=False)
-def table_runs() -> Lessons:
+@st.cache_resource(scope="session", on_release=Learned.close, show_spinner=False)
+def table_runs() -> Learned:
     """The runs of the calling tab's classifier or regression."""
-    return Lessons()
+    return Learned()
 
 
-def watch(runs: Lessons, key: str) -> None:
+def watch(runs: Learned, key: str) -> None:
     """Progress and Cancel while runs are under way; the page is drawn again when new ones came back."""
     runs.gather()
     if not runs.running:
@@ -129,7 +129,7 @@ def watch(runs: Lessons, key: str) -> None:
 
 
 @st.fragment(run_every=POLL)
-def _progress(runs: Lessons, drawn: int) -> None:
+def _progress(runs: Learned, drawn: int) -> None:
     runs.gather()
     if not runs.running or len(runs.points) > drawn:
         st.rerun()

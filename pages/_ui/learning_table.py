@@ -12,9 +12,9 @@ from dpcore.tags import Tag
 from dpcore.tasks import task_text
 
 from . import controls, learning_charts
-from .frame import heading
+from .frame import heading, peek
 from .learning import METHODS, begin, excess_by_epsilon, made
-from .learning_runs import Lessons, table_runs, watch
+from .learning_runs import Learned, table_runs, watch
 from .results import panel
 from .state import Table, shared
 from .text import clean
@@ -41,6 +41,7 @@ def features(table: Table, target: str) -> list[str]:
     return [c.name for c in columns if c.name != target]
 
 
+@peek
 def whole(table: Table, spend: Budget) -> None:
     """What is learned, then excess risk, held-out risk, accuracy and coefficients."""
     left, middle, right = st.columns(3)
@@ -85,7 +86,8 @@ def whole(table: Table, spend: Budget) -> None:
         _coefficients(runs, spend)
 
 
-def _population(runs: Lessons) -> None:
+@peek
+def _population(runs: Learned) -> None:
     """Held-out risk and accuracy: what a method is worth on people it has not seen."""
     heading("Does it hold for people it has not seen?", Tag.PEEK)
     frame = runs.table()
@@ -108,7 +110,8 @@ def _population(runs: Lessons) -> None:
     panel(figure, summary, frame[[c for c in columns if c in frame]], "held-out")
 
 
-def _coefficients(runs: Lessons, spend: Budget) -> None:
+@peek
+def _coefficients(runs: Learned, spend: Budget) -> None:
     heading("How far do the coefficients spread?", Tag.PEEK)
     frame = runs.parameters(spend.epsilon)
     if not len(frame) or runs.problem is None or runs.rows is None:
