@@ -99,7 +99,7 @@ def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
     """Where two coefficients fall: a heat map under contours of the risk, draws, and the optimum."""
     figure = go.Figure()
     figure.add_heatmap(
-        x=law.x1, y=law.x2, z=law.probability, colorscale="Blues", showscale=False,
+        x=law.x1, y=law.x2, z=law.probability, colorscale="Blues", showscale=False, zsmooth="best",
         hovertemplate="%{x:.3g}, %{y:.3g}: %{z:.2e}<extra></extra>",
     )  # fmt: skip
     figure.add_contour(
