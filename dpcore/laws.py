@@ -140,7 +140,7 @@ def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
 
 
 def plane_law(
-    problem: RiskMinimisation, rows: Rows, budget: Budget, *, draws: int = 60, points: int = 44, seed: int = 0
+    problem: RiskMinimisation, rows: Rows, budget: Budget, *, draws: int = 60, points: int = 32, seed: int = 0
 ) -> PlaneLaw:
     """The law of two coefficients on a bounded region; InputError for another number of them."""
     if problem.d != 2 or not problem.region.bounded:
