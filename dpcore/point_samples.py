@@ -1,4 +1,4 @@
-"""Public samples of points in the plane, drawn from laws that are known. Imports errors, domain and regions."""
+"""Public samples of points in the plane, drawn from laws that are known. Imports errors and regions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .domain import Rows
 from .errors import InputError
-from .regions import Ball, point_rows
+from .regions import Ball
 
 NAMES = ("x", "y")
 DISC = Ball(np.zeros(2), 1.0)  # where all of them lie: D = 2
@@ -21,12 +20,12 @@ class PointSample:
     title: str
     draw: Callable[[int, np.random.Generator], np.ndarray]
 
-    def rows(self, n: int, seed: int) -> Rows:
-        """n points, grouped; the same ones for the same seed. Raises InputError for fewer than two."""
+    def table(self, n: int, seed: int) -> pd.DataFrame:
+        """n points of the disc, one a row; the same ones for the same seed. Raises InputError for fewer than two."""
         if n < 2:
             raise InputError(f"n={n} points are too few; at least 2 are needed")
         X = DISC.project(self.draw(n, np.random.default_rng(10_000 + seed)))
-        return point_rows(DISC, NAMES, pd.DataFrame(X, columns=pd.Index(NAMES)))
+        return pd.DataFrame(X, columns=pd.Index(NAMES))
 
 
 def disc(radius: float) -> Callable[[int, np.random.Generator], np.ndarray]:

@@ -15,6 +15,7 @@ from dpcore.point_samples import DISC, NAMES, POINT_SAMPLES
 from dpcore.pool import Result
 from dpcore.privacy.budget import Budget
 from dpcore.problems import PointRelease
+from dpcore.regions import point_rows
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
@@ -32,7 +33,7 @@ ROUNDS = [AS_PRESET, *range(1, 31)]
 @st.cache_resource(max_entries=64, show_spinner=False)
 def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
     """n points of a public sample, and the problem of releasing them."""
-    rows = POINT_SAMPLES[sample].rows(n, seed)
+    rows = point_rows(DISC, NAMES, POINT_SAMPLES[sample].table(n, seed))
     return PointRelease(DISC, rows.n, NAMES), rows
 
 

@@ -80,7 +80,8 @@ def distances(
     middle, low, high = by.median(), by.min(), by.max()
     if records["seed"].nunique() > 1:
         figure.add_scatter(
-            x=[*middle.index, *middle.index[::-1]], y=[*high, *low[::-1]], mode="lines", fill="toself", fillcolor=SYNTHETIC,
+            x=[*middle.index, *middle.index[::-1]], y=[*high, *low[::-1]], mode="lines", fill="toself",
+            fillcolor=SYNTHETIC,
             opacity=0.18, line_width=0, hoverinfo="skip", name="range over seeds",
         )  # fmt: skip
     figure.add_scatter(

@@ -24,7 +24,7 @@ PARTITION = Lesson(
     ("10⁻⁴, as printed", "About 2 times as much", "About 40 times as much"),
     2,
     "One replaced person moves two counts, so the counts move by √2; and the variance of a Gaussian must carry the "
-    "constants that a proof up to constants leaves out. The exact noise has the standard deviation √2/μ*. It is what runs here.",
+    "constants that a proof up to constants leaves out. The exact standard deviation is √2/μ*; that is what runs here.",
     {},
 )
 COMPOSITION = Lesson(
@@ -34,7 +34,7 @@ COMPOSITION = Lesson(
     ("Still 1: a threshold hides the rest", "About 4, the square root of the rounds", "Far more than 4"),
     2,
     "Every round answers a new question about the same people, so its cost adds up. Composed optimally, with half of δ "
-    "kept for the thresholds of all rounds, each round may spend only a small ε₀; that is what post = “laplace” does here.",
+    "kept for the thresholds of all rounds, each round may spend only a small ε₀: post = “laplace” does that here.",
     {},
 )
 

@@ -92,7 +92,7 @@ def lesson() -> Lesson | None:
 
 def predict(current: Lesson) -> bool:
     """The lesson's panel; True once the prediction was made and the charts may be shown."""
-    with st.container(border=True, key="lesson"):
+    with st.container(border=True, key=f"lesson-{current.title}"):
         st.subheader(f"Lesson: {current.title}", anchor=False)
         guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}")
         if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):

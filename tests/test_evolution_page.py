@@ -1,0 +1,191 @@
+"""The Evolution page, headless: every part runs, and what it draws is what the library says."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.params import build
+from dpcore.point_samples import POINT_SAMPLES
+from dpcore.privacy.budget import Budget
+from dpcore.run import Run
+from pages._ui import evolution_choice, evolution_figures
+from pages._ui.batch import batch
+from pages._ui.evolution import points
+from pages._ui.evolution_charts import player
+from tests.test_compare_page import _plain
+from tests.test_pages import button, figures, said, settled
+
+ROOT = Path(__file__).parents[1]
+PE = ALGORITHMS["private_evolution"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def workers():
+    """One pool for all tests: starting it takes longer than any of them."""
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    yield
+    batch.clear()
+
+
+def part(name, **query):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+    for key, value in query.items():
+        app.query_params[key] = value
+    app = app.switch_page(str(ROOT / "pages/evolution.py")).run()
+    if name != "Watch it evolve":
+        app.segmented_control(key="part").set_value(name).run()
+    assert not app.exception
+    return app
+
+
+def watched(**values):
+    """The first part at n = 100 with other settings."""
+    app = part("Watch it evolve")
+    app.select_slider(key="pe-n").set_value(100)
+    app.number_input(key="pe-seeds").set_value(2)
+    for key, value in values.items():
+        widget = app.select_slider if key in ("epsilon", "delta", "rounds") else app.selectbox
+        widget(key=f"pe-{key}").set_value(value)
+    app = settled(app.run())
+    assert not app.exception
+    return app
+
+
+def captions(app):
+    return " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
+
+
+def test_every_step_and_the_distance_at_every_step_are_drawn():
+    app = watched(rounds=3)
+    moving, curve = figures(app)
+    problem, rows = points("quarter", 100)
+    run = Run(build(PE, {"rounds": "3"}), problem, rows, Budget(1, 1e-4), seed=0, path=True).finish()
+    assert [frame["name"] for frame in moving["frames"]] == ["0", "1", "2", "3"]
+    for frame, release in zip(moving["frames"][1:], run.path, strict=True):
+        assert _plain(frame["data"][0]["x"]) == pytest.approx(release.points[:, 0])
+        assert len(_plain(frame["data"][1]["x"])) == np.count_nonzero(release.weights)
+    names = {trace["name"] for trace in curve["data"] if "name" in trace}
+    assert {"measured", "range over seeds", "bound of Theorem 4.1, up to constants"} <= names
+    band = next(trace for trace in curve["data"] if trace.get("name") == "range over seeds")
+    t, y = _plain(band["x"]), _plain(band["y"])
+    for record in run.records:
+        inside = [value for at, value in zip(t, y, strict=True) if at == record.t]
+        assert min(inside) - 1e-9 <= record.empirical.w1 <= max(inside) + 1e-9
+    assert "promises nothing here" in captions(app)
+
+
+@pytest.mark.parametrize("preset", PE.presets)
+def test_every_preset_runs(preset):
+    app = watched(preset=preset, rounds=2)
+    assert not app.error
+    assert len(figures(app)) == 2
+
+
+def test_settings_that_do_not_go_together_are_said_in_words():
+    app = watched(post="laplace", delta=0.0)
+    assert "delta=0" in app.error[0].value.replace("\\", "")
+
+
+def test_the_area_of_a_dot_is_its_weight():
+    V, weights = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]]), np.array([0.64, 0.36, 0.0])
+    drawn = player(V, [(V, weights)], (np.zeros(2), np.ones(2))).frames[0].data
+    assert len(drawn[0].x) == 3, "all candidates"
+    assert drawn[1].marker.size[1] / drawn[1].marker.size[0] == pytest.approx(0.6 / 0.8)
+
+
+@pytest.mark.parametrize("name", evolution_figures.FIGURES)
+def test_every_figure_runs(name):
+    app = part("The paper's figures")
+    assert "Nothing has run yet" in app.info[0].value
+    app.selectbox(key="pe-figure").set_value(name).run()
+    app.selectbox(key=next(s.key for s in app.selectbox if str(s.key).startswith("pe-n-"))).set_value(
+        evolution_figures.FIGURES[name].sizes[0]
+    )
+    app.number_input(key="pe-runs").set_value(2)
+    app = settled(button(app, "Run the figure").click().run())
+    assert not app.exception
+    assert not app.error
+    assert figures(app)[0]["data"]
+    assert "The smallest mean W1 is" in captions(app)
+
+
+def test_a_figures_point_is_the_mean_of_its_runs():
+    figure = evolution_figures.FIGURES["3: number of steps"]
+    wanted = list(evolution_figures._wanted(figure, 500, 2))
+    assert {one.key[1] for one in wanted} == {2, 4, 8, 12, 30}, "12 is what the theory says"
+    assert len({id(one.rows) for one in wanted}) == 2, "a sample for each run, not for each setting"
+    assert all(
+        one.task["algorithm"].plan(one.task["problem"], Budget(1, 1e-4))["rounds"] == one.key[1] for one in wanted
+    )
+
+
+def test_a_start_between_the_private_points_and_the_origin():
+    wanted = list(evolution_figures._wanted(evolution_figures.FIGURES["2: initialisation"], 500, 1))
+    spans = {one.key[1]: np.abs(one.task["algorithm"].random.points).max() for one in wanted}
+    assert spans[0.5] == 0
+    assert spans[0.25] == pytest.approx(spans[0.0] / 2)
+
+
+def test_methods_are_compared_on_numbers_of_the_table(monkeypatch):
+    app = part("Which should I use?", sample="berkeley")
+    assert "fewer than two columns of numbers" in app.info[0].value
+    monkeypatch.setattr(evolution_choice, "RUNS", 1)
+    app = part("Which should I use?", sample="census")
+    app.session_state["_table"].frame = app.session_state["_table"].frame.head(300)
+    app = settled(button(app, "Compare them").click().run())
+    assert not app.exception
+    assert not app.error
+    shown = next(f.value for f in app.dataframe if "mean W1" in f.value)
+    assert shown["method"].tolist() == list(evolution_choice.METHODS)
+    assert 0 < shown["mean W1"].min() < shown["mean W1"].iloc[-1], "any method is nearer than random points"
+    assert "is nearest: W1" in captions(app)
+
+
+def test_rows_evolve_on_the_sessions_table():
+    app = part("On a table", sample="titanic")
+    app = settled(button(app, "Evolve the rows").click().run())
+    assert not app.exception
+    assert not app.error
+    drawn = figures(app)
+    assert len(drawn) == 5
+    final = captions(app)
+    app.slider(key="recipe-t-6").set_value(1).run()
+    assert figures(app)[0] == drawn[0], "the curve stays"
+    assert figures(app)[3]["data"] != drawn[3]["data"], "the heat map is of another round"
+    assert "after round 1" in captions(app)
+    assert captions(app) != final
+
+
+def test_lessons_say_what_the_printed_noise_keeps():
+    app = part("Two lessons")
+    assert not figures(app)
+    for i in range(2):
+        app.radio[i].set_value(app.radio[i].options[-1]).run()
+        [b for b in app.button if b.label == "Reveal"][i].click().run()
+    assert not app.exception
+    assert said(app).count("Right: ") == 2
+    told = captions(app)
+    assert "3.035, its true δ 0.0043" in told
+    assert "4.505 is needed" in told
+    assert len(figures(app)) == 2
+    true = _plain(figures(app)[1]["data"][0]["y"])
+    assert true[0] <= 1 + 1e-9, "one round alone is as printed"
+    assert all(b > a for a, b in pairwise(true)), "every round costs more"
+
+
+def test_samples_lie_in_the_disc_and_are_the_same_for_the_same_seed():
+    for sample in POINT_SAMPLES.values():
+        one, two = sample.table(200, 0), sample.table(200, 0)
+        assert one.equals(two)
+        assert not one.equals(sample.table(200, 1))
+        assert (np.linalg.norm(one, axis=1) <= 1).all()
