@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -14,9 +15,9 @@ from dpcore.point_samples import POINT_SAMPLES
 from dpcore.privacy.budget import Budget
 from dpcore.run import Run
 from pages._ui import evolution_choice, evolution_figures
-from pages._ui.batch import batch
 from pages._ui.evolution import points
 from pages._ui.evolution_charts import player
+from pages._ui.evolution_choice import verdict
 from tests.test_compare_page import _plain
 from tests.test_pages import button, figures, said, settled
 
@@ -29,12 +30,6 @@ def workers():
     """One pool for all tests: starting it takes longer than any of them."""
     yield
     st.cache_resource.clear()
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    yield
-    batch.clear()
 
 
 def part(name, **query):
@@ -106,7 +101,6 @@ def test_the_area_of_a_dot_is_its_weight():
 @pytest.mark.parametrize("name", evolution_figures.FIGURES)
 def test_every_figure_runs(name):
     app = part("The paper's figures")
-    assert "Nothing has run yet" in app.info[0].value
     app.selectbox(key="pe-figure").set_value(name).run()
     app.selectbox(key=next(s.key for s in app.selectbox if str(s.key).startswith("pe-n-"))).set_value(
         evolution_figures.FIGURES[name].sizes[0]
@@ -117,6 +111,12 @@ def test_every_figure_runs(name):
     assert not app.error
     assert figures(app)[0]["data"]
     assert "The smallest mean W1 is" in captions(app)
+
+
+@pytest.mark.parametrize("name", ["The paper's figures", "Which should I use?", "On a table"])
+def test_before_anything_ran_the_page_says_so(name):
+    st.cache_resource.clear()
+    assert "Nothing has run yet" in part(name).info[0].value
 
 
 def test_a_figures_point_is_the_mean_of_its_runs():
@@ -189,3 +189,13 @@ def test_samples_lie_in_the_disc_and_are_the_same_for_the_same_seed():
         assert one.equals(two)
         assert not one.equals(sample.table(200, 1))
         assert (np.linalg.norm(one, axis=1) <= 1).all()
+
+
+def test_the_verdict_names_the_nearest_and_says_when_seeds_decide():
+    budget = Budget(1, 1e-9)
+    clear = pd.DataFrame({"method": ["PSMM", "PSMM", "Private Evolution"], "w1": [0.1, 0.11, 0.3]})
+    close = pd.DataFrame({"method": ["PSMM", "PSMM", "Private Evolution"], "w1": [0.1, 0.3, 0.21]})
+    assert "PSMM is nearest: W1 0.105; Private Evolution 0.3. Where a grid" in verdict(clear, 2, 10, budget)
+    assert "Seeds differ more" in verdict(close, 2, 10, budget)
+    evolved = clear.assign(method=["Private Evolution"] * 2 + ["PSMM"])
+    assert "Evolution wins" in verdict(evolved, 3, 10, budget)

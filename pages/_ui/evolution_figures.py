@@ -132,7 +132,7 @@ def figures() -> None:
     if pressed:
         mine.start((name, n, int(runs)), _wanted(figure, n, int(runs)), (name, n))
     if not mine.jobs:
-        st.info("Nothing has run yet. Twenty runs of each setting take some ten seconds.")
+        st.info("Nothing has run yet. Twenty runs of each setting take some ten seconds; figure 2 measures every step: a minute or two.")
         return
     if watch(mine) and mine.results:
         _draw(mine, FIGURES[mine.context[0]], mine.context[1])
