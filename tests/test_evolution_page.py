@@ -199,3 +199,12 @@ def test_the_verdict_names_the_nearest_and_says_when_seeds_decide():
     assert "Seeds differ more" in verdict(close, 2, 10, budget)
     evolved = clear.assign(method=["Private Evolution"] * 2 + ["PSMM"])
     assert "Evolution wins" in verdict(evolved, 3, 10, budget)
+
+
+@pytest.mark.parametrize("name", ["Watch it evolve", "On a table"])
+def test_stakeholders_see_no_peek(name):
+    app = part(name, view="stakeholder", sample="titanic")
+    app = settled(button(app, "Evolve the rows").click().run() if name == "On a table" else app)
+    assert not app.exception
+    assert not figures(app)
+    assert any("setting" in f.value for f in app.dataframe), "what was chosen is public"

@@ -98,11 +98,14 @@ def batch(name: str) -> Batch:  # noqa: ARG001 - the cache's key
     return Batch()
 
 
-def watch(mine: Batch) -> bool:
-    """Wait a moment; for longer runs draw progress and Cancel. True when all has ended, and went well so far."""
+def watch(mine: Batch, early: int = 0) -> bool:
+    """Wait a moment; for longer runs draw progress and Cancel. True when all has ended.
+
+    The page is drawn again at the end, and once before when `early` results are there.
+    """
     if not mine.wait(PATIENCE):
         with st.container(horizontal=True, vertical_alignment="center"):
-            _progress(mine)
+            _progress(mine, early if len(mine.results) < early else 0)
             # Outside the fragment: a press while the page is drawn anew would be lost with the fragment it was for.
             st.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{mine.id}", on_click=mine.stop)
         return False
@@ -114,8 +117,8 @@ def watch(mine: Batch) -> bool:
 
 
 @st.fragment(run_every=POLL)
-def _progress(mine: Batch) -> None:
-    if mine.ended:
+def _progress(mine: Batch, early: int) -> None:
+    if mine.ended or 0 < early <= len(mine.results):
         st.rerun()
     done = sum(job.ended for _, job in mine.jobs)
     st.progress(mine.progress, f"{done} of {len(mine.jobs)} runs")

@@ -23,6 +23,7 @@ from . import evolution_charts, results
 from .batch import LAST, Wanted, batch, watch
 from .controls import DELTAS, EPSILONS, KEPT, number
 from .frame import heading, tag
+from .state import stakeholder
 
 PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"
@@ -47,14 +48,15 @@ def watch_it() -> None:
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
     if mine.asked != asked:
         mine.start(asked, _wanted(algorithm, texts, problem, rows, budget, plan["samples"], seeds))
-    watch(mine)
+    watch(mine, early=2)  # the path and one start are enough for the player
     found: dict[str, list[Result]] = {}
     for (what, _), result in mine.results:
         found.setdefault(what, []).append(result)
-    if "path" in found and "start" in found:
+    if "path" in found and "start" in found and not stakeholder():
         _player(rows, found["start"][0], found["path"][0], POINT_SAMPLES[sample].title)
     if mine.ended and "curve" in found and "start" in found:
-        _curve(found, problem)
+        if not stakeholder():
+            _curve(found, problem)
         results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
 
 
@@ -63,7 +65,7 @@ def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
         left, middle, right = st.columns(3)
         titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
         sample = titles[left.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
-        n = left.select_slider("n, private points", SIZES, 1000, number, key="pe-n", **KEPT)
+        n = left.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
         preset = middle.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
         epsilon = middle.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)

@@ -17,7 +17,7 @@ from . import evolution_charts, results
 from .batch import LAST, Batch, Wanted, batch, watch
 from .controls import DELTAS, EPSILONS, KEPT, number
 from .evolution_table import whose
-from .frame import heading, tag
+from .frame import heading, peek, tag
 from .state import Table, shared
 from .text import clean, plain
 
@@ -68,7 +68,7 @@ def choose() -> None:
         return
     if mine.asked[0] != table.version:
         st.warning("What is shown below is of another table or schema. Press the button to renew it.")
-    if watch(mine) and mine.results:
+    if (watch(mine, early=len(METHODS)) and mine.results) or len(mine.results) >= len(METHODS):
         _draw(mine)
 
 
@@ -96,6 +96,7 @@ def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
     return np.nan_to_num((column.numbers(cells) - low) / (high - low), nan=0.5)
 
 
+@peek
 def _draw(mine: Batch) -> None:
     names, n, budget = mine.context
     lines = []

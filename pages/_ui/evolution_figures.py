@@ -18,6 +18,7 @@ from .batch import LAST, Batch, Wanted, batch, watch
 from .controls import KEPT
 from .evolution import PE, points
 from .frame import heading, tag
+from .state import stakeholder
 
 BUDGET = Budget(1.0, 1e-4)  # the paper's
 SIZES = [500, 1000, 2000]
@@ -132,9 +133,12 @@ def figures() -> None:
     if pressed:
         mine.start((name, n, int(runs)), _wanted(figure, n, int(runs)), (name, n))
     if not mine.jobs:
-        st.info("Nothing has run yet. Twenty runs of each setting take some ten seconds; figure 2 measures every step: a minute or two.")
+        st.info(
+            "Nothing has run yet. Twenty runs of each setting take some ten seconds; figure 2 measures every step, which "
+            "takes a minute or two."
+        )
         return
-    if watch(mine) and mine.results:
+    if watch(mine) and mine.results and not stakeholder():
         _draw(mine, FIGURES[mine.context[0]], mine.context[1])
 
 

@@ -20,7 +20,7 @@ from dpcore.workloads import Marginals
 from . import charts, results
 from .batch import Wanted, batch, watch
 from .controls import DELTAS, EPSILONS, KEPT, number
-from .frame import heading, tag
+from .frame import heading, peek, tag
 from .results import QUIET, below, panel
 from .state import Table, shared, table
 from .text import clean, plain, points
@@ -79,6 +79,7 @@ def on_a_table() -> None:
     results.accounts(runs.jobs[0][1])
 
 
+@peek
 def _settles(result: Result) -> None:
     """The errors on all pairs of columns, round by round."""
     heading("Do columns become related?", Tag.PEEK)
@@ -91,6 +92,7 @@ def _settles(result: Result) -> None:
     panel(charts.convergence(frame, "t", "round"), summary, frame, "recipe-errors")
 
 
+@peek
 def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     """One column and one pair of columns after round t."""
     domain = problem.domain
