@@ -134,8 +134,8 @@ def figures() -> None:
         mine.start((name, n, int(runs)), _wanted(figure, n, int(runs)), (name, n))
     if not mine.jobs:
         st.info(
-            "Nothing has run yet. Twenty runs of each setting take some ten seconds; figure 2 measures every step, which "
-            "takes a minute or two."
+            "Nothing has run yet. Twenty runs of each setting take some ten seconds; figure 2 measures every step: "
+            "a minute or two."
         )
         return
     if watch(mine) and mine.results and not stakeholder():
