@@ -39,15 +39,15 @@ def player(
     figure.update_yaxes(
         title="y (unit of length)", range=[low[1] - margin[1], high[1] + margin[1]], scaleanchor="x", constrain="domain"
     )
-    finish(figure, 620)
+    finish(figure, 680)
     return figure.update_layout(
-        margin_b=110,
+        margin_b=190,
         updatemenus=[{
-            "type": "buttons", "direction": "left", "buttons": buttons, "x": 0, "y": -0.16, "xanchor": "left",
+            "type": "buttons", "direction": "left", "buttons": buttons, "x": 0, "y": -0.36, "xanchor": "left",
             "yanchor": "top", "pad": {"t": 0, "r": 10}, "showactive": False,
         }],
         sliders=[{
-            "steps": steps, "x": 0.28, "y": -0.1, "len": 0.72, "pad": {"t": 10},
+            "steps": steps, "x": 0, "y": -0.12, "len": 1, "pad": {"t": 10},
             "currentvalue": {"prefix": "step t = "},
         }],
     )  # fmt: skip
