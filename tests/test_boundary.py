@@ -34,7 +34,6 @@ HOLDERS = {  # who may name records
     "cluster",
     "diagnosis",
     "laws",
-    "point_samples",
     "pool",
     "privacy",
     "publish",
