@@ -36,6 +36,7 @@ STYLE = """<style>
 .block-container {padding-top: 4rem; padding-bottom: 3rem; max-width: 84rem;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
+[data-testid="stButtonGroup"] button {color: inherit !important;}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
 </style>"""
