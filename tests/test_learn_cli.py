@@ -81,7 +81,7 @@ def test_repeats_are_a_list_and_seeds_count_up(learn):
         (["--region", "space", "--set", "mu=0"], "mu=0 must be above 0"),
         (["--algorithm", "dpfw"], "'dpfw' solves another kind of problem"),
         (["--delta", "0"], "delta=0 cannot be promised"),
-        (["--set", "stages=0"], "stages=0 is outside 1..6"),
+        (["--set", "stages=7"], "stages=7 is outside 0..6"),
         (["--algorithm", "alternating_sampler", "--set", "theta=0"], "theta must be above 0"),
     ],
 )

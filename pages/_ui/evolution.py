@@ -22,7 +22,7 @@ from dpcore.theory import evolution as theory
 from . import evolution_charts, results
 from .batch import LAST, Wanted, batch, watch
 from .controls import DELTAS, EPSILONS, KEPT, number
-from .frame import heading, tag
+from .frame import heading, peek, tag
 from .state import stakeholder
 
 PE = ALGORITHMS["private_evolution"]
@@ -107,6 +107,7 @@ def _wanted(
         yield Wanted(("curve", seed), rows, {**base, "algorithm": algorithm, "seeds": (seed,), "every": 1})
 
 
+@peek
 def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
     heading("How do random points become the private ones?", Tag.PEEK)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -129,6 +130,7 @@ def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
     results.panel(figure, summary, pd.concat(lines[::-1], ignore_index=True), "evolution")
 
 
+@peek
 def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     """W1 against t, the recursion of the proof and the bound of the theorem."""
     heading("Does it come nearer, and as fast as theory says?", Tag.PEEK)

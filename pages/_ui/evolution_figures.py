@@ -17,7 +17,7 @@ from . import evolution_charts, results
 from .batch import LAST, Batch, Wanted, batch, watch
 from .controls import KEPT
 from .evolution import PE, points
-from .frame import heading, tag
+from .frame import heading, peek, tag
 from .state import stakeholder
 
 BUDGET = Budget(1.0, 1e-4)  # the paper's
@@ -159,6 +159,7 @@ def _wanted(figure: Figure, n: int, runs: int) -> Iterator[Wanted]:
             yield Wanted(setting, rows, facts)
 
 
+@peek
 def _draw(mine: Batch, figure: Figure, n: int) -> None:
     """Means and standard errors of what has come back, and how they agree with the reference."""
     lines = [
