@@ -16,8 +16,25 @@ from .workloads import Workload
 MAX_CELLS = 10_000_000
 
 
+class Grouped:
+    """n records, of which neighbours replace up to `group` b, all of one person; n is public."""
+
+    n: int
+    group: int
+
+    def check_group(self) -> None:
+        """Raise InputError for a group that is not in 1..n."""
+        if not 1 <= self.group <= self.n:
+            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
+
+    @property
+    def effective_n(self) -> float:
+        """n/b: what one record moves is divided by this, as b single replacements move b times as much at the most."""
+        return self.n / self.group
+
+
 @dataclass(frozen=True, eq=False)
-class QueryRelease:
+class QueryRelease(Grouped):
     """Answer every query of a workload over n records. n is public, as neighbours replace one record.
 
     With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the most): every sensitivity
@@ -32,15 +49,9 @@ class QueryRelease:
     start: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.group <= self.n:
-            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
+        self.check_group()
         if self.start is not None:
             check_distribution(self.start, self.domain, "the public start")
-
-    @property
-    def effective_n(self) -> float:
-        """n/b: one neighbour moves P_n by (e_z − e_z')/effective_n, b such differences at the most."""
-        return self.n / self.group
 
     @property
     def domain(self) -> Domain:
@@ -79,7 +90,7 @@ class QueryRelease:
 
 
 @dataclass(frozen=True, eq=False)
-class RiskMinimisation:
+class RiskMinimisation(Grouped):
     """Find x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i), f convex; n is public as in QueryRelease.
 
     A record is (a, b): features with ‖a‖ ≤ 1 by public scaling, and a target; for a `location` b alone, with a = 1; for
@@ -96,8 +107,7 @@ class RiskMinimisation:
     peeked: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.group <= self.n:
-            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
+        self.check_group()
         if len(self.region.centre) != self.d:
             raise InputError(f"the region has {len(self.region.centre)} dimensions, x has d={self.d}")
 
@@ -105,11 +115,6 @@ class RiskMinimisation:
     def d(self) -> int:
         """The dimension of x."""
         return len(self.names)
-
-    @property
-    def effective_n(self) -> float:
-        """n/b: between neighbours F differs by a function that is G/effective_n-Lipschitz."""
-        return self.n / self.group
 
     @cached_property
     def G(self) -> float:  # noqa: N802 - the paper's letter
@@ -145,7 +150,7 @@ class RiskMinimisation:
 
 
 @dataclass(frozen=True, eq=False)
-class PointRelease:
+class PointRelease(Grouped):
     """Release points whose distribution is near that of n private ones in a region, by the distance W1.
 
     `names` (d,) are those of the coordinates. n is public, as neighbours replace one record; with `group` b > 1 they
@@ -163,13 +168,7 @@ class PointRelease:
             raise InputError(f"{len(self.names)} names do not match {self.region}, which has d={self.d} coordinates")
         if self.n < 2:
             raise InputError(f"n={self.n} points are too few; at least 2 are needed")
-        if not 1 <= self.group <= self.n:
-            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
-
-    @property
-    def effective_n(self) -> float:
-        """n/b: one neighbour moves the points' distribution by (δ_x − δ_y)/effective_n, b such differences at most."""
-        return self.n / self.group
+        self.check_group()
 
     @property
     def d(self) -> int:
