@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,11 @@ class _Average:
         return self.sum / self.count if self.count else self.last
 
 
+def _free(doc: str, symbol: str, auto: str) -> Any:
+    """A positive parameter of any size, left to the plan unless it is given."""
+    return param(None, doc, symbol=symbol, low=1e-9, high=1e9, log=True, auto=auto)
+
+
 @dataclass(frozen=True, kw_only=True)
 class NoisyGD:
     """x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient of all records.
@@ -70,13 +75,10 @@ class NoisyGD:
     """
 
     rounds: int = param(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
-    step: float | None = param(
-        None, "step size", symbol="η", low=1e-9, high=1e9, log=True, auto="R, T and the noise, for any convex loss",
-    )  # fmt: skip
-    clip: float | None = param(
-        None, "length that gradients of single records are cut to", symbol="C", low=1e-9, high=1e9, log=True,
-        auto="the loss's steepest slope: nothing is cut",
-    )  # fmt: skip
+    step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
+    clip: float | None = _free(
+        "length that gradients of single records are cut to", "C", "the loss's steepest slope: nothing is cut"
+    )
     average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
 
     problem: ClassVar[type] = RiskMinimisation
@@ -134,13 +136,10 @@ class DPSGD:
     rounds: int = param(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)
     rate: float = param(0.05, "probability with which a record is in a step's sample", symbol="q", low=1e-5, high=0.9,
                         log=True)  # fmt: skip
-    step: float | None = param(
-        None, "step size", symbol="η", low=1e-9, high=1e9, log=True, auto="R, T and the noise, for any convex loss",
-    )  # fmt: skip
-    clip: float | None = param(
-        None, "length that gradients of single records are cut to", symbol="C", low=1e-9, high=1e9, log=True,
-        auto="the loss's steepest slope: nothing is cut",
-    )  # fmt: skip
+    step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
+    clip: float | None = _free(
+        "length that gradients of single records are cut to", "C", "the loss's steepest slope: nothing is cut"
+    )
     average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
 
     problem: ClassVar[type] = RiskMinimisation
