@@ -2,12 +2,9 @@
 
 import argparse
 import json
-import sys
-import warnings
 from typing import Any
 
 from ..algorithms import solving
-from ..errors import PrivacyWarning
 from ..privacy.budget import Budget
 from ..problems import RiskMinimisation
 from ..run import Run
@@ -15,6 +12,7 @@ from ..schema import domain_from_json
 from ..tables import limit_rows, read_json, read_table
 from ..tasks import HELP, REGIONS, read_task
 from .files import Progress, check_writable, write
+from .follow import start
 from .task import check_least, choose, shown
 
 PLANNED = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
@@ -54,11 +52,7 @@ def execute(chosen: argparse.Namespace) -> None:
     problem, rows = read_task(chosen.task, domain, table, **place)
     runs, progress = [], Progress()
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", PrivacyWarning)
-            run = Run(algorithm, problem, rows, budget, seed=seed)
-        for caution in caught if not runs else []:
-            print(f"warning: {caution.message}", file=sys.stderr)
+        run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s), say=not runs)
         rounds = run.plan["rounds"]
         run.every = max(1, rounds // 20)
         for record in run:
