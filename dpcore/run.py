@@ -196,6 +196,11 @@ def compare(release: Release, rows: Rows, workload: Workload) -> Comparison:
     return Comparison(workload, workload.answers_of_rows(rows), release.answers(workload))
 
 
+def real_answers(rows: Rows, workload: Workload) -> np.ndarray:
+    """The answers (m,) of the records themselves: a private peek."""
+    return workload.answers_of_rows(rows)
+
+
 def compare_tables(rows: Rows, synthetic: Rows, workload: Workload) -> Comparison:
     """Put any synthetic records, of whatever tool, beside the truth."""
     return Comparison(workload, workload.answers_of_rows(rows), workload.answers_of_rows(synthetic))

@@ -16,7 +16,7 @@ from dpcore.points import Point
 from dpcore.pool import Job, SharedRows, Task
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import compare_tables, pairs_with
+from dpcore.run import pairs_with, real_answers
 from dpcore.sweep import Case, cases, collect, missing, task
 from dpcore.workloads import Marginals
 
@@ -69,8 +69,8 @@ class Sweep:
             self.task, self.dots = task_of, {}
             pairs = pairs_with(self.problem.domain)
             self.pairs = pairs if pairs.m <= MOST_KEPT else None
-            self.real = compare_tables(self.rows, self.rows, self.problem.workload).real
-            self.real_pairs = None if self.pairs is None else compare_tables(self.rows, self.rows, self.pairs).real
+            self.real = real_answers(self.rows, self.problem.workload)
+            self.real_pairs = None if self.pairs is None else real_answers(self.rows, self.pairs)
         if self.problem is None or self.rows is None:
             raise InputError("choose a table and questions first")
         if self.block is None:
