@@ -6,6 +6,7 @@ from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui import causes, compare, measures, others, report, solve, sweeps
 from pages._ui.frame import frame, heading, tag
+from pages._ui.several import watch
 from pages._ui.state import stakeholder
 from pages._ui.state import table as current_table
 from pages._ui.text import clean, plain
@@ -32,7 +33,7 @@ except InputError as error:
     st.error(plain(error, 400))
     st.stop()
 
-sweeps.watch(sweep)
+watch(sweep, "sweep")
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
         st.info("Nothing has run yet. Six algorithms at four budgets take about a minute; dots appear as they come.")

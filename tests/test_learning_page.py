@@ -165,10 +165,10 @@ def test_cancel_stops_what_runs_and_keeps_what_is_there():
     runs.running[0][1].wait(30)
     runs.stop()
     assert not runs.running
-    there = len(runs.points)
+    there = len(runs.found)
     assert 0 < there < len(runs.planned) == 160
     learning.begin(runs, 1, (problem, rows, None), ["exponential"], Budget(1, 1e-6), 1)
-    assert len(runs.points) == there, "nothing is lost"
+    assert len(runs.found) == there, "nothing is lost"
     runs.close()
 
 

@@ -59,7 +59,7 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     except InputError as error:
         st.error(plain(error, 400))
         return
-    key = (sweep.task, point.key, text or j)
+    key = (sweep.of, point.key, text or j)
     kept = st.session_state.get("_waterfall")
     if st.button("Take this error apart", icon=":material/account_tree:"):
         kept = st.session_state["_waterfall"] = key, _measure(sweep, chosen, asked, values)
@@ -111,7 +111,7 @@ def _measure(sweep: Sweep, chosen: Dot, asked: Workload, values: np.ndarray | No
     if failed := _waited(jobs):
         return failed
     released, noiseless = (job.results[0].release for job in jobs)
-    return waterfall(asked, sweep.rows, released, noiseless, sweep.population, values)  # type: ignore[arg-type]
+    return waterfall(asked, sweep.rows, released, noiseless, sweep.beside, values)  # type: ignore[arg-type]
 
 
 def _waited(jobs: list[Job]) -> str:

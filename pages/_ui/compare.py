@@ -115,7 +115,7 @@ def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, f
         return {}
     kept = st.session_state.get("_floors")
     if kept is None or kept[0] is not sweep.rows or kept[1] is not sweep.problem:
-        kept = sweep.rows, sweep.problem, baselines(sweep.problem, sweep.rows, sweep.population)
+        kept = sweep.rows, sweep.problem, baselines(sweep.problem, sweep.rows, sweep.beside)
         st.session_state["_floors"] = kept
     words = {"uniform": "uniform", "independent": "independent columns", "resampling": "sampling floor of n rows"}
     words["sampling"] = "the table's own sampling error"

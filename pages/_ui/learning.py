@@ -16,8 +16,9 @@ from dpcore.tasks import read_task, task_text
 
 from . import controls, learning_charts
 from .frame import heading, peek, public
-from .learning_runs import Learned, line_runs, watch
+from .learning_runs import Learned, line_runs
 from .results import panel
+from .several import watch
 from .state import Table, shared
 from .text import clean, plain
 
@@ -132,7 +133,7 @@ def excess_by_epsilon(runs: Learned, key: str) -> None:
     """Excess risk against ε with bands over seeds; who has no dot, and why."""
     frame = runs.table()
     if not len(frame):
-        if not runs.running:
+        if runs.ended:
             st.info("Nothing has run yet: every method at four budgets takes some seconds.")
         return
     last = frame[frame["epsilon"] == frame["epsilon"].max()].groupby("algorithm")["excess_risk"].median()
@@ -142,6 +143,6 @@ def excess_by_epsilon(runs: Learned, key: str) -> None:
     shown = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
     figure = learning_charts.by_epsilon(shown, "excess_risk", "excess empirical risk", list(METHODS), log=True)
     panel(figure, summary + " Lines: medians over seeds; bands: their range.", frame, key)
-    refused = {p.algorithm: p.message for p, _ in runs.shown if p.state != "done"}
+    refused = {run.point.algorithm: run.point.message for run in runs.shown if run.point.state != "done"}
     for name, why in refused.items():
         st.caption(plain(f"{name} has no dot: {why}", 400))

@@ -14,8 +14,9 @@ from dpcore.tasks import task_text
 from . import controls, learning_charts
 from .frame import heading, peek
 from .learning import METHODS, begin, excess_by_epsilon, made
-from .learning_runs import Learned, table_runs, watch
+from .learning_runs import Learned, table_runs
 from .results import panel
+from .several import watch
 from .state import Table, shared
 from .text import clean
 

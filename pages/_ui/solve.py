@@ -17,8 +17,9 @@ from dpcore.tags import Tag
 from . import controls
 from .frame import heading, peek
 from .runs import pool
+from .several import POLL
 from .state import Table
-from .sweeps import POLL, Sweep
+from .sweeps import Sweep
 from .text import plain
 
 TOLERANCES = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1]
@@ -39,7 +40,7 @@ class Solving:
     def start(self, sweep: Sweep, names: list[str], tolerance: float, delta: float) -> None:
         """Begin anew."""
         self.stop()
-        self.of, self.tolerance, self.delta, self.failed = sweep.task, tolerance, delta, {}
+        self.of, self.tolerance, self.delta, self.failed = sweep.of, tolerance, delta, {}
         self.searches = {name: Search(controls.EPSILONS) for name in names}
         self.advance(sweep)
 
@@ -116,7 +117,7 @@ def solve(table: Table, sweep: Sweep) -> None:
         if st.button("Find the smallest ε", icon=":material/search:"):
             names = list(dict.fromkeys(case.name for case in sweep.planned))
             search.start(sweep, names, tolerance, sweep.planned[0].budget.delta)
-    if search.of is not sweep.task or not search.searches:
+    if search.of is not sweep.of or not search.searches:
         st.caption(f"In {SHARE:.0%} of {RUNS} runs, by bisection over the slider's values of ε.")
         return
     if search.ended:

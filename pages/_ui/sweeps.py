@@ -1,8 +1,7 @@
 """A comparison of algorithms in the shared pool: its runs, what they became, and how it is taken up again."""
 
-import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,17 @@ from dpcore.algorithms.base import Algorithm
 from dpcore.domain import Rows
 from dpcore.errors import InputError
 from dpcore.points import Point
-from dpcore.pool import Job, SharedRows, Task
+from dpcore.pool import Result, Task
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import pairs_with, real_answers
-from dpcore.sweep import Case, cases, collect, missing, task
+from dpcore.sweep import Case, cases, task
 from dpcore.workloads import Marginals
 
-from .runs import pool
+from .several import Several
 from .state import Table
 
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
-POLL = 0.7  # seconds between two looks at what came back
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,25 +35,16 @@ class Dot:
 
 
 @dataclass(eq=False)
-class Sweep:
-    """What a browser tab compares: one problem on one table, the runs planned, those under way, the dots so far."""
+class Sweep(Several[Dot]):
+    """What a browser tab compares: the runs of one problem on one table, beside the population if there is one."""
 
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    task: Any = None  # what makes runs comparable: table, questions, group, δ, how many records
-    problem: QueryRelease | None = None
-    rows: Rows | None = None
-    population: np.ndarray | None = None
-    block: SharedRows | None = None
-    planned: list[Case] = field(default_factory=list)
-    running: list[tuple[Case, Job]] = field(default_factory=list)
-    dots: dict[Any, Dot] = field(default_factory=dict)
     pairs: Marginals | None = None
     real: np.ndarray | None = None  # the records' answers (m,)
     real_pairs: np.ndarray | None = None
 
     def start(
         self,
-        task_of: Any,
+        of: Any,
         make: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]],
         algorithms: Mapping[str, Algorithm],
         budgets: list[Budget],
@@ -63,72 +52,36 @@ class Sweep:
     ) -> None:
         """Run what is not there yet; dots of another problem are dropped, those of the same are kept."""
         self.stop()
-        if self.task != task_of:
+        if self.of != of:
             self.close()
-            self.problem, self.rows, self.population = make()
-            self.task, self.dots = task_of, {}
+            self.problem, self.rows, self.beside = make()
+            self.of = of
             pairs = pairs_with(self.problem.domain)
             self.pairs = pairs if pairs.m <= MOST_KEPT else None
             self.real = real_answers(self.rows, self.problem.workload)
             self.real_pairs = None if self.pairs is None else real_answers(self.rows, self.pairs)
-        if self.problem is None or self.rows is None:
+        if self.problem is None:
             raise InputError("choose a table and questions first")
-        if self.block is None:
-            self.block = SharedRows(self.rows)
-        self.planned = cases(algorithms, self.problem, budgets, seeds)
-        for case in missing(self.planned, [dot.point for dot in self.dots.values()]):
-            if refused := case.refused(self.problem):
-                self.dots[case.key] = Dot(refused)
-            else:
-                job = pool().submit(task(case, self.problem, self.block, self.population), f"sweep-{self.id}")
-                self.running.append((case, job))
+        self.run(cases(algorithms, self.problem, budgets, seeds))
 
     def task_for(self, algorithm: Algorithm, budget: Budget, seed: int) -> Task:
         """One more run of the same problem, as the pool takes it."""
         if self.problem is None or self.block is None:
             raise InputError("the table of this comparison is no longer here; run it again")
         case = Case(name="", algorithm=algorithm, budget=budget, seed=seed)
-        return task(case, self.problem, self.block, self.population)
+        return task(case, self.problem, self.block, self.beside)
 
-    def gather(self) -> None:
-        """Turn the jobs that have ended into dots."""
-        for case, job in [pair for pair in self.running if pair[1].ended]:
-            self.running.remove((case, job))
-            if job.state == "done":
-                release = job.results[0].release
-                pairs = None if self.pairs is None else release.answers(self.pairs)
-                self.dots[case.key] = Dot(collect(case, job), release.answers(self.problem.workload), pairs)  # type: ignore
-            elif job.state == "failed":
-                self.dots[case.key] = Dot(collect(case, job))
-
-    def stop(self) -> None:
-        """Cancel what runs; what is there stays."""
-        self.gather()
-        for _, job in self.running:
-            job.cancel()
-        self.running = []
-
-    def close(self) -> None:
-        """End of the session, or of its problem."""
-        self.stop()
-        if self.block is not None:
-            self.block.free()
-        self.block = self.problem = self.rows = self.task = None
-        self.dots, self.planned = {}, []
+    def keep(self, point: Point, result: Result | None) -> Dot:
+        """A dot: with the answers of a run that ended."""
+        if result is None or self.problem is None:
+            return Dot(point)
+        release = result.release
+        pairs = None if self.pairs is None else release.answers(self.pairs)
+        return Dot(point, release.answers(self.problem.workload), pairs)
 
     def stale(self, table: Table) -> bool:
         """Whether the dots are of another table, or of another schema of it, than `table`."""
-        return self.task is not None and self.task[0] is not table
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing is under way."""
-        return not self.running
-
-    @property
-    def shown(self) -> list[Dot]:
-        """The dots of what is planned now, in the order of the plan."""
-        return [self.dots[case.key] for case in self.planned if case.key in self.dots]
+        return self.of is not None and self.of[0] is not table
 
     def table(self, value: Callable[[Dot], float | None]) -> pd.DataFrame:
         """The finished runs as lines: algorithm, epsilon, seed, error (what `value` says of a dot), seconds, memory."""
@@ -144,23 +97,3 @@ class Sweep:
 def current() -> Sweep:
     """The comparison of the calling tab."""
     return Sweep()
-
-
-def watch(sweep: Sweep) -> None:
-    """Progress and Cancel while runs are under way; the page is drawn again when new ones came back."""
-    sweep.gather()
-    if sweep.ended:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _progress(sweep, len(sweep.dots))
-        # Outside the fragment: a press while the page is drawn anew would be lost with the fragment it was meant for.
-        st.button("Cancel", icon=":material/stop_circle:", key="cancel-sweep", on_click=sweep.stop)
-
-
-@st.fragment(run_every=POLL)
-def _progress(sweep: Sweep, drawn: int) -> None:
-    sweep.gather()
-    if sweep.ended or len(sweep.dots) > drawn:
-        st.rerun()
-    done, all_of_it = len(sweep.shown), len(sweep.planned)
-    st.progress(done / max(all_of_it, 1), f"{done} of {all_of_it} runs")
