@@ -16,8 +16,8 @@ from ..regions import Ball, Bounded, box, point_rows
 from ..run import Run
 from ..tables import read_table
 from .files import check_writable, write
-from .follow import follow, spending, start
-from .task import check_least, choose, shown
+from .follow import follow, report, start
+from .task import check_least, choose
 
 LETTERS = {"T": "rounds", "sigma": "sigma", "alpha": "alpha", "levels": "levels", "n_s": "samples"}
 
@@ -70,7 +70,8 @@ def execute(chosen: argparse.Namespace) -> None:
         runs.append({letter: settled.get(name) for letter, name in LETTERS.items()} | run.to_json())
     if chosen.json:
         write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
-    _print_table(runs)
+    about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"
+    report(runs, about, "distance W1 to the real points", _cells)
 
 
 def _region(chosen: argparse.Namespace, names: tuple[str, ...]) -> Bounded:
@@ -89,17 +90,5 @@ def _numbers(name: str, text: str) -> Sequence[float]:
         raise InputError(f"--{name} {text[:80]!r} is not a number, or numbers with commas between them") from None
 
 
-def _print_table(runs: list[dict[str, Any]]) -> None:
-    first = runs[0]
-    settings = ", ".join(f"{name}={shown(value)}" for name, value in first["parameters"].items())
-    print(f"{first['algorithm']}: {settings}")
-    print(f"n={first['n']} d={first['d']} in {first['region']}")
-    print(spending(first["spent"]))
-    print("distance W1 to the real points (private peek, do not publish):")
-    print("  seed " + " ".join(f"{name:>11}" for name in ("w1", "w1_error", "seconds")))
-    columns = [[run["final"]["w1"], run["final"]["w1_error"], run["seconds"]] for run in runs]
-    for run, cells in zip(runs, columns, strict=True):
-        print(f"{run['seed']:>6} " + " ".join(f"{shown(cell):>11}" for cell in cells))
-    if len(runs) > 1:
-        means = [sum(column) / len(runs) for column in zip(*columns, strict=True)]
-        print("  mean " + " ".join(f"{shown(cell):>11}" for cell in means))
+def _cells(run: dict[str, Any]) -> dict[str, Any]:
+    return {name: run["final"][name] for name in ("w1", "w1_error")} | {"seconds": run["seconds"]}

@@ -1,13 +1,16 @@
-"""Going through a run with progress on stderr, and what it spent in words: shared by `run` and `evolve`."""
+"""Going through a run with progress on stderr, and its report on stdout: shared by `run`, `evolve` and `learn`."""
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import PrivacyWarning
 from ..run import Record, Run
 from .files import Progress
+from .task import shown
+
+Summary = dict[str, Any]  # a run, as --json writes it
 
 
 def start(make: Callable[[], Run], *, say: bool) -> Run:
@@ -37,3 +40,26 @@ def spending(spent: dict[str, Any]) -> str:
     """What was spent, from its JSON, in one line."""
     cost = f"mu={spent['mu']:.6g}" if "mu" in spent else f"rho={spent['rho']:.6g}"
     return f"spent: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g} {cost} ({spent['accounting']})"
+
+
+def report(
+    runs: list[dict[str, Any]], about: str, said: str, cells: Callable[[dict[str, Any]], Mapping[str, Any]]
+) -> None:
+    """Print runs of one algorithm: its settings, `about` the data, what was spent, then `said` over a table.
+
+    `cells` are a run's numbers by name; the last line has their means, where every run has the number.
+    """
+    first, lines = runs[0], [dict(cells(run)) for run in runs]
+    print(
+        f"{first['algorithm']}: " + ", ".join(f"{name}={shown(value)}" for name, value in first["parameters"].items())
+    )
+    print(about)
+    print(spending(first["spent"]))
+    print(f"{said} (private peek, do not publish):")
+    print("  seed " + " ".join(f"{name:>11}" for name in lines[0]))
+    for run, line in zip(runs, lines, strict=True):
+        print(f"{run['seed']:>6} " + " ".join(f"{shown(cell):>11}" for cell in line.values()))
+    if len(runs) > 1:
+        columns = list(zip(*(line.values() for line in lines), strict=True))
+        means = [None if None in column else sum(column) / len(column) for column in columns]
+        print("  mean " + " ".join(f"{shown(mean):>11}" for mean in means))

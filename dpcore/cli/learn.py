@@ -12,9 +12,10 @@ from ..schema import domain_from_json
 from ..tables import limit_rows, read_json, read_table
 from ..tasks import HELP, REGIONS, read_task
 from .files import Progress, check_writable, write
-from .follow import start
-from .task import check_least, choose, shown
+from .follow import report, start
+from .task import check_least, choose
 
+RISKS = ("excess_risk", "risk", "accuracy", "seconds")  # what is printed of each run
 PLANNED = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
 
 
@@ -61,7 +62,13 @@ def execute(chosen: argparse.Namespace) -> None:
         runs.append(summary(run))
     if chosen.json:
         write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
-    _print_table(runs)
+    first = runs[0]
+    about = f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']}"
+    about += f" R={first['R']:.6g} G={first['G']:.6g}"
+    report(runs, about, "risks on the real table", lambda run: {name: run[name] for name in RISKS})
+    print("released parameter" + f" (seed {first['seed']}):" * (len(runs) > 1))
+    for name, value in zip(first["names"], first["parameter"], strict=True):
+        print(f"  {name}: {value:.6g}")
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -70,24 +77,3 @@ def summary(run: Run) -> dict[str, Any]:
     settled = {choice.name: choice.value for choice in run.plan.choices}
     x = run.release.x  # type: ignore[union-attr]
     return out | {name: settled.get(name) for name in PLANNED} | last | {"parameter": [float(v) for v in x]}
-
-
-def _print_table(runs: list[dict[str, Any]]) -> None:
-    first = runs[0]
-    spent = first["spent"]
-    settings = ", ".join(f"{name}={shown(value)}" for name, value in first["parameters"].items() if name != "rounds")
-    print(f"{first['algorithm']}: {settings}")
-    print(f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']} R={first['R']:.6g} G={first['G']:.6g}")
-    print(f"spent: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g} ({spent['accounting']})")
-    print("risks on the real table (private peek, do not publish):")
-    names = ("excess_risk", "risk", "accuracy", "seconds")
-    print("  seed " + " ".join(f"{name:>11}" for name in names))
-    for run in runs:
-        print(f"{run['seed']:>6} " + " ".join(f"{shown(run[name]):>11}" for name in names))
-    if len(runs) > 1:
-        columns = [[run[name] for run in runs] for name in names]
-        means = [None if None in column else sum(column) / len(column) for column in columns]
-        print("  mean " + " ".join(f"{shown(mean):>11}" for mean in means))
-    print("released parameter" + f" (seed {first['seed']}):" * (len(runs) > 1))
-    for name, value in zip(first["names"], first["parameter"], strict=True):
-        print(f"  {name}: {value:.6g}")

@@ -9,8 +9,8 @@ from ..privacy.budget import Budget
 from ..problems import QueryRelease
 from ..run import Run
 from .files import check_writable, write
-from .follow import follow, spending, start
-from .task import ERRORS, add_task_arguments, check_least, choose, read_task, shown
+from .follow import follow, report, start
+from .task import ERRORS, add_task_arguments, check_least, choose, read_task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,21 +42,10 @@ def execute(chosen: argparse.Namespace) -> None:
         runs.append(run.to_json())
     if chosen.json:
         write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
-    _print_table(runs)
-
-
-def _print_table(runs: list[dict[str, Any]]) -> None:
     first = runs[0]
-    settings = ", ".join(f"{name}={shown(value)}" for name, value in first["parameters"].items())
-    print(f"{first['algorithm']}: {settings}")
-    print(f"n={first['n']} cells={first['cells']} queries={first['queries']}")
-    print(spending(first["spent"]))
-    print("errors against the real table (private peek, do not publish):")
-    print("  seed " + " ".join(f"{name:>11}" for name in (*ERRORS, "seconds")))
-    for run in runs:
-        cells = [run["final"][name] for name in ERRORS] + [run["seconds"]]
-        print(f"{run['seed']:>6} " + " ".join(f"{shown(cell):>11}" for cell in cells))
-    if len(runs) > 1:
-        columns = [[run["final"][name] for run in runs] for name in ERRORS] + [[run["seconds"] for run in runs]]
-        means = [None if None in column else sum(column) / len(column) for column in columns]
-        print("  mean " + " ".join(f"{shown(cell):>11}" for cell in means))
+    about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
+    report(runs, about, "errors against the real table", _cells)
+
+
+def _cells(run: dict[str, Any]) -> dict[str, Any]:
+    return {name: run["final"][name] for name in ERRORS} | {"seconds": run["seconds"]}
