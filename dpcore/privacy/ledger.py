@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,17 +63,17 @@ class Plan:
         """The spend of the first charge of `kind`."""
         return next(c.spend for c in self.charges if isinstance(c.spend, kind))
 
-    @property
+    @cached_property
     def sums(self) -> Sums:
         """The additive cost of all charges."""
         return Sums.of((charge.spend, charge.times) for charge in self.charges)
 
-    @property
+    @cached_property
     def accounting(self) -> Accounting:
         """The way of adding up that costs this plan least."""
         return self.sums.best(self.budget.delta)
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[type]:
         """The kinds of spend the plan declares."""
         return frozenset(type(c.spend) for c in self.charges)
@@ -143,7 +144,7 @@ class Ledger:
         )
 
     def _after(self, spend: Spend, times: int) -> Sums:
-        return Sums.of((self._counts + Counter({spend: times})).items())
+        return Sums.of({**self._counts, spend: self._counts[spend] + times}.items())
 
     def _refusal(self, after: Sums) -> str | None:
         """What `after` needs more than what is left, in words; None when it fits."""
