@@ -2,6 +2,8 @@
 
 import pandas as pd
 import pytest
+import streamlit as st
+from streamlit.runtime.caching import clear_session_data_cache, clear_session_resource_cache
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -19,3 +21,18 @@ def hostile() -> tuple[pd.DataFrame, dict]:
     frame = pd.DataFrame({name: [values[(i + j) % 4] for i in range(400)] for j, name in enumerate(HOSTILE)})
     schema = {"columns": {name: {"kind": "categorical", "values": values} for name in HOSTILE}}
     return frame, schema
+
+
+@pytest.fixture
+def tab():
+    """What a headless tab leaves behind is freed at the end, as when a browser's tab closes; the workers stay."""
+    yield
+    clear_session_resource_cache("test session id")
+    clear_session_data_cache("test session id")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def workers():
+    """One pool for all pages of this process: starting it takes longer than most tests."""
+    yield
+    st.cache_resource.clear()

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
@@ -20,14 +19,9 @@ from pages._ui import drawing, frontier
 from pages._ui.state import sample_table
 from tests.test_pages import figures, settled
 
+pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]
 RUN = "Run the comparison"
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    yield
-    st.cache_resource.clear()
 
 
 def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=2, **query):

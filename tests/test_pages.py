@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore import samples
@@ -15,6 +14,7 @@ from pages._ui.state import Table
 from pages._ui.table_editor import _from_grid, _to_grid
 from tests.helpers import QUERIES
 
+pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]
 PAGES = ["app.py", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "pages").glob("*.py"))]
 EXPLORE = "pages/explore.py"
@@ -44,12 +44,6 @@ def said(app):
 
 def worst(app):
     return max(frame.value["error"].max() for frame in app.dataframe if "error" in frame.value)
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    yield
-    st.cache_resource.clear()
 
 
 @pytest.mark.parametrize("path", PAGES)
