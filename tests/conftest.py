@@ -1,5 +1,7 @@
 """What several test modules need."""
 
+from multiprocessing import active_children
+
 import pandas as pd
 import pytest
 import streamlit as st
@@ -36,3 +38,9 @@ def workers():
     """One pool for all pages of this process: starting it takes longer than most tests."""
     yield
     st.cache_resource.clear()
+
+
+@pytest.fixture(scope="module")
+def others():
+    """Child processes that were there before the file's own."""
+    return set(active_children())
