@@ -5,7 +5,7 @@ What it computes from the records, every error of every Record, is a private pee
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,7 +61,8 @@ class Run:
     """A lazy, cancellable, seeded run: iterate over it for Records, stop iterating to cancel.
 
     With `every` > 1 only every so many-th step, and the last one, is compared with the truth and becomes a Record. With
-    `path` what every step released is kept in `path`, in order; else that list stays empty.
+    `path` what every step released is kept in `path`, in order; else that list stays empty. `stop` is asked after every
+    step, be it compared or not; the step after which it says yes is the last one.
     `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` what it
     is compared with. `spent` is the ledger's total so far.
     """
@@ -77,6 +78,7 @@ class Run:
         population: Any = None,
         every: int = 1,
         path: bool = False,
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         for caution in budget.cautions(problem.n):
             warnings.warn(caution, PrivacyWarning, stacklevel=3)
@@ -97,6 +99,7 @@ class Run:
         self.release: Release | None = None
         self.path: list[Release] = []
         self._kept = path
+        self._stop = stop
         self._iterator: Iterator[Record] | None = None
         self._peak: Peak | None = None
 
@@ -126,17 +129,20 @@ class Run:
 
     def _run(self) -> Iterator[Record]:
         seconds, self._peak = 0.0, Peak()
-        step = None
+        step, stopped = None, False
         start = time.perf_counter()
         for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
             seconds += time.perf_counter() - start
             self.release = step.release
             if self._kept:
                 self.path.append(step.release)
+            stopped = self._stop()
+            if stopped:
+                break
             if step.t % self.every == 0:
                 yield self._record(step, seconds)
             start = time.perf_counter()
-        if step is not None and step.t % self.every != 0:
+        if step is not None and (stopped or step.t % self.every != 0):
             yield self._record(step, seconds)
 
     def _record(self, step: Step, seconds: float) -> Record:
