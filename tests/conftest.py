@@ -16,6 +16,13 @@ HOSTILE = [
 ]
 
 
+def pytest_collection_modifyitems(items):
+    """Tests of a file run in one process, in turn, and so do all that drive a browser, as they share a server."""
+    for item in items:
+        group = "browser" if "browser" in item.path.parts else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture
 def hostile() -> tuple[pd.DataFrame, dict]:
     """A table whose names and values are attacks on a page, and its schema; new for every test."""
