@@ -248,13 +248,14 @@ def _work(pipe: Connection) -> None:
     """A worker's life: take a task, stream what it yields, say how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it stops the workers
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
-    while (task := pipe.recv()) is not None:
-        if task == "cancel":  # came too late for the job before
-            continue
-        try:
-            pipe.send((_run_attached(task, pipe), ""))
-        except Exception as error:  # noqa: BLE001 - a bug must end one job with a message, not the server
-            pipe.send(("failed", in_words(error)))
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the server is gone, and nobody listens any more
+        while (task := pipe.recv()) is not None:
+            if task == "cancel":  # came too late for the job before
+                continue
+            try:
+                pipe.send((_run_attached(task, pipe), ""))
+            except Exception as error:  # noqa: BLE001 - a bug must end one job with a message, not the server
+                pipe.send(("failed", in_words(error)))
 
 
 def _run_attached(task: Task, pipe: Connection) -> str:
