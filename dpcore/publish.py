@@ -1,4 +1,4 @@
-"""A real release: reserve its budget for ever, draw it once with unseeded noise, write it. Imports store and outputs.
+"""A real release: reserve its budget for ever, draw it once with unseeded noise, write it. Imports orders and outputs.
 
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """
@@ -8,118 +8,33 @@ import json
 import math
 import platform
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy
 
 from .algorithms import registered_name
-from .algorithms.base import Algorithm, make_plan
-from .domain import Rows
 from .errors import BudgetError, InputError
+from .orders import Ready, plain
 from .outputs import Measurement, check_folder, write
-from .privacy.budget import Accounting, Budget, Gaussian
+from .privacy import exact
+from .privacy.budget import Accounting, Gaussian
 from .privacy.curator import Curator
-from .privacy.ledger import Plan
-from .privacy.lifetime import Event, events_to_json, reserved
+from .privacy.lifetime import events_to_json, planned
 from .privacy.statistics import Answers, CellAnswers, SomeAnswers
-from .problems import QueryRelease
 from .releases import Release
 from .schema import domain_to_json
 from .store import Reservation, Store, now
-from .tables import limit_rows
 from .workloads import Workload
 
-MAX_ROWS = 100_000_000  # synthetic rows at once
 FLOATING = (
     "floating-point noise (PCG64, seeded with 128 bits of the operating system's entropy); the proof speaks of real "
     "numbers, and a float's last bits may tell more"
 )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Order:
-    """What is to be released: a whole table as it was read, what is asked of it, by what, at what price.
-
-    `person` names the column that says whose row it is, `most_rows` how many a person may have; `reason` says in words
-    why a schema that was read off the records is used all the same. `total` is the budget of a new data set, and
-    `default_name` its name when `dataset` is not given.
-    """
-
-    frame: pd.DataFrame
-    workload: Workload
-    asked: Sequence[str]
-    algorithm: Algorithm
-    budget: Budget
-    start: np.ndarray | None = None
-    dataset: str | None = None
-    default_name: str | None = None
-    new_version: bool = False
-    total: Budget | None = None
-    person: str | None = None
-    most_rows: int = 1
-    reason: str = ""
-    rows: int | None = None
-    neutralize: bool = False
-
-    def __post_init__(self) -> None:
-        if self.workload.domain.peeked and not self.reason.strip():
-            raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
-        if self.rows is not None and not 0 < self.rows <= MAX_ROWS:
-            raise InputError(f"rows={self.rows} is outside 1..{MAX_ROWS}")
-
-    @property
-    def unit(self) -> str:
-        """Who is protected."""
-        return "row" if self.person is None else f"person named by {self.person}"
-
-
-@dataclass(frozen=True, eq=False)
-class Ready:
-    """An order checked against table and schema, and planned; nothing has been drawn or charged."""
-
-    order: Order
-    problem: QueryRelease
-    rows: Rows
-    plan: Plan
-    events: tuple[tuple[Event, int], ...]
-
-    def reserve(self, store: Store, *, preview: bool = False) -> Reservation:
-        """Charge it in the ledger, or with `preview` say what that would give; see `Store.reserve`."""
-        order = self.order
-        return store.reserve(
-            order.frame,
-            self.events,
-            order.budget,
-            dataset=order.dataset,
-            default_name=order.default_name,
-            unit=order.unit,
-            total=order.total,
-            new_version=order.new_version,
-            algorithm=registered_name(order.algorithm),
-            settings={c.name: _plain(c.value) for c in self.plan.choices} | {"asked": list(order.asked)},
-            reason=order.reason,
-            preview=preview,
-        )
-
-
-def prepare(order: Order, rows: Rows | None = None) -> Ready:
-    """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves.
-
-    `rows` are this very table's, where they are encoded already.
-    """
-    if rows is None:
-        frame = order.frame if order.person is None else limit_rows(order.frame, order.person, order.most_rows)
-        rows = order.workload.domain.encode(frame)
-    problem = QueryRelease(order.workload, rows.n, order.most_rows, order.start)
-    plan = make_plan(order.algorithm, problem, order.budget)
-    return Ready(order, problem, rows, plan, reserved(plan, order.algorithm.adaptive))
-
+EXACT = "exact {} noise on counts (whole numbers, by opendp {}, from the operating system's entropy)"
 
 Progress = Callable[[int, int], None]  # is told: this round of so many
 
@@ -133,12 +48,12 @@ def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None 
     check_folder(folder)
     reservation = ready.reserve(store)
     try:
-        release, measurements, draws = _draw(ready, progress)
+        release, measurements, draws, noise = _draw(ready, progress)
         count = ready.order.rows or ready.problem.n
         synthetic = release.sample(count, draws)
         facts = write(
             folder,
-            _facts(ready, reservation),
+            _facts(ready, reservation, noise),
             release,
             synthetic,
             measurements,
@@ -155,8 +70,11 @@ def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None 
     return facts
 
 
-def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measurement], np.random.Generator]:
-    """The last released object, what was measured on the way, and the generator for rows; noise cannot be seeded."""
+def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measurement], np.random.Generator, str]:
+    """The last released object, what was measured on the way, the generator for rows, and what the noise was, in words.
+
+    Noise cannot be seeded.
+    """
     noise, own, draws = (np.random.default_rng() for _ in range(3))
     problem, plan, algorithm = ready.problem, ready.plan, ready.order.algorithm
     curator = Curator(ready.rows, problem.n, plan, noise, group=problem.group)
@@ -169,12 +87,21 @@ def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measur
     if release is None:
         raise InputError("the algorithm released nothing")
     if not algorithm.adaptive:
-        planned: Counter[object] = Counter()
-        for spend, times in ready.events:
-            planned[spend] += times
-        if Counter[object](spend for _, spend in curator.ledger.events) - planned:
+        allowed: Counter[object] = Counter()
+        for charge in plan.charges:
+            allowed[charge.spend] += charge.times
+        if Counter[object](spend for _, spend in curator.ledger.events) - allowed:
             raise BudgetError("the algorithm did not keep to its plan; nothing leaves")
-    return release, witness.measurements(), draws
+    return release, witness.measurements(), draws, _noise(curator)
+
+
+def _noise(curator: Curator) -> str:
+    """What was drawn exactly, and what in floating point."""
+    exactly = curator.exactly
+    found = [EXACT.format(" and ".join(sorted(exactly)), exact.version())] if exactly else []
+    if len(curator.ledger.events) > exactly.total():
+        found.append(("the rest by " if exactly else "") + FLOATING)
+    return "; ".join(found)
 
 
 class _Witness:
@@ -215,7 +142,7 @@ class _Witness:
         precision[part] += weight
 
 
-def _facts(ready: Ready, reservation: Reservation) -> dict[str, Any]:
+def _facts(ready: Ready, reservation: Reservation, noise: str) -> dict[str, Any]:
     """All that is public about a release: enough to recompute its claim, and no data."""
     order, problem, plan = ready.order, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
@@ -254,16 +181,16 @@ def _facts(ready: Ready, reservation: Reservation) -> dict[str, Any]:
             "delta": order.budget.delta,
             "accounting": plan.accounting,
             "cost": f"{symbol}={cost:.6g}",
-            "charges": events_to_json((c.spend, c.times) for c in plan.charges),
+            "charges": events_to_json(planned(plan)),
             "reserved": events_to_json(ready.events),
         },
-        "plan": {"choices": [{"name": c.name, "value": _plain(c.value), "why": c.why} for c in plan.choices]},
+        "plan": {"choices": [{"name": c.name, "value": plain(c.value), "why": c.why} for c in plan.choices]},
         "made_by": {
             "algorithm": registered_name(order.algorithm),
             "source": order.algorithm.about.source,
             "adaptive": order.algorithm.adaptive,
             "public_start": order.start is not None,
-            "noise": FLOATING,
+            "noise": noise,
         },
         "queries": {"asked": list(order.asked), "count": problem.workload.m},
         "schema": schema,
@@ -281,10 +208,3 @@ def _versions() -> dict[str, str]:
     except metadata.PackageNotFoundError:  # run from a folder, not installed
         own = "not installed"
     return {name: own, "python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__}
-
-
-def _plain(value: Any) -> Any:
-    """A settled choice as JSON holds it."""
-    return (
-        value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
-    )

@@ -5,11 +5,11 @@ stays charged. Rows are only ever added; `chain` sees it when they were changed.
 """
 
 import json
+import math
 import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,49 +17,15 @@ from typing import Any
 import pandas as pd
 
 from . import chain
+from .dataset import DataSet, Reservation
 from .errors import InputError, OverspendError
 from .fingerprint import fingerprint
 from .privacy.budget import Accounting, Budget
-from .privacy.lifetime import Event, Lifetime, events_from_json, events_to_json
+from .privacy.lifetime import Concentrated, Event, Lifetime, events_from_json, events_to_json
 
 WAIT = 60.0  # seconds for another process to finish its reservation
 LONGEST_NAME = 200  # characters
 Events = Sequence[tuple[Event, int]]
-
-
-@dataclass(frozen=True)
-class Reservation:
-    """A release that has been charged: its number in the ledger, its entry's hash, and where the data set stands."""
-
-    number: int
-    entry: str
-    ledger: str
-    dataset: str
-    version: int
-    lifetime: Lifetime
-    spent: float
-    left: float
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """One data set of a ledger: its total budget, who is protected, its versions, its releases and their total."""
-
-    name: str
-    lifetime: Lifetime
-    unit: str
-    versions: tuple[dict[str, Any], ...]
-    releases: tuple[dict[str, Any], ...]
-    spent: float
-    left: float
-
-    def to_json(self) -> dict[str, Any]:
-        """As `ledger show --json` prints it."""
-        budget, accounting = self.lifetime.budget, str(self.lifetime.accounting)
-        total = {"epsilon": budget.epsilon, "delta": budget.delta, "accounting": accounting}
-        spent = {"epsilon": self.spent, "delta": budget.delta}
-        facts = {"name": self.name, "unit": self.unit, "total": total, "spent": spent, "left_epsilon": self.left}
-        return facts | {"versions": list(self.versions), "releases": list(self.releases)}
 
 
 class Store:
@@ -92,10 +58,10 @@ class Store:
         """Charge a release of the table `frame` with `events`; with `preview` tell what that would give, and stop.
 
         The data set is the one called `dataset`, or without a name the one with this content, or else the one called
-        `default_name`. Raises OverspendError
-        when the total budget does not allow it; InputError when the content is known under another name, or changed
-        without `new_version`, or a first use has no `total`, or a later one another total or unit. Nothing is charged
-        then. `events` must bound whatever the release will do; `budget` is its own promise, recorded beside them.
+        `default_name`. Raises OverspendError when the total budget does not allow it; InputError when the content is
+        known under another name, or changed without `new_version`, or a first use has no `total`, or a later one
+        another total or unit. Nothing is charged then. `events` must bound whatever the release will do; `budget` is
+        its own promise, recorded beside them.
         """
         with self._write() as db:
             key = bytes(db.execute("SELECT key FROM meta").fetchone()[0])
@@ -127,6 +93,9 @@ class Store:
                 version = {"seq": chain.append(db, "versions", **fields)[0]}
             after = [*before, *events]
             spent, promised = lifetime.total(after), lifetime.budget
+            if lifetime.cost(events) == math.inf:
+                how = f"since its first release {name!r} is added up by {lifetime.accounting}"
+                raise OverspendError(f"{how}, which cannot count this one{_instead(lifetime, events)}")
             if not spent <= promised.epsilon:
                 so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is spent at δ={promised.delta:g}"
                 rest = f"one release of ε={lifetime.left(before):.6g} at that δ is left ({lifetime.accounting})"
@@ -150,6 +119,14 @@ class Store:
             if preview:
                 db.execute("ROLLBACK")
         return Reservation(seq, entry, ledger, name, number, lifetime, spent, lifetime.left(after))
+
+    def accounting(self, frame: pd.DataFrame, **named: Any) -> Accounting | None:
+        """What adds up the data set that `reserve` would charge, since its first release; None for a new one."""
+        given = {"dataset": None, "default_name": None, "new_version": False} | named
+        with self._open() as db:
+            key = bytes(db.execute("SELECT key FROM meta").fetchone()[0])
+            found = self._place(db, fingerprint(frame, key), *given.values())[1]
+            return None if found is None else _lifetime(found).accounting
 
     def note(self, release: int, state: str, note: str = "") -> None:
         """Add a state ("released", "failed") or a remark about a release; this never spends."""
@@ -280,6 +257,12 @@ def _events(db: sqlite3.Connection, place: int) -> list[tuple[Event, int]]:
 
 def _lifetime(row: sqlite3.Row) -> Lifetime:
     return Lifetime(Budget(row["epsilon"], row["delta"]), Accounting[row["accounting"]], row["failure"])
+
+
+def _instead(lifetime: Lifetime, events: Events) -> str:
+    """What to do about events that an accounting does not know."""
+    discrete = lifetime.accounting is Accounting.GDP and any(type(event) is Concentrated for event, _ in events)
+    return ": exact noise is not Gaussian DP; ask for floating-point noise (--noise float)" if discrete else ""
 
 
 def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:

@@ -50,15 +50,12 @@ try:
                 needed, reason = release_order.reason(table)
             with order_place:
                 order = release_order.order(table, fields, reason or "not given yet" * needed)
-        ready = release_order.ready_for(order, table)
+        ready = release_order.ready_for(order, table, sets)
         of = release_order.key(ready, table, ledger, sets)
         release_order.preview(ready, ledger, of)
         heading("What will leave", Tag.PAID)
         st.markdown(release_files.PROMISED)
-        st.caption(
-            "Noise is drawn from the operating system's entropy and cannot be repeated, here with floating-point "
-            "numbers: the proof speaks of real numbers, and a float's last bits may tell more."
-        )
+        st.caption(release_files.noise(ready.plan.exact))
         missing = needed and not reason
         press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}
         label = "Release now – this cannot be undone"

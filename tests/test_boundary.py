@@ -22,10 +22,10 @@ ORDER = [
     *("privacy.targets", "privacy.risk_statistics"),
     *(f"privacy.samplers.{name}" for name in ("plane", "shapes", "proximal", "*")),
     "privacy.samplers",
-    *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.curator", "oracles"),
+    *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.exact", "privacy.curator", "oracles"),
     *("accountants", "algorithms.base", "algorithms.*", "algorithms"),
     *("metrics", "truth", "run", "laws", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
-    *("store", "card", "outputs", "publish", "audit"),
+    *("dataset", "store", "orders", "card", "outputs", "publish", "audit"),
     *("cli.queries", "cli.files", "cli.task", "cli.follow", "cli.*", "cli", "__main__"),
 ]
 HOLDERS = {  # who may name records
@@ -34,6 +34,7 @@ HOLDERS = {  # who may name records
     "cluster",
     "diagnosis",
     "laws",
+    "orders",
     "pool",
     "privacy",
     "publish",
@@ -191,7 +192,7 @@ def test_only_run_compares_a_release_with_the_truth():
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith("privacy")])
 def test_the_audit_is_small_and_knows_no_algorithm_table_or_page(name):
     assert not core_modules(FILES[name]) & {"releases", "problems", "theory", "metrics", "run", "tables", "schema"}
-    own = {"dp_accounting"} if name == "privacy.conversions" else set()
+    own = {"privacy.conversions": {"dp_accounting"}, "privacy.exact": {"opendp"}}.get(name, set())
     assert packages(FILES[name]) <= {*sys.stdlib_module_names, "numpy", "scipy", "dpcore", *own}
 
 

@@ -68,7 +68,8 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
         "sum of ε": lambda: sums.pure,
     }[promise["accounting"]]()
     assert 0 < epsilon <= promise["epsilon"]
-    assert "floating-point noise" in claim["made_by"]["noise"]
+    exactly = claim["made_by"]["noise"].startswith("exact discrete")
+    assert exactly or claim["made_by"]["noise"].startswith("floating-point noise")
     assert verify("l.sqlite", claim["ledger"]) == []
     rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)
     assert list(rows) == ["age", "sex", "pay", "edu"]
@@ -104,7 +105,7 @@ def test_queries_measured_now_and_then_show_the_rest_empty(here):
 def test_noise_is_never_the_same_and_cannot_be_seeded(here, capsys):
     assert release("a") == release("b") == 0
     noisy = [pd.read_csv(f"{out}/answers.csv").noisy_answer for out in "ab"]
-    assert (noisy[0] != noisy[1]).all()
+    assert (noisy[0] != noisy[1]).mean() > 0.5, "whole noise may agree by chance"
     assert release("c", "--seed=1") == 2
     assert "--seed" in capsys.readouterr().err
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from ..algorithms import solving
 from ..errors import InputError
+from ..orders import NOISES, Order, fixed_for, prepare
 from ..outputs import check_folder
 from ..privacy.budget import Budget
 from ..problems import QueryRelease, public_start
-from ..publish import Order, prepare, publish
+from ..publish import publish
 from ..store import Store
 from ..tables import read_table
 from .task import add_task_arguments, check_least, choose, read_questions
@@ -30,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--total-delta", type=float, metavar="D", help="δ for all releases; given on first use")
     parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why a schema read off the records is used")
+    words = "exact whole noise on counts (the extra [exact]), float, or auto: exact where it can be (default)"
+    parser.add_argument("--noise", choices=NOISES, default=NOISES[0], help=words)
     parser.add_argument("--neutralize", action="store_true", help="disarm texts that a spreadsheet takes for formulas")
 
 
@@ -46,25 +49,25 @@ def execute(chosen: argparse.Namespace) -> None:
     workload = read_questions(chosen)
     check_folder(Path(chosen.out))
     start = chosen.start and public_start(workload.domain, read_table(chosen.start), support=chosen.start_support)
-    ready = prepare(
-        Order(
-            frame=read_table(chosen.table),
-            workload=workload,
-            asked=chosen.queries,
-            algorithm=algorithm,
-            budget=budget,
-            start=start,
-            dataset=chosen.dataset,
-            default_name=Path(chosen.table).stem,
-            new_version=chosen.new_version,
-            total=total,
-            person=chosen.person,
-            most_rows=chosen.most_rows,
-            reason=chosen.reason,
-            rows=chosen.rows,
-            neutralize=chosen.neutralize,
-        )
+    order = Order(
+        frame=read_table(chosen.table),
+        workload=workload,
+        asked=chosen.queries,
+        algorithm=algorithm,
+        budget=budget,
+        start=start,
+        dataset=chosen.dataset,
+        default_name=Path(chosen.table).stem,
+        new_version=chosen.new_version,
+        total=total,
+        person=chosen.person,
+        most_rows=chosen.most_rows,
+        reason=chosen.reason,
+        rows=chosen.rows,
+        neutralize=chosen.neutralize,
+        noise=chosen.noise,
     )
+    ready = prepare(order, fixed=fixed_for(order, Path(chosen.ledger)))
     for caution in budget.cautions(ready.problem.n):
         print(f"warning: {caution}", file=sys.stderr)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))

@@ -224,11 +224,12 @@ class Sums:
         spend, times = self.sampled
         return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, delta)
 
-    def best(self, delta: float) -> Accounting:
-        """The accounting with the smallest ε at δ."""
+    def best(self, delta: float, exact: bool = False) -> Accounting:
+        """The accounting with the smallest ε at δ; not that of GDP with `exact` noise, which is discrete."""
         if delta <= self.failure:
             return Accounting.PURE
-        return min(Accounting, key=lambda accounting: self.epsilon(delta, accounting))
+        usable = [accounting for accounting in Accounting if not (exact and accounting is Accounting.GDP)]
+        return min(usable, key=lambda accounting: self.epsilon(delta, accounting))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Imports everything else of this folder. A new verb is a privacy review.
 """
 
 import math
+from collections import Counter
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ..domain import Rows
 from ..errors import BudgetError, InputError
 from ..workloads import Workload
-from . import mechanisms
+from . import exact, mechanisms
 from .budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
 from .draws import KeepOdds, SummedErrors
 from .ledger import Ledger, Plan
@@ -24,16 +25,25 @@ from .targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Targe
 
 VOTED: Final = (Votes, CodeVotes)
 MEASURED: Final = (Answers, SomeAnswers, CellAnswers, MeanGradient, RegularisedMinimiser, *VOTED)
+COUNTABLE: Final = (Answers, SomeAnswers, CellAnswers, *VOTED)
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
 DRAWN: Final = (RegularisedRisk, PlainRisk, RankError)
+
+
+class _Counts(Rows):
+    """Records of which answers are counts, whole numbers and exactly so, not shares of n."""
+
+    n = 1  # type: ignore[assignment]
 
 
 class Curator:
     """Holds records and a ledger; answers what a plan has paid for, with noise from the generator it was given.
 
     Args: `rows`, grouped records; `plan`, what may be charged; `n`, their public number; `rng`, the noise; `group`, how
-    many records neighbours may differ in (each sensitivity is that many times larger).
+    many records neighbours may differ in (each sensitivity is that many times larger). A plan that is `exact` has noise
+    on counts drawn as whole numbers, from the operating system's entropy and not from `rng`; `exactly` says which laws
+    were drawn so, and how often; all else that was charged was paid for noise in floating point.
     """
 
     def __init__(self, rows: Rows, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1) -> None:
@@ -44,7 +54,9 @@ class Curator:
         self.__group = group
         self.__rows = rows
         self.__rng = rng
+        self.exactly: Counter[str] = Counter()
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
+        self.__counts: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
     def affords(self, spend: Spend, times: int = 1) -> bool:
@@ -61,11 +73,16 @@ class Curator:
         votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b, and there are b of
         them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others differ by bΔ₁/n in sum:
         ε₀. b = 1 is the paper's H with log(1/(2δ₀)). Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2.
+
+        Where the plan is exact and the statistic counts, whole numbers n · value get discrete noise of scale bΔ₂/μ,
+        μ²/2-zCDP, or bΔ₁/ε, ε-DP, and are divided by n, which is public; not for Approximate.
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
         payable = (Gaussian, Pure, Approximate) if type(statistic) in VOTED else (Gaussian, Pure)
         self._check(statistic, MEASURED, spend, payable)
         self.ledger.charge("measure", spend)
+        if self.ledger.plan.exact and type(spend) is not Approximate and self._counts(statistic):
+            return statistic.leaving(self._measure_counts(statistic, spend))
         seen = self._true_answers(statistic.workload) if isinstance(statistic, SomeAnswers) else self.__rows
         value = statistic.value(seen)  # type: ignore[arg-type]
         if isinstance(spend, Gaussian):
@@ -174,6 +191,26 @@ class Curator:
         self.ledger.charge("draw", spend)
         density = target.density(self.__rows, self.unit, spend)  # type: ignore[arg-type]
         return SAMPLERS[sampler].draw(density, error, self.__rng)
+
+    def _counts(self, statistic: Any) -> bool:
+        return type(statistic) in COUNTABLE and statistic.counted
+
+    def _measure_counts(self, statistic: Any, spend: Gaussian | Pure) -> np.ndarray:
+        """Shares (m,) of counts with exact noise; charged by the caller."""
+        seen: Any = _Counts(self.__rows.values, self.__rows.weights)
+        if isinstance(statistic, SomeAnswers):
+            workload, kept = statistic.workload, self.__counts
+            if id(workload) not in kept:
+                kept[id(workload)] = (workload, workload.answers_of_rows(seen))
+            seen = kept[id(workload)][1]
+        counts, b = statistic.value(seen), self.__rows.n / self.unit
+        if isinstance(spend, Gaussian):
+            self.exactly["discrete Gaussian"] += 1
+            noisy = exact.gaussian(counts, b * statistic.l2 / spend.mu)
+        else:
+            self.exactly["discrete Laplace"] += 1
+            noisy = exact.laplace(counts, b * statistic.l1 / spend.epsilon)
+        return noisy / self.__rows.n
 
     def _true_answers(self, workload: Workload) -> np.ndarray:
         """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""

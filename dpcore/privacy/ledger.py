@@ -42,12 +42,14 @@ class Choice:
 class Plan:
     """Calibrated charges and settled choices, made from public numbers before anything is touched.
 
-    Raises BudgetError when the charges together exceed the budget.
+    With `exact` a Curator draws noise on counts on whole numbers: Gaussian(μ) then stands for discrete noise, which is
+    μ²/2-zCDP but not μ-GDP, and is added up so. Raises BudgetError when the charges together exceed the budget.
     """
 
     budget: Budget
     charges: tuple[Charge, ...]
     choices: tuple[Choice, ...] = ()
+    exact: bool = False
 
     def __post_init__(self) -> None:
         epsilon = self.sums.epsilon(self.budget.delta, self.accounting)
@@ -71,7 +73,7 @@ class Plan:
     @cached_property
     def accounting(self) -> Accounting:
         """The way of adding up that costs this plan least."""
-        return self.sums.best(self.budget.delta)
+        return self.sums.best(self.budget.delta, self.exact)
 
     @cached_property
     def kinds(self) -> frozenset[type]:

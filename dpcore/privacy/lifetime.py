@@ -49,6 +49,15 @@ EVENTS: dict[str, type] = {t.__name__: t for t in (Gaussian, BoundedRange, Pure,
 KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a cost in every accounting
 
 
+def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
+    """The charges of a plan as events: of Gaussian noise that is drawn exactly, on counts, no more than ρ is known."""
+
+    def event(spend: Spend) -> Event:
+        return Concentrated(spend.rho, spend.failure) if plan.exact and isinstance(spend, Gaussian) else spend
+
+    return tuple((event(charge.spend), charge.times) for charge in plan.charges)
+
+
 def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
     """What a plan must be charged with before its first touch: an upper bound on every path it may take.
 
@@ -57,13 +66,14 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
     replaced by as many that are no larger only, sampled sums by the same, so that what was planned is charged for them.
     """
     if not adaptive or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
-        return tuple((charge.spend, charge.times) for charge in plan.charges)
+        return planned(plan)
     room, failure = Ledger(plan).room, plan.sums.failure
     if plan.accounting is Accounting.GDP:
         return ((Gaussian(math.sqrt(room), failure), 1),)
     if plan.accounting is Accounting.PURE:
         return ((Approximate(room, failure) if failure else Pure(room), 1),)
-    return (((Filtered if plan.kinds <= KNOWN else Concentrated)(room, failure), 1),)
+    known = plan.kinds <= KNOWN and not plan.exact
+    return (((Filtered if known else Concentrated)(room, failure), 1),)
 
 
 def gaussian_cost(spend: Event) -> float:

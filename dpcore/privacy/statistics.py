@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..domain import Rows
 from ..errors import InputError
@@ -21,6 +22,8 @@ from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ..workloads.base import largest_distance
 
 ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
+EVERY = slice(None)
+LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
 
 
@@ -32,10 +35,29 @@ def check_workload(workload: Workload) -> None:
         check_workload(member)
 
 
+def whole(workload: Workload, part: slice = EVERY) -> bool:
+    """Whether these answers count records, times whole numbers, so that n · P_n gives whole numbers.
+
+    The entries are kept small, so that such a sum over up to 2³² records is exact in floating point.
+    """
+    if isinstance(workload, Marginals):
+        return True
+    if isinstance(workload, Union):
+        return all(whole(member) for member in workload.workloads)
+    entries = workload.matrix[part]  # type: ignore[union-attr]
+    entries = getattr(entries, "data", entries) if issparse(entries) else entries
+    return bool((np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all())
+
+
 class Known:
     """A statistic of a workload's answers; `check` refuses a workload whose sensitivities this file does not derive."""
 
     workload: Workload
+
+    @property
+    def counted(self) -> bool:
+        """Whether n times its value is whole numbers whatever the records, so that whole noise may be added there."""
+        return whole(self.workload, getattr(self, "part", EVERY))
 
     def check(self) -> None:
         """Raise InputError for such a workload."""
@@ -169,6 +191,11 @@ class CellAnswers(Known):
             stretch = float(np.abs(self._basis @ self._basis.T).sum(axis=1).max())  # ≥ ‖V‖₂², 1 if V is exact
             return min(largest_distance(self._basis, 2), math.sqrt(2 * stretch)) * ROOM
         return _projected_distance(tables) if self.subspace and tables else math.sqrt(2)
+
+    @property
+    def counted(self) -> bool:
+        """On the cells; not within a subspace, where only continuous noise looks alike from every side."""
+        return not self.subspace
 
     @cached_property
     def norms(self) -> np.ndarray:

@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.publish import Ready, publish
+from dpcore.orders import Ready
+from dpcore.publish import publish
 from dpcore.store import Store
 
 from .background import Work, begin

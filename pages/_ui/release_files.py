@@ -33,6 +33,21 @@ PROMISED = (
 )
 
 
+ALWAYS = "Noise is drawn from the operating system's entropy and cannot be repeated. "
+WHOLE = (
+    "On counts it is exact: discrete, whole numbers drawn without rounding (OpenDP), calibrated by zCDP as discrete "
+    "noise is not exactly Gaussian DP. What is selected is drawn with floating-point numbers."
+)
+FLOATING = (
+    "It is drawn with floating-point numbers: the proof speaks of real numbers, and a float's last bits may tell more."
+)
+
+
+def noise(exact: bool) -> str:
+    """What noise a plan will draw."""
+    return ALWAYS + (WHOLE if exact else FLOATING)
+
+
 @dataclass(frozen=True, eq=False)
 class Made:
     """What came out: the facts of release.json and all files."""

@@ -10,10 +10,10 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import stars
 from dpcore.errors import InputError
+from dpcore.orders import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.publish import MAX_ROWS, Order, Ready, prepare
 from dpcore.store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.tags import Tag
 
@@ -24,6 +24,7 @@ from .results import plan as plan_tables
 from .state import Table, looked, public_host, shared
 from .text import clean, plain
 
+NOISE_WORDS = {"auto": "exact where possible", "exact": "exact on counts", "float": "floating point"}
 LONGEST_REASON = 1000  # characters
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many records."
 
@@ -88,9 +89,14 @@ def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
             "Disarm formulas in CSV files", key="neutralize", **shared(),
             help="Texts that a spreadsheet would take for formulas get an apostrophe in front.",
         )  # fmt: skip
+        noise = st.selectbox(
+            "Noise", NOISES, format_func=NOISE_WORDS.get, key="noise", **shared(),
+            help="Exact needs the extra [exact] (OpenDP), and a data set that GDP does not add up already.",
+        )  # fmt: skip
     return Order(
         frame=table.frame, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
-        person=table.person, most_rows=table.most_rows, reason=reason, rows=int(rows), neutralize=neutralize, **fields,
+        person=table.person, most_rows=table.most_rows, reason=reason, rows=int(rows), neutralize=neutralize,
+        noise=noise, **fields,
     )  # fmt: skip
 
 
@@ -139,9 +145,10 @@ def preview(ready: Ready, ledger: Path, of: tuple) -> Reservation:
     return found
 
 
-def ready_for(order: Order, table: Table) -> Ready:
+def ready_for(order: Order, table: Table, sets: Sequence[DataSet]) -> Ready:
     """The order planned, on the records that this session has encoded already."""
-    return prepare(order, table.rows(order.workload.domain.names))
+    fixed = next((d.lifetime.accounting for d in sets if d.name == order.dataset), None)
+    return prepare(order, table.rows(order.workload.domain.names), fixed=fixed)
 
 
 def key(ready: Ready, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tuple:
@@ -150,7 +157,7 @@ def key(ready: Ready, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tu
     stands = tuple((d.name, len(d.versions), len(d.releases)) for d in sets)
     return (
         str(ledger), stands, table.version, o.dataset, o.total, o.new_version, o.workload.domain.names, tuple(o.asked),
-        o.algorithm, o.budget, o.unit, o.most_rows,
+        o.algorithm, o.budget, o.unit, o.most_rows, ready.plan.exact,
     )  # fmt: skip
 
 

@@ -1,0 +1,41 @@
+"""What a release ledger knows about a data set, and about a release that was charged. Imports privacy."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .privacy.lifetime import Lifetime
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A release that has been charged: its number in the ledger, its entry's hash, and where the data set stands."""
+
+    number: int
+    entry: str
+    ledger: str
+    dataset: str
+    version: int
+    lifetime: Lifetime
+    spent: float
+    left: float
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One data set of a ledger: its total budget, who is protected, its versions, its releases and their total."""
+
+    name: str
+    lifetime: Lifetime
+    unit: str
+    versions: tuple[dict[str, Any], ...]
+    releases: tuple[dict[str, Any], ...]
+    spent: float
+    left: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As `ledger show --json` prints it."""
+        budget, accounting = self.lifetime.budget, str(self.lifetime.accounting)
+        total = {"epsilon": budget.epsilon, "delta": budget.delta, "accounting": accounting}
+        spent = {"epsilon": self.spent, "delta": budget.delta}
+        facts = {"name": self.name, "unit": self.unit, "total": total, "spent": spent, "left_epsilon": self.left}
+        return facts | {"versions": list(self.versions), "releases": list(self.releases)}

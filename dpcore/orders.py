@@ -1,0 +1,177 @@
+"""What is to be released, checked and planned before anything is touched or charged. Imports store.
+
+Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .algorithms import registered_name
+from .algorithms.base import Algorithm, make_plan
+from .domain import Rows
+from .errors import InputError
+from .privacy import conversions, exact
+from .privacy.budget import Accounting, Budget, Gaussian
+from .privacy.ledger import Choice, Plan
+from .privacy.lifetime import Event, reserved
+from .privacy.statistics import whole
+from .problems import QueryRelease
+from .store import Reservation, Store
+from .tables import limit_rows
+from .workloads import Workload
+
+MAX_ROWS = 100_000_000  # synthetic rows at once
+NOISES = ("auto", "exact", "float")
+WHY_EXACT = (
+    "discrete noise on counts; it is zero-concentrated DP, not exactly Gaussian DP, so the plan is calibrated by zCDP"
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Order:
+    """What is to be released: a whole table as it was read, what is asked of it, by what, at what price.
+
+    `person` names the column that says whose row it is, `most_rows` how many a person may have; `reason` says in words
+    why a schema that was read off the records is used all the same. `total` is the budget of a new data set, and
+    `default_name` its name when `dataset` is not given. `noise` "exact" asks for whole noise on counts, "auto" for that
+    where the extra `exact` is installed and the data set's accounting can add it up.
+    """
+
+    frame: pd.DataFrame
+    workload: Workload
+    asked: Sequence[str]
+    algorithm: Algorithm
+    budget: Budget
+    start: np.ndarray | None = None
+    dataset: str | None = None
+    default_name: str | None = None
+    new_version: bool = False
+    total: Budget | None = None
+    person: str | None = None
+    most_rows: int = 1
+    reason: str = ""
+    rows: int | None = None
+    neutralize: bool = False
+    noise: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.noise not in NOISES:
+            raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISES)}")
+        if self.workload.domain.peeked and not self.reason.strip():
+            raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
+        if self.rows is not None and not 0 < self.rows <= MAX_ROWS:
+            raise InputError(f"rows={self.rows} is outside 1..{MAX_ROWS}")
+
+    @property
+    def unit(self) -> str:
+        """Who is protected."""
+        return "row" if self.person is None else f"person named by {self.person}"
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """An order checked against table and schema, and planned; nothing has been drawn or charged."""
+
+    order: Order
+    problem: QueryRelease
+    rows: Rows
+    plan: Plan
+    events: tuple[tuple[Event, int], ...]
+
+    def reserve(self, store: Store, *, preview: bool = False) -> Reservation:
+        """Charge it in the ledger, or with `preview` say what that would give; see `Store.reserve`."""
+        order = self.order
+        return store.reserve(
+            order.frame,
+            self.events,
+            order.budget,
+            dataset=order.dataset,
+            default_name=order.default_name,
+            unit=order.unit,
+            total=order.total,
+            new_version=order.new_version,
+            algorithm=registered_name(order.algorithm),
+            settings={c.name: plain(c.value) for c in self.plan.choices} | {"asked": list(order.asked)},
+            reason=order.reason,
+            preview=preview,
+        )
+
+
+def prepare(order: Order, rows: Rows | None = None, *, fixed: Accounting | None = None) -> Ready:
+    """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves.
+
+    `rows` are this very table's, where they are encoded already; `fixed` is its data set's accounting in the ledger.
+    """
+    if rows is None:
+        frame = order.frame if order.person is None else limit_rows(order.frame, order.person, order.most_rows)
+        rows = order.workload.domain.encode(frame)
+    problem = QueryRelease(order.workload, rows.n, order.most_rows, order.start)
+    plan = make_plan(order.algorithm, problem, order.budget)
+    if order.noise == "exact" or (order.noise == "auto" and exact.version() and fixed is not Accounting.GDP):
+        plan = _exact(order, problem, plan)
+    return Ready(order, problem, rows, plan, reserved(plan, order.algorithm.adaptive))
+
+
+def fixed_for(order: Order, ledger: Path) -> Accounting | None:
+    """The accounting that the order's data set has in a ledger since its first release; None for a new one."""
+    if order.noise != "auto" or exact.version() is None or not ledger.exists():
+        return None  # nothing depends on it
+    given = {"dataset": order.dataset, "default_name": order.default_name, "new_version": order.new_version}
+    return Store(ledger).accounting(order.frame, **given)
+
+
+def _exact(order: Order, problem: QueryRelease, plan: Plan) -> Plan:
+    """The plan with whole noise on counts, keeping its promise by zCDP; unchanged by "auto" where nothing is counted.
+
+    A plan that GDP adds up is made anew at a δ' ≤ δ, the one at which GDP allows the μ = √(2ρ) that zCDP allows at δ.
+    Raises InputError for "exact" where the extra is missing or no count is measured.
+    """
+    if exact.version() is None:
+        raise InputError("noise=exact needs the extra [exact], the library opendp, which is not installed here")
+    if not _counts(order.algorithm, problem, plan):
+        if order.noise == "auto":
+            return plan
+        name = registered_name(order.algorithm)
+        raise InputError(f"noise=exact: {name} measures no counts here that whole noise could be added to; use float")
+    if plan.accounting is Accounting.GDP:
+        epsilon, left = order.budget.epsilon, order.budget.delta - plan.sums.failure
+        mu = math.sqrt(2 * conversions.zcdp_rho(epsilon, left))
+        delta = math.exp(conversions.gdp_log_delta(epsilon, mu)) * (1 - 1e-9)
+        plan = make_plan(order.algorithm, problem, Budget(epsilon, min(delta, left) + plan.sums.failure))
+    choices = (*plan.choices, Choice("noise", "exact", WHY_EXACT))
+    return replace(plan, budget=order.budget, choices=choices, exact=True)
+
+
+def _counts(algorithm: Algorithm, problem: QueryRelease, plan: Plan) -> bool:
+    """Whether counts are measured: by the question that an all-Gaussian plan asks first, else by the workload."""
+    if plan.kinds == {Gaussian}:
+        try:
+            for _ in algorithm.steps(problem, plan, _Nobody(), np.random.default_rng(0)):  # type: ignore[arg-type]
+                return False
+        except _AskedError as asked:
+            return asked.args[0].counted
+    return any(c.what == "measure" for c in plan.charges) and whole(problem.workload)
+
+
+class _AskedError(Exception):
+    """The first question of an algorithm."""
+
+
+class _Nobody:
+    """In a curator's place, without records: tells what it is asked."""
+
+    def measure(self, statistic: Any, _spend: Any) -> np.ndarray:
+        raise _AskedError(statistic)
+
+
+def plain(value: Any) -> Any:
+    """A settled choice as JSON holds it."""
+    return (
+        value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
+    )
