@@ -14,6 +14,7 @@ import numpy as np
 from .privacy import conversions
 from .privacy.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
 from .privacy.ledger import Charge
+from .privacy.lifetime import Concentrated, Event, Lifetime, gaussian_cost
 from .theory.guarantee import worst_profile
 from .theory.printed import GAUSSIAN, renyi_closed, strong_composition
 
@@ -47,8 +48,38 @@ def curves(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> dic
     Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
     Sums over samples of the records are priced by loss distributions alone, and only where there is nothing else.
     """
-    spends = counts(charges, times)
-    sums = Sums.of(spends)
+    return _curves(counts(charges, times), deltas)
+
+
+def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:
+    """ε at each δ of all that a ledger has charged to a data set, by every accountant that applies, by name.
+
+    They hold for releases that were all settled before the first was seen. Where later ones were chosen in view of
+    earlier ones, only the accounting that was fixed at first use holds, with all of its room: `kept`.
+    """
+    found = Counter[Event]()
+    for event, times in events:
+        found[event] += times
+    out = _curves(list(found.items()), deltas) if found else {}
+    mu = math.sqrt(math.fsum(times * gaussian_cost(event) for event, times in found.items()))
+    if GDP not in out and 0 < mu < math.inf:  # exponential mechanisms and pure releases have a μ too, if not their own
+        left = deltas - Sums.of(list(found.items())).failure  # type: ignore[arg-type]
+        out[GDP] = _each(left, lambda d: conversions.gdp_epsilon(mu, d))
+    return {str(lifetime.accounting): out.pop(str(lifetime.accounting)), **out} if out else out
+
+
+def kept(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
+    """ε at each δ of what a data set may ever be charged, by its one accounting: holds however releases are chosen."""
+    left, room = deltas - lifetime.failure, lifetime.room
+    if lifetime.accounting is Accounting.PURE:
+        return np.where(left >= 0, room, math.inf)
+    if lifetime.accounting is Accounting.GDP:
+        return _each(left, lambda d: conversions.gdp_epsilon(math.sqrt(room), d))
+    return _each(left, lambda d: conversions.zcdp_epsilon(room, d))
+
+
+def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:
+    sums = Sums.of(spends)  # type: ignore[arg-type]
     if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
         return {PLD: np.array([sums.epsilon(d, Accounting.PLD) for d in deltas.tolist()])}
     left = deltas - sums.failure
@@ -57,19 +88,23 @@ def curves(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> dic
         out[GDP] = _each(left, lambda d: conversions.gdp_epsilon(math.sqrt(sums.mu_squared), d))
     out[ZCDP] = _each(left, lambda d: conversions.zcdp_epsilon(sums.rho, d))
     out[RENYI] = _renyi(spends, left)
-    out[PLD] = _loss_distribution(spends, left)
+    if not any(isinstance(spend, Concentrated) for spend, _ in spends):  # no pair of laws is worst for these
+        out[PLD] = _loss_distribution(spends, left)  # type: ignore[arg-type]
     if sums.pure < math.inf:
         out[PURE] = np.where(left >= 0, sums.pure, math.inf)
     return out
 
 
-def pairs(found: dict[str, np.ndarray], deltas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(ε, δ) pairs that hold together: the smallest ε of all accountants at each δ, and Σε at δ = 0 if it applies."""
+def pairs(found: dict[str, np.ndarray], deltas: np.ndarray, failure: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """(ε, δ) pairs that hold together: the smallest ε of all accountants at each δ, and Σε at `failure` if it applies.
+
+    `failure` is the probability of all events of failure together.
+    """
     best = np.min(list(found.values()), axis=0)
     keep = np.isfinite(best)
     epsilons, held = best[keep], deltas[keep]
     if PURE in found and np.isfinite(found[PURE]).any():
-        return np.append(epsilons, found[PURE].min()), np.append(held, 0.0)
+        return np.append(epsilons, found[PURE].min()), np.append(held, failure)
     return epsilons, held
 
 
@@ -93,17 +128,18 @@ def _each(left: np.ndarray, epsilon: Any) -> np.ndarray:
     return np.array([epsilon(d) if d > 0 else math.inf for d in left.tolist()])
 
 
-def renyi(spend: Spend, orders: np.ndarray) -> np.ndarray:
+def renyi(spend: Event, orders: np.ndarray) -> np.ndarray:
     """The exact Rényi divergence bound of one spend at orders a > 1 (j,).
 
-    Gaussian: aμ²/2. Pure: that of randomised response, [log(p^a q^(1−a) + q^a p^(1−a))]/(a − 1), p = 1/(1 + e^−ε₀).
+    Gaussian: aμ²/2; aρ where only ρ is known. Pure: that of randomised response with p = 1/(1 + e^−ε₀), which is
+    [log(p^a q^(1−a) + q^a p^(1−a))]/(a − 1).
     Bounded range: of all binary pairs whose log ratios t and t − ε₀ lie ε₀ apart the worst; with x = e^−t and
     s = e^−ε₀ the second table says the first outcome with probability (x − s)/(1 − s), so the divergence is
     log[x^−a (A + Bx)]/(a − 1), B = (1 − s^a)/(1 − s), A = s^a − sB, largest at x = −aA/(B(a − 1)).
     Source: Mironov 2017; Dong, Durfee, Rogers 2020 (worst pairs).
     """
     a = orders
-    if isinstance(spend, Gaussian):
+    if isinstance(spend, Gaussian | Concentrated):
         return a * spend.rho
     e = spend.pure
     if isinstance(spend, BoundedRange):
@@ -119,12 +155,12 @@ def renyi(spend: Spend, orders: np.ndarray) -> np.ndarray:
     return np.clip(found, 0, a * spend.rho)  # zCDP bounds it too, where rounding has eaten the digits
 
 
-def _renyi(spends: Counts, left: np.ndarray) -> np.ndarray:
+def _renyi(spends: Sequence[tuple[Event, int]], left: np.ndarray) -> np.ndarray:
     from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
     total = np.sum([number * renyi(spend, ORDERS) for spend, number in spends], axis=0)
     # Orders near the best of zCDP only: the library walks over them one by one.
-    rho = Sums.of(spends).rho
+    rho = math.fsum(number * spend.rho for spend, number in spends)
 
     def epsilon(d: float) -> float:
         best = math.log10(math.sqrt(max(-math.log(d), 1e-3) / rho))

@@ -5,13 +5,13 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.privacy.budget import Budget
 from dpcore.tags import Tag
-from pages._ui import controls, costs, guarantee
+from pages._ui import controls, costs, guarantee, guarantee_total
 from pages._ui.frame import frame, tag
 from pages._ui.planned import plan
 from pages._ui.state import table as current_table
 from pages._ui.text import clean, plain
 
-frame("Guarantee", "What does this ε promise, and to whom? Everything on this page is computed from public numbers.")
+frame("Guarantee", "What does this ε promise, and to whom? Nothing on this page reads a record.")
 table = current_table()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
@@ -32,7 +32,7 @@ with st.container(border=True, key="settings"):
         st.stop()
     tag(Tag.TYPED)
 if table.schema.get("peeked"):
-    st.warning("This schema was read off the records, so the plan is not public; only ε and δ are.")
+    st.warning("This schema was read off the records, so what rests on the plan is not public: those parts say so.")
 st.caption(f"Protected: {plain(table.promise, 200)}. Neighbouring tables differ in that, and in nothing else.")
 
 guarantee.words(budget, planned)
@@ -40,3 +40,4 @@ guarantee.suspicion(budget, prior, times, planned)
 if planned is not None:
     costs.costs(budget, planned)
 guarantee.mistakes(budget, times, planned)
+guarantee_total.total(table, prior)

@@ -11,8 +11,9 @@ from scipy.stats import binom
 from dpcore import accountants
 from dpcore.accountants import GDP, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
 from dpcore.privacy import conversions
-from dpcore.privacy.budget import Approximate, BoundedRange, Gaussian, Pure, SubsampledGaussian
+from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.ledger import Charge
+from dpcore.privacy.lifetime import Concentrated, Filtered, Lifetime
 from dpcore.theory import guarantee
 from dpcore.theory.printed import GAUSSIAN
 from tests.helpers import hockey_stick
@@ -218,3 +219,42 @@ def test_a_plan_says_more_than_its_promise():
     grid = np.append(DELTAS, np.linspace(0.01, 0.2, 100))
     own = guarantee.best_guess(0.5, *pairs(curves(plan((Gaussian(mu), 1)), grid), grid))
     assert guarantee.gaussian_guess(0.5, mu) <= own < 0.55
+
+
+def test_a_ledger_s_curves_add_up_every_kind_of_event():
+    total, gaussian = Budget(3, 1e-5), ((Gaussian(0.2), 3),)
+    life = Lifetime(total, Accounting.GDP, 0.0)
+    found = accountants.ledger_curves(life, gaussian, DELTAS)
+    assert found[GDP][2] == pytest.approx(conversions.gdp_epsilon(0.2 * math.sqrt(3), 1e-6))
+    assert next(iter(found)) == GDP, "the fixed accounting comes first"
+    mixed = (*gaussian, (BoundedRange(0.1), 5), (Filtered(0.01), 1))
+    found = accountants.ledger_curves(life, mixed, DELTAS)
+    rho = 3 * 0.02 + 5 * 0.1**2 / 8 + 0.01
+    assert found[ZCDP][2] == pytest.approx(conversions.zcdp_epsilon(rho, 1e-6))
+    assert found[GDP][2] == pytest.approx(conversions.gdp_epsilon(math.sqrt(life.cost(mixed)), 1e-6))
+    assert PLD not in found, "no pair of laws is known to be worst for what is only concentrated"
+    assert found[RENYI][2] <= found[ZCDP][2] * (1 + 1e-3)
+    discrete = Lifetime(total, Accounting.ZCDP, 0.0)
+    only = accountants.ledger_curves(discrete, ((Concentrated(rho), 1),), DELTAS)
+    assert set(only) == {ZCDP, RENYI}
+    assert accountants.ledger_curves(life, (), DELTAS) == {}
+
+
+@pytest.mark.parametrize("accounting", [Accounting.GDP, Accounting.ZCDP, Accounting.PURE])
+def test_what_may_ever_be_charged_meets_the_total_promise(accounting):
+    total = Budget(3, 1e-5)
+    life = Lifetime(total, accounting, 1e-5 if accounting is Accounting.PURE else 2e-6)
+    curve = accountants.kept(life, np.array([1e-6, 1e-5, 1e-3]))
+    assert curve[0] == math.inf, "failures alone need more"
+    assert curve[1] == pytest.approx(3)
+    assert curve[1] <= 3
+    assert curve[2] <= curve[1]
+
+
+def test_sums_of_epsilon_hold_at_the_failures_delta_and_not_without_one():
+    events = ((Approximate(0.5, 1e-7), 2),)
+    life = Lifetime(Budget(3, 1e-5), Accounting.PURE, 1e-5)
+    found = accountants.ledger_curves(life, events, DELTAS)
+    epsilons, deltas = pairs(found, DELTAS, 2e-7)
+    assert (epsilons[-1], deltas[-1]) == (1.0, 2e-7)
+    assert (deltas > 0).all()

@@ -6,14 +6,20 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import streamlit as st
 
+from dpcore import accountants
 from dpcore.algorithms import ALGORITHMS
-from dpcore.privacy.conversions import gdp_mu
+from dpcore.privacy.budget import Accounting, Budget, Gaussian
+from dpcore.privacy.conversions import gdp_epsilon, gdp_mu
+from dpcore.privacy.lifetime import Lifetime
+from dpcore.store import Store
 from dpcore.theory import guarantee
 from pages._ui import promise
 from pages._ui.guarantee import share
+from pages._ui.planned import DELTAS
 from tests.helpers import QUERIES
 from tests.test_pages import figures, open_page, said
 
@@ -152,6 +158,13 @@ def test_a_schema_read_off_the_records_is_not_called_public():
     table.set_schema({**table.schema, "peeked": True})
     app.run()
     assert "the plan is not public" in app.warning[0].value
+    assert said(app).count("private peek]") == 5, "the table, and four sections that the plan goes into"
+    assert "whole curve" in said(app)
+    app.query_params["view"] = "stakeholder"
+    app.run()
+    assert said(app).count("private peek]") == 1, "the table's own"
+    assert "whole curve" not in said(app), "nothing of the plan"
+    assert "**73.1 of 100**" in said(app)
 
 
 @pytest.mark.parametrize(
@@ -172,3 +185,33 @@ def test_the_picture_scales_and_says_itself_in_words():
 def test_log_odds_are_a_straight_scale():
     chances = np.array([0.01, 0.5, 0.99])
     np.testing.assert_allclose(promise.log_odds(chances), [-math.log(99), 0, math.log(99)])
+
+
+def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypatch):
+    ledger, total = tmp_path / "ledger.sqlite", Budget(3, 1e-6)
+    monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
+    events = ((Gaussian(0.1), 2),)
+    hostile = "a $x^2$ <b>"
+    Store(ledger, create=True).reserve(pd.DataFrame({"a": [1]}), events, Budget(1, 1e-6), dataset=hostile, total=total)
+    app = page()
+    t = guarantee.evidence_bound(*accountants.pairs({"": accountants.kept(LIFE, DELTAS)}, DELTAS), 1e-4)
+    assert f"all that may ever be released: {share(posterior(-t))} to {share(posterior(t))}" in said(app)
+    assert f"all that may ever be released: {share(0.1)}" not in said(app)
+    drawn = next(f.value for f in app.dataframe if "charged so far (1) at most" in f.value)
+    assert (drawn["charged so far (1) at most"] <= drawn["all that may ever be released at most"] + 1e-12).all()
+    costs = next(f.value for f in app.dataframe if "ε, all that may ever be" in f.value)
+    at = costs[np.isclose(costs["δ"], 1e-6, rtol=1e-6, atol=0)].iloc[0]
+    assert at["ε, exact Gaussian (GDP)"] == pytest.approx(gdp_epsilon(0.1 * math.sqrt(2), 1e-6))
+    assert at["ε, all that may ever be"] == pytest.approx(3)
+    assert len(Store(ledger).show()[0].releases) == 1
+    ledger.write_bytes(b"no ledger")
+    app.run()
+    assert not app.exception
+    assert "ledger" in app.error[0].value
+
+
+LIFE = Lifetime(Budget(3, 1e-6), Accounting.GDP, 0.0)
+
+
+def posterior(evidence: float) -> float:
+    return float(guarantee.posterior(0.1, evidence))

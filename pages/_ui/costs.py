@@ -8,12 +8,10 @@ import streamlit as st
 
 from dpcore import accountants
 from dpcore.privacy.budget import Budget
-from dpcore.tags import Tag
 from dpcore.theory import printed
 
 from . import promise
-from .frame import heading, public
-from .planned import Planned
+from .planned import Planned, section
 from .results import panel
 
 BEST = "best accountant"
@@ -21,8 +19,8 @@ BEST = "best accountant"
 
 def costs(budget: Budget, planned: Planned) -> None:
     """The privacy curve of the plan by each accountant, its charges, and the papers' closed forms."""
-    heading("What does this plan cost, by each accountant?", Tag.PUBLIC)
-    public("the plan: made of n, the schema, the questions, ε and δ; it is the same whatever the records say.")
+    sources = "the plan, made of n, the schema, the questions, ε and δ; nothing else goes into it."
+    section("What does this plan cost, by each accountant?", sources, planned)
     left, right = st.columns(2, gap="large")
     e, d, at = budget.epsilon, budget.delta, _place(budget, planned)
     with left:

@@ -8,13 +8,11 @@ import streamlit as st
 
 from dpcore import accountants, theory
 from dpcore.privacy.budget import Budget
-from dpcore.tags import Tag
 from dpcore.theory import guarantee
 
 from . import controls, promise
 from .controls import number
-from .frame import heading, public
-from .planned import Planned, total_delta
+from .planned import Planned, section, total_delta
 from .results import below, panel
 
 PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
@@ -46,8 +44,7 @@ def attacker() -> tuple[float, int]:
 
 def words(budget: Budget, planned: Planned | None) -> None:
     """The promise in odds, and 100 guesses as little figures."""
-    heading("What does this ε promise one person?", Tag.PUBLIC)
-    public("ε and δ as typed above. No record is read, and nothing is charged.")
+    section("What does this ε promise one person?", "ε and δ as typed above; nothing is charged.", planned)
     guess = theory.balanced_guess(budget.epsilon, budget.delta)
     right = max(50, round(100 * guess))
     summary = f"Of 100 guesses at most {share(guess)[:-1]} are right on average; a coin gets 50."
@@ -83,27 +80,20 @@ def words(budget: Budget, planned: Planned | None) -> None:
 
 def suspicion(budget: Budget, prior: float, times: int, planned: Planned | None) -> None:
     """What a belief becomes after one release, and after `times` of them."""
-    heading("What does a suspicion become?", Tag.PUBLIC)
-    public("ε, δ, the belief and the number of releases as typed; the plan is made before any record is read.")
+    sources = "ε, δ, belief and number of releases as typed; the plan is made of n, the schema and the questions."
+    section("What does a suspicion become?", sources, planned)
     total = total_delta(budget, times)
-    one = _evidence(np.array([budget.epsilon]), np.array([budget.delta]), budget.delta)
+    one = evidence(np.array([budget.epsilon]), np.array([budget.delta]), budget.delta)
     lines = {"one release, any algorithm": one}
     if times > 1:
-        lines[f"{times} releases, any algorithm"] = _evidence(
+        lines[f"{times} releases, any algorithm"] = evidence(
             *guarantee.compose_any(budget.epsilon, budget.delta, times), total
         )
     if planned is not None:
-        lines[f"{times} × {planned.name}" if times > 1 else planned.name] = _evidence(
+        lines[f"{times} × {planned.name}" if times > 1 else planned.name] = evidence(
             *planned.pairs(together=True), total
         )
-    grid = 1 / (1 + np.exp(-np.linspace(-9.3, 4.7, 57)))
-    frame = pd.DataFrame({"before": np.sort(np.append(grid, prior))})
-    for name, evidence in lines.items():
-        frame[f"{name} at most"] = guarantee.posterior(frame["before"], evidence)
-        frame[f"{name} at least"] = guarantee.posterior(frame["before"], -evidence)
-    here = frame[frame["before"] == prior].iloc[0]
-    parts = [f"{name}: {share(here[f'{name} at least'])} to {share(here[f'{name} at most'])}" for name in lines]
-    st.markdown(f"**A belief of {share(prior)} becomes**, at least to at most:\n" + "".join(f"\n- {p}" for p in parts))
+    frame, here = beliefs(lines, prior)
     guess = float(guarantee.best_guess(prior, budget.epsilon, budget.delta))
     st.markdown(
         f"Somebody who bets on the likelier side is right {share(max(prior, 1 - prior))} of the time without the "
@@ -121,7 +111,21 @@ def suspicion(budget: Budget, prior: float, times: int, planned: Planned | None)
         _totals(budget, times, total, planned)
 
 
-def _evidence(epsilons: np.ndarray, deltas: np.ndarray, delta: float) -> float:
+def beliefs(lines: dict[str, float], prior: float) -> tuple[pd.DataFrame, pd.Series]:
+    """Say what a belief becomes at the most and the least, by the evidence of each line; the numbers of the chart."""
+    grid = 1 / (1 + np.exp(-np.linspace(-9.3, 4.7, 57)))
+    frame = pd.DataFrame({"before": np.sort(np.append(grid, prior))})
+    for name, moved in lines.items():
+        frame[f"{name} at most"] = guarantee.posterior(frame["before"], moved)
+        frame[f"{name} at least"] = guarantee.posterior(frame["before"], -moved)
+    here = frame[frame["before"] == prior].iloc[0]
+    parts = [f"{name}: {share(here[f'{name} at least'])} to {share(here[f'{name} at most'])}" for name in lines]
+    st.markdown(f"**A belief of {share(prior)} becomes**, at least to at most:\n" + "".join(f"\n- {p}" for p in parts))
+    return frame, here
+
+
+def evidence(epsilons: np.ndarray, deltas: np.ndarray, delta: float) -> float:
+    """How far the log odds move but for a small probability, by pairs that hold at a promise with δ = `delta`."""
     return guarantee.evidence_bound(epsilons, deltas, guarantee.small_failure(delta))
 
 
@@ -140,8 +144,8 @@ def _totals(budget: Budget, times: int, total: float, planned: Planned | None) -
 
 def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
     """The trade-off of an attacker's two errors."""
-    heading("Which mistakes must an attacker make?", Tag.PUBLIC)
-    public("ε, δ and the plan, as above. A test says “her record is in it”; no test can lie below its line.")
+    sources = "ε, δ and the plan, as above. A test says “her record is in it”; no test can lie below its line."
+    section("Which mistakes must an attacker make?", sources, planned)
     alarms = np.unique(np.concatenate([np.linspace(0, 1, 81), np.logspace(-4, -1, 30)]))
     frame = pd.DataFrame({"false alarms": alarms, "perfect privacy": 1 - alarms})
     frame["promise (ε, δ)"] = guarantee.trade_off(alarms, budget.epsilon, budget.delta)

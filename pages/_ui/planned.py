@@ -14,10 +14,12 @@ from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.tags import Tag
 from dpcore.theory import guarantee
 
 from . import controls, questions
-from .state import Table
+from .frame import heading, public
+from .state import Table, stakeholder
 from .text import plain
 
 DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
@@ -25,9 +27,14 @@ DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A plan's charges and what they cost, once and `times` over: ε at `deltas` by accountant, and the best pairs."""
+    """A plan's charges and what they cost, once and `times` over: ε at `deltas` by accountant, and the best pairs.
+
+    `peeked`: it was made of bounds that were read off the records, so that what it says is no longer public.
+    """
 
     name: str
+    peeked: bool
+    times: int
     charges: tuple
     adaptive: bool
     deltas: np.ndarray
@@ -36,7 +43,8 @@ class Planned:
 
     def pairs(self, *, together: bool) -> tuple[np.ndarray, np.ndarray]:
         """(ε, δ) pairs that one run, or all together, satisfy."""
-        return accountants.pairs(self.all if together else self.once, self.deltas)
+        failure = math.fsum(c.times * c.spend.failure for c in self.charges) * (self.times if together else 1)
+        return accountants.pairs(self.all if together else self.once, self.deltas, failure)
 
     def guess(self, prior: float) -> float:
         """How often somebody with that belief guesses right after one run, at most; exact for Gaussian noise."""
@@ -60,6 +68,10 @@ def total_delta(budget: Budget, times: int) -> float:
 
 def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None:
     """The plan of the algorithm chosen in `place` for the chosen questions, as Explore would run it; None if none."""
+    peeked = bool(table.schema.get("peeked"))
+    if peeked and stakeholder():
+        place.info("This schema was read off the records, so no plan is shown in this view.")
+        return None
     with place:
         name = controls.algorithm()
     if table.domain is None:
@@ -84,7 +96,17 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     key = repr(charges)
     once = _curves(key, charges, deltas, 1)
     both = once if times == 1 else _curves(key, charges, deltas, times)
-    return Planned(title, charges, ALGORITHMS[name].adaptive, deltas, once, both)
+    return Planned(title, peeked, times, charges, ALGORITHMS[name].adaptive, deltas, once, both)
+
+
+def section(title: str, sources: str, planned: Planned | None) -> None:
+    """A heading and the line that says what goes in: public numbers, unless the plan rests on a peek."""
+    if planned is not None and planned.peeked:
+        heading(title, Tag.PEEK)
+        st.caption(f"Private peek, as the plan rests on bounds read off the records: {sources}")
+    else:
+        heading(title, Tag.PUBLIC)
+        public(sources)
 
 
 @st.cache_data(scope="session", max_entries=32, show_spinner=False)

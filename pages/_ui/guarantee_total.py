@@ -1,0 +1,103 @@
+"""What all releases of a data set promise together, read off the release ledger; no record is needed."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import accountants
+from dpcore.errors import InputError
+from dpcore.privacy.lifetime import events_from_json
+from dpcore.store import DataSet
+from dpcore.tags import Tag
+from dpcore.theory import guarantee
+
+from . import promise, release_ledger
+from .frame import heading, public
+from .guarantee import beliefs, evidence, share
+from .planned import DELTAS
+from .results import panel
+from .state import Table, public_host
+from .text import clean, plain
+
+
+def total(table: Table, prior: float) -> None:
+    """Posterior bounds and privacy curves of a data set's releases so far, and of all that may ever be."""
+    if public_host() and not os.environ.get(release_ledger.VARIABLE, "").strip():
+        return
+    heading("What do all releases of a data set promise together?", Tag.PUBLIC)
+    public("what the ledger was charged, settled before any record was read; the belief is the one typed above.")
+    ledger = release_ledger.where()
+    if ledger is None:
+        return
+    try:
+        found = _chosen(release_ledger.known(ledger), table)
+    except InputError as error:
+        st.error(release_ledger.words(error, ledger))
+        return
+    if found is None:
+        return
+    events = tuple((event, n) for r in found.releases for event, n in events_from_json(r["events"]))
+    life, budget = found.lifetime, found.lifetime.budget
+    deltas = np.unique([*DELTAS, *([budget.delta] if budget.delta else [])])
+    curves, most = _curves(repr((life, events)), life, events, deltas)
+    st.caption(
+        plain(
+            f"Protected: each {found.unit}. {len(found.releases)} releases so far, added up by {life.accounting} since "
+            f"the first one; ε = {found.spent:.4g} of {budget.epsilon:g} is charged at δ = {budget.delta:g}.",
+            400,
+        )
+    )
+    spent = accountants.pairs(curves, deltas, sum(n * event.failure for event, n in events))
+    ever = accountants.pairs({str(life.accounting): most}, deltas, life.failure)
+    lines = {
+        f"charged so far ({len(found.releases)})": evidence(*spent, budget.delta),
+        "all that may ever be released": evidence(*ever, budget.delta),
+    }
+    frame, here = beliefs(lines, prior)
+    last = list(lines)[-1]
+    summary = f"A belief of {share(prior)} becomes at most {share(here[f'{last} at most'])}, whatever is still to come."
+    if budget.delta:
+        summary += f" Each bound may fail with probability {guarantee.small_failure(budget.delta):.0e}."
+    left, right = st.columns(2, gap="large")
+    with left:
+        panel(promise.posteriors(frame, prior), summary, frame, "posterior-total")
+    with right:
+        shown = {**curves, "all that may ever be": most}
+        at = int(np.argmin(np.abs(np.log(deltas) - np.log(budget.delta or 1e-9))))
+        costs = ", ".join(f"ε = {float(c[at]):.4g} ({name})" for name, c in curves.items())
+        said = f"At δ = {deltas[at]:.0e} what was charged so far costs {costs}."
+        table_ = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in shown.items()}})
+        panel(promise.privacy_curves(shown, deltas, (budget.epsilon, budget.delta)), said, table_, "ledger-curve")
+    st.caption(
+        "“All that may ever be released” holds however later ones are chosen in view of earlier ones, as the room and "
+        "its one accounting were fixed at the first release. “Charged so far” is what those releases tell, if "
+        "their number and kind did not depend on what the earlier ones showed; the other accountants likewise."
+    )
+
+
+def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
+    """The data set chosen in a widget; on a public host only one whose name is known."""
+    if not sets:
+        st.caption("The ledger holds no release yet.")
+        return None
+    own = Path(table.name).stem if table.uploaded else table.name
+    if public_host():
+        name = st.text_input("Data set in the ledger", own, key="total-dataset", max_chars=200).strip()
+        found = next((d for d in sets if d.name == name), None)
+        if found is None:
+            st.caption("The ledger knows no data set of that name.")
+        return found
+    first = next((i for i, d in enumerate(sets) if d.name == own), 0)
+    place = st.selectbox(
+        "Data set in the ledger", range(len(sets)), first, lambda i: clean(sets[i].name, 80), key="total-dataset"
+    )
+    return sets[place]
+
+
+@st.cache_data(scope="session", max_entries=8, show_spinner=False)
+def _curves(key: str, _life: Any, _events: tuple, deltas: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    return accountants.ledger_curves(_life, _events, deltas), accountants.kept(_life, deltas)
