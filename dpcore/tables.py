@@ -13,11 +13,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
+from pyarrow.parquet import ParquetFile
 
 from .errors import InputError
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+MOST_CELLS, MOST_SHEET = 1_000_000_000, 400_000_000  # of a Parquet file; bytes of an Excel file when unpacked
+UPLOADED = 50_000_000  # cells of a compressed file that a page takes
 DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?\s*"
 
 
@@ -34,11 +37,12 @@ def read_table(source: str | Path | BinaryIO, name: str = "") -> pd.DataFrame:
     return read(source, name).frame
 
 
-def read(source: str | Path | BinaryIO, name: str = "") -> Reading:
-    """Read `source`; the ending of `name` (default: the path) says the format.
+def read(source: str | Path | BinaryIO, name: str = "", cells: int = MOST_CELLS) -> Reading:
+    """Read `source`; the ending of `name` (default: the path) says the format, `cells` how many Parquet may hold.
 
     Text files: encoding (UTF-8, UTF-16 by its mark, else Windows-1252), delimiter and decimal comma are detected.
-    Raises InputError for a missing, unreadable or empty file, a doubled column, or a row with too many cells.
+    Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many cells, or a small
+    file that unpacks into a very large one, before it is unpacked.
     """
     label = name or str(source)
     ending = Path(label).suffix.lower()
@@ -46,7 +50,7 @@ def read(source: str | Path | BinaryIO, name: str = "") -> Reading:
         raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(ENDINGS)}")
     try:
         if ending == ".parquet":
-            reading = Reading(pd.read_parquet(source), "Parquet")
+            reading = Reading(_parquet(source, cells), "Parquet")
         elif ending == ".xlsx":
             reading = Reading(_excel(source), "Excel, first sheet")
         else:
@@ -60,9 +64,10 @@ def read(source: str | Path | BinaryIO, name: str = "") -> Reading:
         raise InputError(f"{label}: the file is empty") from None
     except InputError as error:
         raise InputError(f"{label}: {error}") from None
+    except MemoryError:
+        raise InputError(f"{label}: needs more memory than there is") from None
     except (pd.errors.ParserError, ValueError, OSError, KeyError, zipfile.BadZipFile) as error:
-        first = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"{label}: not readable as {ending[1:]}: {first}") from None
+        raise InputError(f"{label}: not readable as {ending[1:]}: {_first(error)}") from None
     if twice := [str(c) for c in reading.frame.columns[reading.frame.columns.duplicated()]]:
         raise InputError(f"{label}: column {twice[0]!r} stands twice in the header")
     return reading
@@ -107,7 +112,7 @@ def _text(content: bytes, ending: str) -> Reading:
     frame = pd.read_csv(io.StringIO(text), sep=delimiter, header=None, dtype=str, keep_default_na=False)
     frame = _headed(frame)
     how = f"{encoding}, separated by {DELIMITERS[delimiter]}"
-    if delimiter != "," and (converted := _decimal_points(frame)):
+    if delimiter != "," and frame.columns.is_unique and (converted := _decimal_points(frame)):
         how += f", decimal comma in {', '.join(converted)}"
     return Reading(frame, how)
 
@@ -142,10 +147,33 @@ def _decimal_points(frame: pd.DataFrame) -> list[str]:
 
 
 def _excel(source: str | Path | BinaryIO) -> pd.DataFrame:
-    frame = pd.read_excel(source, header=None, dtype=object, keep_default_na=False, engine="openpyxl")
+    with zipfile.ZipFile(source) as packed:  # which gives no more bytes than it says there are
+        if (size := sum(part.file_size for part in packed.infolist())) > MOST_SHEET:
+            raise InputError(f"unpacks to {size:,} bytes, at most {MOST_SHEET:,} are read; save it as CSV or Parquet")
+    if not isinstance(source, str | Path):
+        source.seek(0)
+    try:
+        frame = pd.read_excel(source, header=None, dtype=object, keep_default_na=False, engine="openpyxl")
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # its reader raises whatever it trips over
+        raise InputError(f"not readable as xlsx: {_first(error)}") from None
     if frame.empty:
         raise InputError("the first sheet is empty")
     return _headed(frame)
+
+
+def _parquet(source: str | Path | BinaryIO, cells: int) -> pd.DataFrame:
+    found = ParquetFile(source).metadata
+    if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:
+        raise InputError(f"holds {there:,} cells, at most {cells:,} are read")
+    if not isinstance(source, str | Path):
+        source.seek(0)
+    return pd.read_parquet(source)
+
+
+def _first(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _headed(frame: pd.DataFrame) -> pd.DataFrame:

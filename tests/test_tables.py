@@ -1,11 +1,17 @@
 """Reading files: formats, encodings, ragged and empty files, and texts that stay texts."""
 
+import contextlib
 import io
 import json
+import zipfile
 
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dpcore import tables
 from dpcore.errors import InputError
 from dpcore.samples import CENSUS_SCHEMA, census
 from dpcore.tables import read_json, read_table
@@ -141,3 +147,69 @@ def test_json_is_read_with_a_byte_order_mark(tmp_path):
     for missing in (tmp_path, tmp_path / "no.json"):
         with pytest.raises(InputError, match=str(missing)):
             read_json(missing)
+
+
+# Files that were made to break a reader
+
+
+def small(ending: str) -> bytes:
+    content, frame = io.BytesIO(), pd.DataFrame({"a": ["x", "y"], "b": [1.5, None]})
+    if ending == "xlsx":
+        frame.to_excel(content, index=False)
+    else:
+        frame.to_parquet(content)
+    return content.getvalue()
+
+
+@settings(max_examples=150)
+@given(
+    content=st.binary(max_size=200) | st.text('a1,;"\n\r\t .-€\0\ufeff', max_size=60).map(str.encode), tab=st.booleans()
+)
+def test_any_bytes_are_a_table_or_refused(content, tab):
+    with contextlib.suppress(InputError):
+        frame = read_table(io.BytesIO(content), "t.tsv" if tab else "t.csv")
+        assert not frame.columns.duplicated().any()
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "parquet"])
+def test_a_damaged_file_is_a_table_or_refused(ending):
+    whole = small(ending)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        damaged = np.frombuffer(whole, np.uint8).copy()
+        places = rng.integers(0, len(damaged), 3)
+        damaged[places] = rng.integers(0, 256, 3)
+        content = damaged.tobytes()[: len(damaged) if rng.random() < 0.7 else int(rng.integers(0, len(damaged)))]
+        with contextlib.suppress(InputError):
+            read_table(io.BytesIO(content), f"t.{ending}")
+
+
+def repacked(change: dict[str, bytes]) -> bytes:
+    """An Excel file with other parts in it, all its checksums right."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(small("xlsx"))) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, change.get(name, old.read(name)))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "sheet", [b"", b"<a>", b"<worksheet/>", b"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><x>&y;"]
+)
+def test_a_sheet_of_broken_xml_is_refused(sheet):
+    with pytest.raises(InputError, match=r"t\.xlsx: "):
+        read(repacked({"xl/worksheets/sheet1.xml": sheet}), "t.xlsx")
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(monkeypatch):
+    monkeypatch.setattr(tables, "MOST_SHEET", 10_000_000)
+    bomb = repacked({"xl/worksheets/sheet1.xml": bytes(10_000_001)})
+    assert len(bomb) < 20_000
+    with pytest.raises(InputError, match="unpacks to"):
+        read(bomb, "t.xlsx")
+    many = io.BytesIO()
+    pd.DataFrame({"a": np.zeros(2_000_000, np.int8)}).to_parquet(many)
+    assert len(many.getvalue()) < 10_000
+    monkeypatch.setattr(tables.pd, "read_parquet", lambda _: pytest.fail("unpacked"))
+    with pytest.raises(InputError, match="holds 2,000,000 cells, at most 1,000,000"):
+        tables.read(many, "t.parquet", 1_000_000)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.run import Comparison, compare_tables
-from dpcore.tables import read
+from dpcore.tables import UPLOADED, read
 
 from .state import Table
 from .sweeps import Sweep
@@ -21,7 +21,7 @@ def bring(table: Table, sweep: Sweep) -> tuple[str, Comparison] | None:
         if upload is None or sweep.problem is None or sweep.rows is None:
             return None
         try:
-            synthetic = sweep.problem.domain.encode(read(upload, upload.name).frame)
+            synthetic = sweep.problem.domain.encode(read(upload, upload.name, UPLOADED).frame)
         except InputError as error:
             st.error(plain(error, 400))
             return None

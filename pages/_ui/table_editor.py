@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.schema import propose
-from dpcore.tables import read, read_json
+from dpcore.tables import UPLOADED, read, read_json
 from dpcore.tags import Tag
 
 from .frame import heading, tag
@@ -90,7 +90,7 @@ def _take_upload() -> None:
     file = st.session_state["upload"]
     if file is not None:
         try:
-            use_upload(file.name, read(file, file.name))
+            use_upload(file.name, read(file, file.name, UPLOADED))
             st.session_state["sample"] = None
         except InputError as error:
             st.session_state["_upload_problem"] = str(error)
