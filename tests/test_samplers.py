@@ -13,7 +13,7 @@ from dpcore.privacy.calibrations import regularised_stages
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal
 from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes
-from dpcore.privacy.samplers.shapes import Envelope
+from dpcore.privacy.samplers.shapes import Envelope, cut_off
 from dpcore.privacy.targets import Density, PlainRisk, RankError, RegularisedRisk
 from dpcore.regions import Ball, Box, Space
 from dpcore.risks import Risk, smallest
@@ -232,19 +232,25 @@ def test_the_masses_of_both_shapes_are_what_they_say(name):
     assert np.exp(-over.bound(X[inside])).sum() * area == pytest.approx(math.exp(over.log_mass), rel=0.03)
 
 
-def test_hopeless_proposals_give_way_to_the_proximal_sampler_with_the_same_law(monkeypatch):
-    density = PLANES["logistic"]
-    counted = []
-    slow = proximal.draw
+@pytest.mark.parametrize("mu", [0.5, 0.0])
+def test_hopeless_proposals_give_way_to_the_proximal_sampler_with_the_same_law(mu, monkeypatch):
+    density = flat(Logistic(), Ball(np.zeros(2), 1.5), mu, 12.0)
+    counted, slow = [], proximal.draw
     monkeypatch.setattr(proximal, "draw", lambda *args: counted.append(1) or slow(*args))
-    monkeypatch.setattr(envelope, "LEAST", 16)
-    monkeypatch.setattr(envelope, "WORTH", 0)
     monkeypatch.setattr(envelope, "draws", lambda *args: np.zeros((0, 2)))
     rng = np.random.default_rng(0)
-    draws = np.array([envelope.draw_logistic(density, 1e-2, rng) for _ in range(120)])
-    assert len(counted) == 120
+    draws = np.array([envelope.draw_logistic(density, 5e-2, rng) for _ in range(150)])
+    assert len(counted) == 150
     assert follows(draws, density)
     assert not follows(draws * 0.7, density)
+
+
+def test_plain_draws_pay_for_what_thinning_adds_to_their_error():
+    region = Ball(np.zeros(2), 2.0)
+    plain, eta = proximal.rounds(Logistic(), region, 0.0, 40.0, 1e-3)
+    pulled = 2 / (40 * 4)
+    assert (plain, eta) == proximal.rounds(Logistic(), region, pulled, 40.0, 1e-3 / (1.5 * math.e))
+    assert plain > proximal.rounds(Logistic(), region, pulled, 40.0, 1e-3)[0]
 
 
 def test_rejection_gives_up_only_when_it_is_told_to():
@@ -260,24 +266,41 @@ def test_a_negated_loss_is_seen():
     assert not follows(draws, PLANES["logistic"])
 
 
-@pytest.mark.parametrize(
-    "region", [Ball(np.zeros(2), 0.6), Box(np.full(2, -0.5), np.full(2, 0.4))], ids=["ball", "box"]
-)
-def test_the_gaussian_is_cut_off_at_the_region(region):
+CUTS = {
+    "ball": (Ball(np.zeros(2), 0.6), 6.0),
+    "box": (Box(np.full(2, -0.5), np.full(2, 0.4)), 6.0),
+    "mean far outside": (Ball(np.array([-0.8, 0.3]), 0.1), 200.0),
+    "nearly flat": (Ball(np.zeros(2), 0.1), 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_the_gaussian_is_cut_off_at_the_region(name):
+    region, k = CUTS[name]
     loss = SquaredDistance((-1.0, -1.0), (1.0, 1.0))
-    density = Density(Risk(loss, np.array([[0.5, 0.1], [0.3, 0.6]]), np.ones(2)), region, 6.0, 0.3)
+    density = Density(Risk(loss, np.array([[0.5, 0.1], [0.3, 0.6]]), np.ones(2)), region, k, 0.3)
+    mean = (density.risk.mean + 0.3 * region.centre) / 1.3
+    draws = cut_off(mean, 1 / (k * 1.3), region, 2000, np.random.default_rng(0))
+    assert follows(draws, density)
+    assert not follows(region.centre + 0.9 * (draws - region.centre), density)
+    one = SAMPLERS["gaussian"].draw(density, 0.0, np.random.default_rng(1))
+    assert region.contains(one[None])[0]
+
+
+def test_the_proximal_sampler_does_not_stall_where_the_optimum_is_on_the_boundary():
+    density = flat(hinge(), Ball(np.zeros(2), 0.3), 0.5, 2e3)
+    eta = proximal.rounds(hinge(), density.region, 0.5, 2e3, 1e-2)[1]
     rng = np.random.default_rng(0)
-    draws = np.array([SAMPLERS["gaussian"].draw(density, 0.0, rng) for _ in range(2000)])
+    draws = np.array([proximal.chain(density, 20, eta, rng) for _ in range(100)])  # it is quick to fall to the sphere
     assert follows(draws, density)
 
 
 def test_the_proximal_sampler_mixes_within_its_certificate():
     region = Ball(np.zeros(2), 2.0)
-    target = RegularisedRisk(Logistic(), region, 0.5)
     density = Density(PLANES["logistic"].risk, region, 40.0, 0.5)
-    T, eta = proximal.rounds(target, 40.0, 1e-3)
+    T, eta = proximal.rounds(Logistic(), region, 0.5, 40.0, 1e-3)
     assert 5 < T < 200
-    assert proximal.rounds(target, 40.0, 1e-6)[0] > T
+    assert proximal.rounds(Logistic(), region, 0.5, 40.0, 1e-6)[0] > T
     rng = np.random.default_rng(0)
     draws = np.array([proximal.chain(density, T, eta, rng) for _ in range(300)])
     assert follows(draws, density)
@@ -330,15 +353,25 @@ def test_the_alternating_schedule_pays_for_every_step():
 
 def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
     plane = Ball(np.zeros(2), 1.0)
-    assert choose(RegularisedRisk(pinball(0.5), INTERVAL, 1.0, True)) == "line"
-    assert choose(RegularisedRisk(huber(0.5), INTERVAL, 1.0, True)) == "plane"
-    assert choose(RegularisedRisk(hinge(), plane, 1.0)) == "plane"
-    assert choose(RegularisedRisk(Logistic(), plane, 1.0)) == "logistic"
-    assert choose(RegularisedRisk(hinge(), Ball(np.zeros(4), 1.0), 1.0)) == "proximal"
-    assert choose(RegularisedRisk(SquaredDistance((0.0,) * 4, (1.0,) * 4), Ball(np.zeros(4), 1.0), 0.0)) == "gaussian"
-    with pytest.raises(InputError, match="no sampler serves here"):
-        choose(PlainRisk(hinge(), Ball(np.zeros(4), 1.0)))
-    with pytest.raises(InputError, match="never exact: theta must be above 0"):
+    four = Ball(np.zeros(4), 1.0)
+    for target, paid, unpaid in (
+        (RegularisedRisk(pinball(0.5), INTERVAL, 1.0, True), "line", "line"),
+        (RegularisedRisk(huber(0.5), INTERVAL, 1.0, True), "plane", "plane"),
+        (RegularisedRisk(hinge(), plane, 1.0), "plane", "plane"),
+        (RegularisedRisk(Logistic(), plane, 1.0), "logistic", "plane"),
+        (RegularisedRisk(SquaredDistance((0.0,) * 4, (1.0,) * 4), four, 0.0), "gaussian", "gaussian"),
+        (RegularisedRisk(hinge(), four, 1.0), "proximal", None),
+        (PlainRisk(hinge(), four), "proximal", None),
+        (RegularisedRisk(Logistic(), four, 1.0), "logistic", None),
+        (PlainRisk(Logistic(), four), "logistic", None),
+    ):
+        assert choose(target, 1e-9) == paid
+        if unpaid:
+            assert choose(target, 0.0) == unpaid
+        else:
+            with pytest.raises(InputError, match="no sampler serves here.*theta must be above 0"):
+                choose(target, 0.0)
+    with pytest.raises(InputError, match="never exactly: theta must be above 0"):
         SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 0.0, 50)
     with pytest.raises(InputError, match="rounds over n=1,000,000 records"):
         SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1e-4), 1e6, 1e-9, 10**6)

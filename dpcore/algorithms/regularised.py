@@ -86,8 +86,8 @@ class RegularizedExponential:
         mu = self.mu if self.mu is not None else 0.0 if strong else best
         target = _target(problem, problem.region.centre, mu)
         target.check()
-        name = choose(target) if self.sampler == "auto" else self.sampler
         tau, k = budget.sampler_error(spend.failure), target.k(n, spend)
+        name = choose(target, tau) if self.sampler == "auto" else self.sampler
         SAMPLERS[name].check(target, k, tau, problem.n)
         if strong:
             bound = d / k + mu * R * R / 2
@@ -178,8 +178,9 @@ class AlternatingSampler:
 class Exponential:
     """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
 
-    2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more. Raises InputError on R^d and where no exact
-    sampler serves (d ≤ 2, or logistic). Source: McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014.
+    2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the sampler's error.
+    Raises InputError on R^d, and where no sampler serves: with δ = 0 nothing pays for an error, and beyond two
+    dimensions no exact sampler is certain to end, whatever the records, so none is started. Source: McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014.
     """
 
     problem: ClassVar[type] = RiskMinimisation
@@ -201,11 +202,11 @@ class Exponential:
         target.check()
         pure = budget.delta == 0
         theta = 0.0 if pure else THETA
-        name = choose(target)
         failure = theta * budget.delta
         given = equal_selections(Budget(budget.epsilon, budget.delta - failure), 1)
         spend = BoundedRange(given.epsilon, failure)
         k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
+        name = choose(target, tau)
         SAMPLERS[name].check(target, k, tau, problem.n)
         choices = (
             Choice("rounds", 1, "one draw"),

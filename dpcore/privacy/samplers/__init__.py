@@ -1,8 +1,9 @@
 """The closed set of samplers, chosen by name: they see records, and only their last state leaves. Imports targets.
 
 Each says for which targets it serves (`refuses`, from public facts), whether it is exact up to rounding, and, where it
-is not, when its certificate is out of reach (`too_long`). The error it may make is handed to it, as it was paid for.
-Running times depend on the records: who can time a draw learns something that no budget covers.
+is not, when its certificate is out of reach (`too_long`). The error it may make is handed to it, as it was paid for; one
+that is not exact, or not certain to end, is refused where nothing was. Every refusal follows from public numbers and
+comes before the charge; after it a draw always ends in an answer, as an error would depend on the records. Running times depend on the records: who can time a draw learns something that no budget covers.
 """
 
 from collections.abc import Callable
@@ -22,12 +23,18 @@ class Sampler:
     draw: Callable[[Density, float, np.random.Generator], np.ndarray]
     refuses: Callable[[object], str | None]
     error: str
+    needs_error: bool = False
     too_long: Callable[..., str | None] = lambda *_: None
 
     def check(self, target: Target, k: float, error: float, n: int) -> None:
         """Raise InputError, from public numbers, where this sampler does not serve."""
-        if reason := self.refuses(target) or self.too_long(target, k, error, n):
+        if reason := self.refuses(target) or self.unpaid(error) or self.too_long(target, k, error, n):
             raise InputError(reason)
+
+    def unpaid(self, error: float) -> str | None:
+        """Why it does not serve without a total variation that was paid for; None when it does."""
+        lacking = self.needs_error and error <= 0
+        return f"{self.error}: theta must be above 0, and delta too" if lacking else None
 
 
 def _refuses_rank(target: object) -> str | None:
@@ -39,22 +46,27 @@ SAMPLERS: dict[str, Sampler] = {
     "line": Sampler(line.draw, line.refuses, "exact"),
     "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian, "exact"),
     "logistic": Sampler(
-        envelope.draw_logistic, envelope.refuses_logistic, "exact but for a proved tail below τ", envelope.too_long
+        envelope.draw_logistic, envelope.refuses_logistic, "the sampler logistic may leave out a tail below τ", True
     ),
     "plane": Sampler(plane.draw, plane.refuses, "exact"),
-    "proximal": Sampler(proximal.draw, proximal.refuses, "mixing, proved to be below τ", proximal.too_long),
+    "proximal": Sampler(proximal.draw, proximal.refuses, "the sampler proximal mixes within τ, never exactly", True,
+                        proximal.too_long),  # fmt: skip
     "alternating": Sampler(
-        alternating.draw, alternating.refuses, "mixing and clipping, proved to be below τ", alternating.too_long
+        alternating.draw, alternating.refuses, "the sampler alternating mixes and clips within τ, never exactly", True,
+        alternating.too_long,
     ),
 }
 AUTOMATIC = ("line", "gaussian", "logistic", "plane", "proximal")
 
 
-def choose(target: Target) -> str:
-    """The first sampler that serves a target, from public facts; InputError with every reason where none does."""
+def choose(target: Target, error: float) -> str:
+    """The first sampler that serves a target, with a total variation of `error` paid for, from public facts.
+
+    Raises InputError with every reason where none does.
+    """
     reasons = []
     for name in AUTOMATIC:
-        if (reason := SAMPLERS[name].refuses(target)) is None:
+        if (reason := SAMPLERS[name].refuses(target) or SAMPLERS[name].unpaid(error)) is None:
             return name
         reasons.append(reason)
     raise InputError("no sampler serves here: " + "; ".join(reasons))

@@ -17,24 +17,26 @@ if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the 
 half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again, with S = κr. θ = 2/(d + 1) accepts
 about one in 1.4 d. Of the two envelopes the one of smaller mass is taken.
 
-Where no proposal is accepted until they cost more than `proximal` would, the draw comes from that one, if it serves.
-That keeps the law: an accepted point is distributed as any other, however late it comes, and the proximal draw begins
-anew; so the result is a mixture of two laws, each within the error paid for of the same density, whatever the records.
-Which of the two it was, and the number of proposals, depend on the records: a timing channel; nothing else leaves.
+Where no proposal is accepted until they cost more than `proximal` would, which public numbers say, the draw comes from
+that one. That keeps the law: an accepted point is distributed as any other, however late it comes, and the proximal
+draw begins anew; so the result is a mixture of two laws, each within the error paid for of the same density, whatever
+the records. Which of the two it was, and the number of proposals, depend on the records: a timing channel; nothing else
+leaves. An error message, or an output that ignores the records, would not do in its place: how likely proposals are to
+fail may differ between neighbours by any factor, and whoever sees a failure would learn which of them it was. So where
+no error was paid for, and `proximal` cannot serve, this sampler is refused beforehand: nothing would surely end it.
 """
 
 import math
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln
-from scipy.stats import truncnorm
 
 from ...losses import Logistic, SquaredDistance
 from ...regions import Ball, Box
 from ...risks import Risk, smallest
-from ..targets import Density, RegularisedRisk
+from ..targets import Density
 from . import proximal
-from .shapes import Envelope, Radial, phi
+from .shapes import Envelope, Radial, cut_off, phi
 
 MOST_DIMENSIONS = 20
 PROPOSALS = 16  # at once
@@ -52,12 +54,6 @@ def refuses_logistic(target: object) -> str | None:
     if len(region.centre) > MOST_DIMENSIONS:
         return f"the sampler logistic needs d ≤ {MOST_DIMENSIONS}"
     return None
-
-
-def too_long(target: object, _k: float, error: float, _n: int) -> str | None:
-    """Why it would have no end: on R^d only a paid error bounds the ellipsoid; None when it has."""
-    unbounded = not target.region.bounded  # type: ignore[attr-defined]
-    return "on R^d the sampler logistic is never exact: theta must be above 0" if unbounded and error <= 0 else None
 
 
 def refuses_gaussian(target: object) -> str | None:
@@ -174,9 +170,8 @@ def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> 
 
 def draw_logistic(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
     """One draw (d,) within `error` of the law in total variation; by `proximal` where proposals are hopeless."""
-    target = RegularisedRisk(density.risk.loss, density.region, density.mu)
-    T = -1 if proximal.refuses(target) else proximal.rounds(target, density.k, error)[0]
-    found = draws(density, error, 1, rng, max(LEAST, WORTH * T) if T > 0 else math.inf)
+    T, _ = proximal.rounds(density.risk.loss, density.region, density.mu, density.k, error)
+    found = draws(density, error, 1, rng, max(LEAST, WORTH * T))
     return found[0] if len(found) else proximal.draw(density, error, rng)
 
 
@@ -208,22 +203,7 @@ def _evenly(ball: Ball, size: int, rng: np.random.Generator) -> np.ndarray:
 def draw_gaussian(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
     """One exact draw (d,) for the squared distance: a Gaussian on R^d, cut off at K.
 
-    k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant. In a box each coordinate is drawn
-    by inverting its distribution function, in a ball by rejection.
+    k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant.
     """
-    precision = density.k * (1 + density.mu)
     mean = (density.risk.mean + density.mu * density.centre) / (1 + density.mu)
-    if isinstance(density.region, Box):
-        return _in_box(mean, precision, density.region, rng)
-    deviation = precision**-0.5
-    while True:
-        X = mean + deviation * rng.standard_normal((PROPOSALS, len(mean)))
-        good = density.region.contains(X)
-        if good.any():
-            return X[good.argmax()]
-
-
-def _in_box(mean: np.ndarray, precision: float, box: Box, rng: np.random.Generator) -> np.ndarray:
-    scale = precision**-0.5
-    low, high = (box.low - mean) / scale, (box.high - mean) / scale
-    return np.clip(truncnorm.rvs(low, high, loc=mean, scale=scale, random_state=rng), box.low, box.high)
+    return cut_off(mean, 1 / (density.k * (1 + density.mu)), density.region, 1, rng)[0]

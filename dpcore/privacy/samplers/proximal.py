@@ -10,6 +10,11 @@ Gaussian step turns it into KL ≤ W₂²/(2η), which the rest of the round doe
 
 whatever the records; no state of the chain but the last one leaves. η = 1/(kβ), β the loss's curvature, accepts a
 constant share of proposals; kinks count as rounded over 0.1 R, which changes the speed and not the law.
+
+Without a regulariser (`PlainRisk`, bounded K) last states are drawn with kμ = 2/R² and kept with probability
+w = exp(kμ‖x − c‖²/2 − 1), 1/e at the least, each from a new chain until one is kept: that turns ∝ exp(−U) into
+∝ exp(−kF). Where chains are within τ' of their law, what is kept is within 3eτ'/2 of its own: |p − q| integrates to
+2τ', so w(p − q) adds τ'/E w at the most, and the two normalisers differ by τ'/E w, of which half counts; τ' = 2τ/(3e).
 Source: Chen, Chewi, Salim, Wibisono 2022, Theorem 2; Lee, Shen, Tian 2021.
 """
 
@@ -17,39 +22,46 @@ import math
 
 import numpy as np
 
-from ...losses import SquaredDistance
-from ..targets import Density, RegularisedRisk
+from ...losses import Loss, SquaredDistance
+from ...regions import Region
+from ..targets import Density, PlainRisk, RegularisedRisk, Target
+from .shapes import cut_off
 
 PROPOSALS = 4
 MOST_WORK = 2 * 10**9  # rounds · records
 KINK = 0.1
+THINNED = 1.5 * math.e  # by how much keeping some states only may enlarge their error
 
 
-def rounds(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
-    """T and η, from public numbers; ∞ rounds are written as −1."""
-    loss, region = target.loss, target.region
+def rounds(loss: Loss, region: Region, mu: float, k: float, error: float) -> tuple[int, float]:
+    """T of one chain and η, from public numbers; `error` is above 0."""
     smooth = loss if loss.curvature < math.inf else loss.smoothed(KINK * region.radius)  # type: ignore[union-attr]
-    eta, alpha = 1 / (k * smooth.curvature), k * (loss.strength + target.mu)
-    if error <= 0 or alpha <= 0:
-        return -1, eta
+    if loss.strength + mu == 0:
+        mu, error = _pull(region, k), error / THINNED
+    eta, alpha = 1 / (k * smooth.curvature), k * (loss.strength + mu)
     far = region.radius**2
-    if not region.bounded:  # the mean of the law is within slope/μ + √(d/α) of c
-        far = (loss.steepest / target.mu) ** 2 + len(region.centre) / alpha  # type: ignore[union-attr]
+    if not region.bounded:  # the mean of the law is within slope/μ of c, and it varies by d/α
+        far = (loss.steepest / mu) ** 2 + len(region.centre) / alpha  # type: ignore[union-attr]
     return 1 + max(0, math.ceil((math.log(far / (4 * eta)) - 2 * math.log(error)) / (2 * math.log1p(eta * alpha)))), eta
+
+
+def _pull(region: Region, k: float) -> float:
+    """μ with kμR²/2 = 1."""
+    return 2 / (k * region.radius**2)
 
 
 def refuses(target: object) -> str | None:
     """Why a target cannot be drawn from here; None when it can."""
-    if not isinstance(target, RegularisedRisk) or isinstance(target.loss, SquaredDistance) or target.mu == 0:
-        return "the sampler proximal needs a regularised risk with mu > 0"
+    regularised = isinstance(target, RegularisedRisk) and target.mu > 0
+    plain = isinstance(target, PlainRisk) and target.region.bounded
+    if not (regularised or plain) or isinstance(target.loss, SquaredDistance):  # type: ignore[union-attr]
+        return "the sampler proximal needs a risk with mu > 0, or a bounded region"
     return None
 
 
-def too_long(target: RegularisedRisk, k: float, error: float, n: int) -> str | None:
+def too_long(target: Target, k: float, error: float, n: int) -> str | None:
     """Why the certificate is out of reach, from public numbers; None when it is not."""
-    T, _ = rounds(target, k, error)
-    if T < 0:
-        return "the sampler proximal is never exact: theta must be above 0"
+    T, _ = rounds(target.loss, target.region, target.mu, k, error)  # type: ignore[union-attr]
     if T * n > MOST_WORK:
         return f"the sampler proximal needs {T:,} rounds over n={n:,} records; take fewer, d ≤ 2, or the logistic loss"
     return None
@@ -67,12 +79,9 @@ def chain(density: Density, T: int, eta: float, rng: np.random.Generator) -> np.
         F, G = risk.tangents(at[None])
         mean = base - variance * k * G[0]
         while True:
-            X = mean + math.sqrt(variance) * rng.standard_normal((PROPOSALS, len(c)))
+            X = cut_off(mean, variance, region, PROPOSALS, rng)
             u = rng.standard_exponential(PROPOSALS)
-            good = region.contains(X)
-            if not good.any():
-                continue
-            good[good] = u[good] >= k * (risk.values(X[good]) - F[0] - (X[good] - at) @ G[0])
+            good = u >= k * (risk.values(X) - F[0] - (X - at) @ G[0])
             if good.any():
                 x = X[good.argmax()]
                 break
@@ -81,5 +90,12 @@ def chain(density: Density, T: int, eta: float, rng: np.random.Generator) -> np.
 
 def draw(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
     """One draw (d,) within `error` of the law in total variation."""
-    target = RegularisedRisk(density.risk.loss, density.region, density.mu)
-    return chain(density, *rounds(target, density.k, error), rng)
+    loss, region, k = density.risk.loss, density.region, density.k
+    T, eta = rounds(loss, region, density.mu, k, error)
+    if loss.strength + density.mu > 0:
+        return chain(density, T, eta, rng)
+    pulled, c = Density(density.risk, region, k, _pull(region, k)), region.centre
+    while True:
+        x = chain(pulled, T, eta, rng)
+        if rng.standard_exponential() >= 1 - float((x - c) @ (x - c)) / region.radius**2:
+            return x

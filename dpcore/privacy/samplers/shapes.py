@@ -1,6 +1,6 @@
 """Lower bounds of a logistic potential about a point, and draws from the envelopes they make: see `envelope`.
 
-Imports plane. Both shapes have the same attributes; `log_mass` is the log of ∫ exp(−bound), so that the smaller one
+Also Gaussians cut off at a region. Imports regions and plane. Both shapes have the same attributes; `log_mass` is the log of ∫ exp(−bound), so that the smaller one
 accepts more.
 """
 
@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, log_ndtr, ndtri_exp
+from scipy.stats import truncnorm
 
+from ...regions import Ball, Box, Region
 from .plane import log_integral, tilted
 
 SHELLS = 400
+TRIES = (64, 4096)  # points of a Gaussian tried at once, first and at the most
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,3 +103,30 @@ def phi(S: np.ndarray | float) -> np.ndarray:
     """(e^{−S} + S − 1)/S² elementwise, ½ at 0, falling and convex."""
     S = np.asarray(S, dtype=float)
     return np.where(S < 1e-3, 0.5 - S / 6 + S * S / 24, (np.expm1(-S) + S) / np.maximum(S, 1e-3) ** 2)
+
+
+def cut_off(mean: np.ndarray, variance: float, region: Region, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Independent draws (size, d) from N(mean, variance · I) on a region, exact, also where the mean lies far outside.
+
+    In a box each coordinate is drawn by inverting its distribution function. In a ball of radius R about m, for any
+    λ ≥ 0, the density lies below itself times exp(λ(R² − ‖x − m‖²)/2): a Gaussian of precision P = 1/variance + λ,
+    accepted with probability exp(−λ(R² − ‖x − m‖²)/2). λ is the smallest with E‖x − m‖² ≤ R²; so few are refused.
+    """
+    deviation = math.sqrt(variance)
+    if isinstance(region, Box):
+        low, high = (region.low - mean) / deviation, (region.high - mean) / deviation
+        X = truncnorm.rvs(low, high, loc=mean, scale=deviation, size=(size, len(mean)), random_state=rng)
+        return region.project(X)
+    if not isinstance(region, Ball):
+        return mean + deviation * rng.standard_normal((size, len(mean)))
+    m, square, d = region.centre, region.radius**2, len(mean)
+    pull = (mean - m) / variance
+    P = max(1 / variance, (d + math.sqrt(d * d + 4 * square * float(pull @ pull))) / (2 * square))
+    lam, found, count, tries = P - 1 / variance, [], 0, max(TRIES[0], 2 * size)
+    while count < size:
+        X = m + pull / P + rng.standard_normal((tries, d)) / math.sqrt(P)
+        room = square - ((X - m) ** 2).sum(1)
+        X = X[(room >= 0) & (rng.standard_exponential(tries) >= lam * room / 2)]
+        found.append(X)
+        count, tries = count + len(X), min(2 * tries, TRIES[1])
+    return region.project(np.concatenate(found)[:size])
