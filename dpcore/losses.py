@@ -53,11 +53,12 @@ class Bent:
     def value(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
         u, _ = self.residual(t, b)
-        out = np.maximum(self.low * u, self.high * u)
+        out = self.low * u
+        np.maximum(out, self.high * u, out=out)
         if self.width:
-            near = np.clip(self.width - np.abs(u), 0, None)
-            out += (self.high - self.low) / (4 * self.width) * near**2
-        return out - self.offset
+            near = np.maximum(self.width - np.abs(u), 0)
+            out += (self.high - self.low) / (4 * self.width) * near * near
+        return out - self.offset if self.offset else out
 
     def slope(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
         """df/dt, of the size of t; 0 of the bend at a kink counts half."""

@@ -14,7 +14,7 @@ from .errors import InputError
 from .losses import Bent, Loss, SquaredDistance
 from .regions import Ball, Box, Region
 
-BLOCK = 4_000_000  # losses computed at once
+BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
 STEPS = 500
 MOST_ROWS = 2000  # up to which risks with kinks are also solved as linear programs
 WIDTHS = (

@@ -5,6 +5,8 @@ much of that envelope are split until it fits. Every accepted point has exactly 
 The number of proposals depends on the records (a timing channel).
 """
 
+import math
+
 import numpy as np
 
 from ..targets import Density
@@ -13,6 +15,7 @@ MOST_DIMENSIONS = 2
 MOST_BOXES = 20_000
 PILOTS = 64  # proposals from which the share that will be accepted is judged
 ENOUGH = 0.25
+SETTLED = 0.5  # by how much less than this the log of the envelope's mass falls in a split before it is judged
 
 
 def refuses(target: object) -> str | None:
@@ -34,9 +37,12 @@ class TangentBoxes:
         low, high = density.region.bounds
         self.C, self.H = (low + high)[None] / 2, (high - low)[None] / 2
         self.f, self.g, self.mass = self._planes(self.C, self.H)
+        whole = math.inf
         while len(self.C) < MOST_BOXES:
             self._split()
-            if len(self.C) >= 2 ** len(low) * 8 and self._accepted(PILOTS, rng)[1] >= ENOUGH * PILOTS:
+            before, whole = whole, float(np.logaddexp.reduce(self.mass))
+            settled = len(self.C) >= 2 ** len(low) * 8 and whole > before - SETTLED  # pilots cost as much as splits
+            if settled and self._accepted(PILOTS, rng)[1] >= ENOUGH * PILOTS:
                 break
 
     def _planes(self, C: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
