@@ -24,6 +24,7 @@ from .privacy.targets import Density, RegularisedRisk
 from .problems import RiskMinimisation
 from .regions import Ball
 from .risks import Risk, smallest
+from .staged import Cells, first, following, values
 from .tags import Tag
 from .theory import learning as theory
 
@@ -34,7 +35,10 @@ SHOWN = 1e-4  # mass on either side that a picture may leave out
 
 @dataclass(frozen=True, eq=False)
 class LineLaw:
-    """Density (m,) of the private answer at x (m,), its mean excess risk, the true answer, and where 90 % of it lie."""
+    """Density (m,) of the private answer at x (m,), its mean excess risk, the true answer, and where 90 % of it lie.
+
+    μ and k are those of the first stage.
+    """
 
     x: np.ndarray
     density: np.ndarray
@@ -44,6 +48,7 @@ class LineLaw:
     high: float
     mu: float
     k: float
+    stages: int
     tag: ClassVar[Tag] = Tag.PEEK
 
 
@@ -63,62 +68,81 @@ class PlaneLaw:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-def _plan(problem: RiskMinimisation, budget: Budget, mu: float | None = None) -> Plan:
-    return ALGORITHMS["regularized_exponential"](mu=mu).plan(problem, budget)
+def _plan(
+    problem: RiskMinimisation, budget: Budget, mu: float | None = None, calibration: str = "erm", stages: int = 1
+) -> Plan:
+    algorithm = ALGORITHMS["regularized_exponential"](mu=mu, calibration=calibration, stages=stages)
+    return algorithm.plan(problem, budget)
 
 
-def _density(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None) -> Density:
-    """That of `regularized_exponential` in one stage."""
-    plan = _plan(problem, budget, mu)
+def _density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
+    """That of the first stage."""
     risk = Risk(problem.loss, rows.values, rows.weights, location=problem.location)
     return Density(risk, problem.region, plan["k"], plan["mu"])
 
 
-def line_law(problem: RiskMinimisation, rows: Rows, budget: Budget, *, mu: float | None = None) -> LineLaw:
-    """The law of a quantile or a median of one column; InputError for another problem."""
-    density = _line(problem, rows, budget, mu)
-    law = PiecewiseGaussian(density)
-    ends = np.interp([SHOWN, 0.05, 0.95, 1 - SHOWN], law.cumulative / law.cumulative[-1], law.edges)
-    span = max(ends[3] - ends[0], 1e-9)
-    edges = np.linspace(max(ends[0] - span / 5, law.edges[0]), min(ends[3] + span / 5, law.edges[-1]), POINTS + 1)
-    x, mass = (edges[1:] + edges[:-1]) / 2, np.diff(law.cdf(edges))  # masses, so that no narrow peak is missed
+def line_law(
+    problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm", factor: float = 1.0,
+    stages: int = 1,
+) -> LineLaw:  # fmt: skip
+    """The law of a quantile or a median of one column, μ a multiple of the theory's; InputError for another problem.
+
+    One stage is exact; more are averaged over the law of the stage before by quadrature (`staged`). 0 stages: by rule.
+    """
+    plan = _plan(problem, budget, None, calibration, stages)
+    if factor != 1:
+        plan = _plan(problem, budget, factor * plan["mu_star"], calibration, stages)
+    density = _line(problem, rows, plan)
     truth = smallest(density.risk, problem.region)
+    if plan["stages"] == 1:
+        law = PiecewiseGaussian(density)
+        places, cumulative = law.edges, law.cumulative / law.cumulative[-1]
+        excess = _mean_excess(law, density, truth)
+    else:
+        law, (cells, each) = None, _last_stage(density, plan)
+        places, cumulative = cells, np.concatenate([[0.0], np.cumsum(each)]) / each.sum()
+        middle = (cells[1:] + cells[:-1]) / 2
+        excess = float(each @ (values(density.risk, middle) - values(density.risk, truth)) / each.sum())
+    ends = np.interp([SHOWN, 0.05, 0.95, 1 - SHOWN], cumulative, places)
+    span = max(ends[3] - ends[0], 1e-9)
+    edges = np.linspace(max(ends[0] - span / 5, places[0]), min(ends[3] + span / 5, places[-1]), POINTS + 1)
+    below = law.cdf(edges) if law else np.interp(edges, places, cumulative)
+    mass = np.diff(below)  # masses, so that no narrow peak is missed
     return LineLaw(
-        x, mass / np.diff(edges), _mean_excess(law, density, truth), float(truth[0]), float(ends[1]), float(ends[2]),
-        density.mu, density.k,
+        (edges[1:] + edges[:-1]) / 2, mass / np.diff(edges), excess, float(truth[0]), float(ends[1]), float(ends[2]),
+        density.mu, density.k, plan["stages"],
     )  # fmt: skip
 
 
-def _line(problem: RiskMinimisation, rows: Rows, budget: Budget, mu: float | None) -> Density:
+def _last_stage(density: Density, plan: Plan) -> Cells:
+    """The law after the last stage: μ and k grow as the radius of a stage shrinks."""
+    cells, radii = first(density), plan["stage_radii"]
+    ends = tuple(float(end[0]) for end in density.region.bounds)
+    for radius in radii[1:]:
+        grown = radii[0] / radius
+        cells = following(cells, density.risk, ends, density.k * grown, density.mu * grown)
+    return cells
+
+
+def _line(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
     if not problem.location or not isinstance(problem.loss, Bent) or problem.loss.width:
         raise InputError("the law on a line is that of a quantile or a median of one column")
-    return _density(problem, rows, budget, mu)
+    return _density(problem, rows, plan)
 
 
 def _mean_excess(law: PiecewiseGaussian, density: Density, truth: np.ndarray) -> float:
     """E F(X) − F(x*), cell by cell; F is convex and its slope on a cell bounded, so the error is second order."""
     nodes = np.unique(np.concatenate([law.edges, np.linspace(law.edges[0], law.edges[-1], 2001)]))
     middle, mass = (nodes[1:] + nodes[:-1]) / 2, np.diff(law.cdf(nodes))
-    return float(mass @ (_values(density.risk, middle) - _values(density.risk, truth)))
+    return float(mass @ (values(density.risk, middle) - values(density.risk, truth)))
 
 
-def _values(risk: Risk, x: np.ndarray) -> np.ndarray:
-    """F (m,) of a location risk with a kink at points x (m,), by running sums instead of a table of all pairs."""
-    order = np.argsort(risk.b)
-    b, w = risk.b[order], risk.w[order]
-    W, B = np.concatenate([[0.0], np.cumsum(w)]), np.concatenate([[0.0], np.cumsum(w * b)])
-    i, loss = np.searchsorted(b, x, side="right"), risk.loss
-    if not isinstance(loss, Bent):
-        raise InputError("a loss of two slopes is needed")
-    below, above = x * W[i] - B[i], (B[-1] - B[i]) - x * (1 - W[i])
-    return loss.high * below - loss.low * above
-
-
-def risk_by_mu(problem: RiskMinimisation, rows: Rows, budget: Budget) -> tuple[np.ndarray, np.ndarray, float]:
+def risk_by_mu(
+    problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm"
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
-    plan = _plan(problem, budget)
-    risk = _line(problem, rows, budget, None).risk
-    risk = _coarse(risk, problem)
+    plan = _plan(problem, budget, None, calibration)
+    risk = _coarse(_line(problem, rows, plan).risk, problem)
     truth = smallest(risk, problem.region)
     mus, excess = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31), []
     for mu in mus:
@@ -140,12 +164,13 @@ def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
 
 
 def plane_law(
-    problem: RiskMinimisation, rows: Rows, budget: Budget, *, draws: int = 60, points: int = 32, seed: int = 0
-) -> PlaneLaw:
-    """The law of two coefficients on a bounded region; InputError for another number of them."""
+    problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm", draws: int = 60,
+    points: int = 32, seed: int = 0,
+) -> PlaneLaw:  # fmt: skip
+    """The law of two coefficients on a bounded region, in one stage; InputError for another number of them."""
     if problem.d != 2 or not problem.region.bounded:
         raise InputError(f"the picture of a plane needs two coefficients on a bounded region, not {problem.d}")
-    density = _density(problem, rows, budget, None)
+    density = _density(problem, rows, _plan(problem, budget, None, calibration))
     boxes = TangentBoxes(density, np.random.default_rng(seed))
     X = boxes.draw(draws, np.random.default_rng(seed + 1))
     optimum = smallest(density.risk, problem.region)
@@ -197,7 +222,7 @@ def neighbour_curve(budget: Budget, epsilons: np.ndarray, *, n: int = 40) -> np.
     laws = []
     for b in tables:
         U = Density(Risk(target.loss, b[:, None], np.ones(n), location=True), target.region, plan["k"], plan["mu"])
-        height = -(U.k * (_values(U.risk, x) + U.mu * x * x / 2))
+        height = -(U.k * (values(U.risk, x) + U.mu * x * x / 2))
         p = np.exp(height - height.max())
         laws.append(p / p.sum())
     p, q = laws

@@ -24,7 +24,7 @@ ORDER = [
     "privacy.samplers",
     *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.exact", "privacy.curator", "oracles"),
     *("accountants", "algorithms.base", "algorithms.*", "algorithms"),
-    *("metrics", "truth", "run", "laws", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
+    *("metrics", "truth", "run", "staged", "laws", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
     *("dataset", "store", "orders", "card", "outputs", "publish", "audit"),
     *("cli.queries", "cli.files", "cli.task", "cli.follow", "cli.*", "cli", "__main__"),
 ]
@@ -41,6 +41,7 @@ HOLDERS = {  # who may name records
     "regions",
     "releases",
     "run",
+    "staged",
     "sweep",
     "tasks",
     "truth",

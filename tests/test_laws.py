@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
-from dpcore import laws
+from dpcore import laws, staged
 from dpcore.algorithms import ALGORITHMS
 from dpcore.domain import Rows
 from dpcore.errors import InputError
@@ -23,27 +24,47 @@ def column(n=5000):
     return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True), group(b)
 
 
-def test_the_law_of_a_line_is_that_of_the_runs():
+@pytest.mark.parametrize(("stages", "calibration", "budget"), [(1, "sco", BUDGET), (3, "erm", Budget(8, 1e-6))])
+def test_the_law_of_a_line_is_that_of_the_runs(stages, calibration, budget):
     problem, rows = column(400)
-    law = laws.line_law(problem, rows, BUDGET)
-    runs = [Run(ALGORITHMS["regularized_exponential"](), problem, rows, BUDGET, seed=s).finish() for s in range(300)]
+    law = laws.line_law(problem, rows, budget, stages=stages, calibration=calibration)
+    algorithm = ALGORITHMS["regularized_exponential"](stages=stages, calibration=calibration)
+    runs = [Run(algorithm, problem, rows, budget, seed=s).finish() for s in range(300)]
     x = np.array([run.release.x[0] for run in runs])
     excess = np.array([run.records[-1].empirical.excess_risk for run in runs])
     assert excess.mean() == pytest.approx(law.excess, abs=4.5 * excess.std() / np.sqrt(300))
+    below = np.concatenate([[0.0], np.cumsum(law.density * (law.x[1] - law.x[0]))])
+    ends = np.append(law.x, 2 * law.x[-1] - law.x[-2]) - (law.x[1] - law.x[0]) / 2
+    assert below[-1] == pytest.approx(1, abs=1e-3)
+    assert kstest(x, lambda v: np.interp(v, ends, below)).pvalue > 1e-3
+    assert kstest(law.truth + (x - law.truth) * 0.6, lambda v: np.interp(v, ends, below)).pvalue < 1e-3
     assert abs((x < law.low).mean() - 0.05) < 0.06
     assert abs((x > law.high).mean() - 0.05) < 0.06
     assert law.truth == pytest.approx(runs[0].truth.optimum[0])
-    assert law.density @ np.full(len(law.x), law.x[1] - law.x[0]) == pytest.approx(1, abs=1e-3)
+    assert law.stages == stages
+
+
+def test_stages_by_quadrature_are_those_of_finer_grids_and_of_shared_values(monkeypatch):
+    problem, rows = column(3000)
+    problem = RiskMinimisation(problem.loss, problem.region, 6000, problem.names, True)
+    both = Rows(np.append(rows.values, [[-0.5]], 0), np.append(rows.weights, 3000))  # half of them share a value
+    coarse = laws.line_law(problem, both, BUDGET, stages=3)
+    monkeypatch.setattr(staged, "PLACES", 900)
+    monkeypatch.setattr(staged, "CELLS", 6000)
+    fine = laws.line_law(problem, both, BUDGET, stages=3)
+    assert coarse.excess == pytest.approx(fine.excess, rel=0.01)
+    assert (coarse.low, coarse.high) == pytest.approx((fine.low, fine.high), abs=0.01 * (fine.high - fine.low) + 1e-9)
 
 
 def test_means_of_the_excess_are_those_of_quadrature():
     problem, rows = column(300)
-    law = laws.line_law(problem, rows, BUDGET, mu=0.05)
-    density = laws._line(problem, rows, BUDGET, 0.05)
+    star = laws._plan(problem, BUDGET)["mu_star"]
+    law = laws.line_law(problem, rows, BUDGET, factor=0.05 / star)
+    density = laws._line(problem, rows, laws._plan(problem, BUDGET, 0.05))
     x = np.linspace(-1, 1, 100_001)
-    F = laws._values(density.risk, x)
+    F = laws.values(density.risk, x)
     few = np.array([[-0.7], [0.1], [0.8]])
-    assert laws._values(density.risk, few[:, 0]) == pytest.approx(density.risk.values(few), abs=1e-12)
+    assert laws.values(density.risk, few[:, 0]) == pytest.approx(density.risk.values(few), abs=1e-12)
     p = np.exp(-density.k * (F + 0.05 * x * x / 2 - F.min()))
     assert law.excess == pytest.approx(p @ (F - F.min()) / p.sum(), rel=1e-3)
 

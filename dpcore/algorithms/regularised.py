@@ -36,11 +36,11 @@ def _draw_choices(problem: RiskMinimisation, s: float, tau: float, theta: float)
 
 @dataclass(frozen=True, kw_only=True)
 class RegularizedExponential:
-    """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw.
+    """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw and four times the μ.
 
     Each of m stages is s/√m-GDP by k = (μ + strength)(s n/(√m G))² (`RegularisedRisk`), together s-GDP, and within τ/m
     of its law; (1 + e^ε)τ = θδ is charged beside them. Stage j expects the optimum
-    within R/4^j of its c, so its μ is 4^j times as large; all of it is fixed beforehand.
+    within R/4^j of its c, j = 0 … m − 1, so its μ is 4^j times that of the first; all of it is fixed beforehand.
     Raises InputError for δ = 0, μ = 0 without strong convexity, and where no sampler serves.
     Source: Gopi, Lee, Liu 2022, Theorems 6.2 and 6.8, calibrated exactly; stages are an extension.
     """
@@ -48,7 +48,7 @@ class RegularizedExponential:
     calibration: str = param("erm", "which risk μ is chosen for: the empirical one, or the population's",
                              choices=("erm", "sco"))  # fmt: skip
     mu: float | None = param(
-        None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=0, high=1e9, log=True,
+        None, "weight of the regulariser μ‖x − c‖²/2, of the first stage", symbol="μ", low=0, high=1e9, log=True,
         auto="n, d, G, R and s: the smallest bound on the chosen risk",
     )  # fmt: skip
     stages: int = param(
@@ -113,10 +113,10 @@ class RegularizedExponential:
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One draw a step; μ grows as the radius shrinks, unless it was given."""
+        """One draw a step; μ grows as the radius shrinks."""
         spend, x = plan.spend(Gaussian), problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):
-            mu = plan["mu"] if self.mu is not None else plan["mu"] * problem.R / radius
+            mu = plan["mu"] * problem.R / radius
             x = curator.draw_parameter(_target(problem, x, mu), plan["sampler"], spend)
             yield Step(t, Parameter(problem.names, x), f"centred within {radius:.3g}, μ = {mu:.3g}")
 
