@@ -190,11 +190,9 @@ class Pool:
                 process, pipe = _start_worker()
             finally:
                 self._running.discard(job)
-        with contextlib.suppress(OSError):
-            pipe.send(None)
-        process.join(timeout=5)
-        if process.is_alive():
-            process.kill()
+        process.kill()  # it is idle, or still starting: there is nothing to wait for
+        process.join()
+        pipe.close()
 
 
 def _follow(job: Job, pipe: Connection) -> None:

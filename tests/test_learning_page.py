@@ -12,17 +12,29 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy.budget import Budget
 from dpcore.run import Run
 from dpcore.tasks import read_task, task_text
-from pages._ui import learning, learning_runs
+from pages._ui import learning, learning_runs, learning_table
 from pages._ui.state import sample_table
 from tests.test_pages import figures, said, settled
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(autouse=True)
-def fresh():
+@pytest.fixture(autouse=True, scope="module")
+def workers():
+    """One pool for the file: starting processes costs more than the tests."""
     yield
     st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """Runs of the test's own, as headless apps are all of one session."""
+    own = learning_runs.Learned(), learning_runs.Learned()
+    monkeypatch.setattr(learning, "line_runs", lambda: own[0])
+    monkeypatch.setattr(learning_table, "table_runs", lambda: own[1])
+    yield
+    for runs in own:
+        runs.close()
 
 
 def opened(**query):
@@ -64,6 +76,14 @@ def test_one_column_shows_the_exact_law_and_follows_the_sliders():
     mean = np.mean([run.release.x[0] for run in draws])
     spread = np.sqrt((y / y.sum()) @ (x - (y / y.sum()) @ x) ** 2)
     assert mean == pytest.approx((y / y.sum()) @ x, abs=4.5 * spread / np.sqrt(60))
+    app.segmented_control(key="line-stages").set_value(3).run()
+    assert "(after 3 stages, by quadrature over the draw before)" in captions(app)
+    assert np.ptp(plain(figures(app)[0]["data"][0]["x"])) < np.ptp(x) / 2
+    app.segmented_control(key="line-stages").set_value(1)
+    app.segmented_control(key="line-calibration").set_value("sco").run()
+    plan = ALGORITHMS["regularized_exponential"](calibration="sco").plan(problem, Budget(1, 1e-6))
+    assert f"μ = {plan['mu']:.3g}, k = {plan['k']:.4g} in the first stage" in captions(app)
+    app.segmented_control(key="line-calibration").set_value("erm")
     app.select_slider(key="epsilon").set_value(0.1).run()
     wider = plain(figures(app)[0]["data"][0]["x"])
     assert np.ptp(wider) > 2 * np.ptp(x)

@@ -25,8 +25,11 @@ from .text import clean, plain
 PARTS = ("One column", "Two coefficients", "The whole table", "The guarantee")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 FACTORS = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
+CALIBRATIONS = {"erm": "these records", "sco": "their population"}
+STAGES = {1: "1", 2: "2", 3: "3", 0: "by rule"}
 METHODS: dict[str, tuple[str, dict[str, str]]] = {  # words: registry name and settings
     "regularized_exponential": ("regularized_exponential", {}),
+    "regularized_exponential, for the population": ("regularized_exponential", {"calibration": "sco"}),
     "regularized_exponential, stages by rule": ("regularized_exponential", {"stages": "0"}),
     "exponential": ("exponential", {}),
     "rank_exponential": ("rank_exponential", {}),
@@ -46,6 +49,18 @@ def budget() -> Budget:
         "δ, failure probability", controls.DELTAS[1:], 1e-6, controls.number, key="learn-delta", bind="query-params"
     )
     return Budget(epsilon, delta)
+
+
+def calibration(where: str) -> str:
+    """For which risk theory chooses μ: "erm" or "sco"."""
+    words = (
+        "These records: the smallest bound on the risk on the table itself (empirical risk, ERM). Their population: also "
+        "for how far a sample is from the people behind it (SCO); a larger μ, in practice seldom better even there."
+    )
+    return st.segmented_control(
+        "μ is chosen for", list(CALIBRATIONS), default="erm", required=True, format_func=CALIBRATIONS.__getitem__,
+        key=f"{where}-calibration", help=words, bind="query-params",
+    )  # fmt: skip
 
 
 def numeric(table: Table) -> list[str]:
@@ -80,14 +95,22 @@ def line(table: Table, spend: Budget) -> None:
     factor = right.select_slider(
         "μ, as a multiple of theory's", FACTORS, 1.0, controls.number, key="factor", help=words, bind="query-params"
     )
+    with st.container(horizontal=True):
+        aim = calibration("line")
+        words = "Draws that share the budget, each centred at the one before and held four times as tightly."
+        stages = st.segmented_control(
+            "Stages", list(STAGES), default=1, required=True, format_func=STAGES.__getitem__, key="line-stages",
+            help=words, bind="query-params",
+        )  # fmt: skip
     problem, rows = made(table, task_text("quantile", column, level=level))
     public(f"the column's bounds, n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, and the settings.")
-    mus, excess, star = risk_by_mu(problem, rows, spend)
-    law = line_law(problem, rows, spend, mu=star * factor)
+    law = line_law(problem, rows, spend, calibration=aim, factor=factor, stages=stages)
+    mus, excess, star = risk_by_mu(problem, rows, spend, calibration=aim)
     heading("Where will the private answer fall?", Tag.PEEK)
+    how = "exactly" if law.stages == 1 else f"after {law.stages} stages, by quadrature over the draw before"
     summary = (
-        f"True value {law.truth:.5g}; nine of ten private answers lie in {law.low:.5g} to {law.high:.5g}. "
-        f"Mean excess risk {law.excess:.3g} at μ = {law.mu:.3g}, k = {law.k:.4g}, n = {problem.n:,}."
+        f"True value {law.truth:.5g}; nine of ten private answers lie in {law.low:.5g} to {law.high:.5g} ({how}). "
+        f"Mean excess risk {law.excess:.3g}; μ = {law.mu:.3g}, k = {law.k:.4g} in the first stage, n = {problem.n:,}."
     )
     frame = pd.DataFrame({clean(column): law.x, "density": law.density})
     panel(learning_charts.density(law, column), summary, frame, "density")
@@ -97,7 +120,7 @@ def line(table: Table, spend: Budget) -> None:
     summary = (
         f"Theory's μ = {star:.3g} has {excess[len(excess) // 2]:.3g}; the smallest is {best['excess_risk']:.3g}, at "
         f"μ = {best['mu']:.3g}. To choose it by this curve would look at the "
-        "records, which no budget covers; theory's μ needs public numbers only. Columns of many values are "
+        "records, which no budget covers; theory's μ needs public numbers only. One stage; columns of many values are "
         "grouped into 300 for this curve."
     )
     panel(learning_charts.curve(frame, star, law.mu, " (units of the column)"), summary, frame, "risk-by-mu")

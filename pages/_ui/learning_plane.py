@@ -12,7 +12,7 @@ from dpcore.tasks import task_text
 
 from . import learning_charts
 from .frame import heading, peek
-from .learning import made, numeric
+from .learning import calibration, made, numeric
 from .learning_table import LOSSES, targets
 from .results import panel
 from .state import Table, shared
@@ -44,7 +44,7 @@ def _law(table: Table, spend: Budget, pairs: list[tuple[str, str]]) -> None:
     feature = right.selectbox("Feature", others, format_func=clean, key=f"plane-feature-{target}", **shared())
     text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=(feature,))
     problem, rows = made(table, text)
-    law = plane_law(problem, rows, spend)
+    law = plane_law(problem, rows, spend, calibration=calibration("plane"))
     heading("Where will two private coefficients fall?", Tag.PEEK)
     names2 = (f"coefficient of {clean(feature)}", "intercept")
     spread = law.draws.std(0)
