@@ -1,7 +1,10 @@
 """A learning task as text, and a table turned into the numbers it learns from. Imports domain, losses and problems.
 
-Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1, of more to one
-coordinate each; with an intercept of 1, all divided by √(features + 1), so that ‖a‖ ≤ 1 for every possible record.
+Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1, one of more to a
+coordinate of 0 or 1 for each value but the first, against which the others are measured; with an intercept of 1, all
+divided by √(features + 1), so that ‖a‖ ≤ 1 for every possible record. A coordinate for the first value as well would
+add up with the others to the intercept: the risk would be flat along a line, on which noise has nothing to hold it and
+drives answers to the edge of K, objective perturbation's first of all.
 """
 
 import csv
@@ -167,8 +170,8 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[np.ndar
                 blocks.append(codes[:, None] * 2.0 - 1.0)
                 names.append(f"{column.name} = {labels[1]}")
             else:
-                blocks.append(np.eye(column.size)[codes])
-                names += [f"{column.name} = {label}" for label in labels]
+                blocks.append(np.eye(column.size)[codes][:, 1:])
+                names += [f"{column.name} = {label}" for label in labels[1:]]
         else:
             middle, half = _range(column)
             numbers = (_numbers(column, frame) - middle) / half

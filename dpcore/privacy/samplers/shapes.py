@@ -108,12 +108,16 @@ def phi(S: np.ndarray | float) -> np.ndarray:
 def cut_off(mean: np.ndarray, variance: float, region: Region, size: int, rng: np.random.Generator) -> np.ndarray:
     """Independent draws (size, d) from N(mean, variance · I) on a region, exact, also where the mean lies far outside.
 
-    In a box each coordinate is drawn by inverting its distribution function. In a ball of radius R about m, for any
+    In a box points outside are refused or, where most are, each coordinate inverts its distribution function. In a ball of radius R about m, for any
     λ ≥ 0, the density lies below itself times exp(λ(R² − ‖x − m‖²)/2): a Gaussian of precision P = 1/variance + λ,
     accepted with probability exp(−λ(R² − ‖x − m‖²)/2). λ is the smallest with E‖x − m‖² ≤ R²; so few are refused.
     """
     deviation = math.sqrt(variance)
     if isinstance(region, Box):
+        X = mean + deviation * rng.standard_normal((TRIES[0], len(mean)))
+        X = X[region.contains(X)]
+        if len(X) >= size:  # however many were refused, the others have the law
+            return X[:size]
         low, high = (region.low - mean) / deviation, (region.high - mean) / deviation
         X = truncnorm.rvs(low, high, loc=mean, scale=deviation, size=(size, len(mean)), random_state=rng)
         return region.project(X)
