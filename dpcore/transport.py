@@ -1,4 +1,4 @@
-"""Optimal transport of points: the distance W1, and the bounded-Lipschitz projection. Imports errors.
+"""Optimal transport of points: the distance W1, and the bounded-Lipschitz projection. Imports errors, point_groups.
 
 All of it is one linear program, least-cost shipping from sources to sinks, which HiGHS solves on few arcs at a time:
 those to near neighbours, then those whose reduced cost says that they pay.
@@ -16,17 +16,19 @@ from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 
 from .errors import InputError
+from .point_groups import between, grouped
 
 ALL_ARCS = 20_000  # up to so many arcs, all of them are in the first solve
-NEIGHBOURS = 8  # of every point, to which it has an arc at first
-LIKELY = 4  # of every point, to which it has an arc at first, by entropic transport
+NEIGHBOURS = 16  # of every point, to which it has an arc at first
+LIKELY = 10  # of every point, to which it has an arc at first, by entropic transport
 HALVINGS, SWEEPS = 9, 15  # of the temperature, and of scaling at each
 TINY = 1e-300
 ADDED = 12  # arcs to a sink, at the most, that a round of pricing adds
-EXACT, LOOSE = 1_000_000, 1e-4  # arcs beyond which a solve may stop at that relative error, which is then returned
+EXACT, LOOSE = 1_000_000, 1e-3  # arcs beyond which a solve may stop at that relative error, which is then returned
+COARSE = 3e-3  # that relative error for groups, whose own error is larger
 TIGHT = 1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
 BLOCK = 4_000_000  # distances computed at once
-LARGE = 1_500  # points of a distribution beyond which `w1` groups them
+LARGE = 1_000  # groups that `w1` makes of the points of a distribution that has more than twice as many
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,25 @@ class Projection:
 def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int = LARGE) -> Distance:
     """W1 between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d); weights are normalised.
 
-    d = 1: the closed form. Else up to `large` points on a side exactly; more of them are grouped by cells of a grid
-    into their centres of mass, which moves W1 by the mean distance to these at the most: that is the error.
+    d = 1: the closed form. Else up to 2 · `large` points on a side as they are; more of them are grouped by the cells
+    of a grid, `large` at most. What the groups ship tells W1 of the points themselves from above and from below: the
+    value is the middle, the error half of what is between.
     Raises InputError for weights that are negative or all 0.
     """
     (X, a), (Y, b) = _distribution(X, a), _distribution(Y, b)
     if X.shape[1] == 1:
         return Distance(float(wasserstein_distance(X[:, 0], Y[:, 0], a, b)), 0.0)
-    (X, a, moved), (Y, b, moved_too) = _grouped(X, a, large), _grouped(Y, b, large)
     if len(X) == 1 or len(Y) == 1:
-        return Distance(float(a @ cdist(X, Y) @ b), moved + moved_too)
-    flows = _ship(X, a, Y, b, arcs=_likely(X, a, Y, b))
-    return Distance(flows.cost, flows.gap + moved + moved_too)
+        return Distance(float(a @ cdist(X, Y) @ b), 0.0)
+    from_, to = grouped(X, a, large), grouped(Y, b, large)
+    as_they_are = len(from_.mass) == len(a) and len(to.mass) == len(b)
+    arcs = _likely(from_.centres, from_.mass, to.centres, to.mass)
+    enough = None if as_they_are else COARSE
+    flows = _ship(from_.centres, from_.mass, to.centres, to.mass, arcs=arcs, enough=enough)
+    if as_they_are:
+        return Distance(flows.cost, flows.gap)
+    least, most = between(X, a, from_, Y, b, to, flows.arcs, flows.mass, flows.v)
+    return Distance((least + most) / 2, (most - least) / 2)
 
 
 def bounded_lipschitz(V: np.ndarray, m: np.ndarray, D: float) -> Projection:
@@ -92,17 +101,26 @@ def bounded_lipschitz(V: np.ndarray, m: np.ndarray, D: float) -> Projection:
 
 @dataclass(frozen=True, eq=False)
 class _Flows:
-    """What left each source (p,), what it cost, and how much less it might have cost at the most."""
+    """What left each source (p,), what it cost, and how much less it might have cost at the most.
+
+    `arcs` i · q + j and the `mass` on them, where it is positive; `v` (q,) the duals of the sinks.
+    """
 
     shipped: np.ndarray
     cost: float
     gap: float
+    arcs: np.ndarray
+    mass: np.ndarray
+    v: np.ndarray
 
 
 def _ship(
-    X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, arcs: np.ndarray, dust: float | None = None
-) -> _Flows:
+    X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *,
+    arcs: np.ndarray, dust: float | None = None, enough: float | None = None,
+) -> _Flows:  # fmt: skip
     """Fill sinks b (q,) at Y from sources a (p,) at X at the least cost, first on `arcs` i · q + j, then on all.
+
+    `enough`: the relative error to stop at, by default as tight as rounding allows, looser for very many arcs.
 
     With `dust` there is one more source of that mass, and one more sink that takes what is left, all at no cost.
     Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u + Σ b v; v, lowered until that holds, is one
@@ -111,7 +129,8 @@ def _ship(
     p, q, free = len(X), len(Y), dust is not None
     given, taken = (a, b) if dust is None else (np.append(a, dust), np.append(b, a.sum() + dust - b.sum()))
     unit, best = given.sum() / len(given), -np.inf
-    enough = TIGHT if p * q <= EXACT else LOOSE
+    if enough is None:
+        enough = TIGHT if p * q <= EXACT else LOOSE
     arcs = np.union1d(arcs, _feasible(X, a, Y, b))
     while True:
         i, j = np.divmod(arcs, q)
@@ -123,7 +142,9 @@ def _ship(
         best = max(best, float(a @ u[:p] + b @ lowest + (given[p:] @ u[p:] + taken[q:] @ v[q:])))
         new = np.setdiff1d(new, arcs, assume_unique=True)
         if not len(new) or cost - best <= enough * cost:
-            return _Flows(np.bincount(i, x, p) * unit, cost, max(cost - best, 0.0))
+            used = x > 0
+            shipped, mass = np.bincount(i, x, p) * unit, x[used] * unit
+            return _Flows(shipped, cost, max(cost - best, 0.0), arcs[used], mass, v[:q])
         arcs = np.concatenate([arcs, new])
 
 
@@ -233,7 +254,7 @@ def _ship_on_line(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, du
     x, _ = _linear_program(costs, balance.tocsr(), np.append(np.concatenate([a, -b])[order], dust) / unit)
     kept = np.empty(k)
     kept[order] = x[2 * (k - 1) : -1] * unit
-    return _Flows(a - kept[:p], float(costs @ x) * unit * scale, 0.0)
+    return _Flows(a - kept[:p], float(costs @ x) * unit * scale, 0.0, *[np.zeros(0)] * 3)
 
 
 def _distribution(X: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -243,20 +264,3 @@ def _distribution(X: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         raise InputError("the weights of points must be non-negative, finite and not all 0")
     points, place = np.unique(X[a > 0], axis=0, return_inverse=True)
     return points, np.bincount(place.ravel(), a[a > 0]) / a.sum()
-
-
-def _grouped(X: np.ndarray, a: np.ndarray, large: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """At most `large` centres of mass of the cells of the finest grid that has no more of them; the mean distance."""
-    if len(X) <= large:
-        return X, a, 0.0
-    low, span = X.min(axis=0), np.maximum(np.ptp(X, axis=0), np.finfo(float).tiny)
-    cells = large ** (1 / X.shape[1]) * 4
-    while True:
-        keys = np.minimum((X - low) / span.max() * cells, cells).astype(np.int64)
-        place = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
-        if place.max() < large:
-            break
-        cells *= 0.9
-    mass = np.bincount(place, a)
-    centres = np.column_stack([np.bincount(place, a * x) / mass for x in X.T])
-    return centres, mass, float(a @ np.linalg.norm(X - centres[place], axis=1))

@@ -14,7 +14,7 @@ CORE = ROOT / "dpcore"
 # the methods, may build on each other, but in no circle.
 ORDER = [
     *("errors", "memory", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
-    *("workloads", "grammar", "questions", "losses", "regions", "point_samples", "risks", "transport"),
+    *("workloads", "grammar", "questions", "losses", "regions", "point_samples", "risks", "point_groups", "transport"),
     *("releases", "problems", "tasks"),
     *("theory.schedules", "theory.*", "theory"),
     *("privacy.conversions", "privacy.budget", "privacy.calibrations"),
