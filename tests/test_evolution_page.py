@@ -1,5 +1,6 @@
 """The Evolution page, headless: every part runs, and what it draws is what the library says."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from dpcore.privacy.budget import Budget
 from dpcore.run import Run
 from pages._ui import evolution_choice, evolution_figures
 from pages._ui.evolution import points
-from pages._ui.evolution_charts import player
-from pages._ui.evolution_choice import verdict
+from pages._ui.evolution_charts import step
+from pages._ui.evolution_choice import OFF, verdict
 from tests.test_compare_page import _plain
 from tests.test_pages import button, figures, said, settled
 
@@ -60,15 +61,19 @@ def captions(app):
     return " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
 
 
+def test_before_anything_ran_the_page_says_so():
+    app = part("The paper's figures")
+    assert "Nothing has run yet" in app.info[0].value
+    for name in ("Which should I use?", "On a table"):
+        app.segmented_control(key="part").set_value(name).run()
+        assert "Nothing has run yet" in app.info[0].value
+
+
 def test_every_step_and_the_distance_at_every_step_are_drawn():
     app = watched(rounds=3)
-    moving, curve = figures(app)
     problem, rows = points("quarter", 100)
     run = Run(build(PE, {"rounds": "3"}), problem, rows, Budget(1, 1e-4), seed=0, path=True).finish()
-    assert [frame["name"] for frame in moving["frames"]] == ["0", "1", "2", "3"]
-    for frame, release in zip(moving["frames"][1:], run.path, strict=True):
-        assert _plain(frame["data"][0]["x"]) == pytest.approx(release.points[:, 0])
-        assert len(_plain(frame["data"][1]["x"])) == np.count_nonzero(release.weights)
+    curve = figures(app)[1]
     names = {trace["name"] for trace in curve["data"] if "name" in trace}
     assert {"measured", "range over seeds", "bound of Theorem 4.1, up to constants"} <= names
     band = next(trace for trace in curve["data"] if trace.get("name") == "range over seeds")
@@ -77,13 +82,33 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
         inside = [value for at, value in zip(t, y, strict=True) if at == record.t]
         assert min(inside) - 1e-9 <= record.empirical.w1 <= max(inside) + 1e-9
     assert "promises nothing here" in captions(app)
+    slider = app.slider(key="evolve-t-3")
+    assert (slider.min, slider.max, slider.value) == (0, 3, 0)
+    assert len(_plain(figures(app)[0]["data"][1]["x"])) == run.plan["samples"], "the initial points"
+    app.slider(key="evolve-t-3").set_value(2).run()
+    _, candidates, chosen = figures(app)[0]["data"]
+    assert _plain(candidates["x"]) == pytest.approx(run.path[1].points[:, 0])
+    assert len(_plain(chosen["x"])) == np.count_nonzero(run.path[1].weights)
+    button(app, "Play").click().run()
+    assert (app.slider(key="evolve-t-3").value, [b.label for b in app.button].count("Play")) == (3, 1), (
+        "stops at the end"
+    )
+    button(app, "Play").click().run()
+    assert app.slider(key="evolve-t-3").value == 0, "and begins again"
+    button(app, "Pause").click().run()
+    assert app.slider(key="evolve-t-3").value == 0
 
 
-@pytest.mark.parametrize("preset", PE.presets)
-def test_every_preset_runs(preset):
-    app = watched(preset=preset, rounds=2)
-    assert not app.error
-    assert len(figures(app)) == 2
+def test_every_preset_runs():
+    app = watched(rounds=2)
+    for preset in PE.presets:
+        app.selectbox(key="pe-preset").set_value(preset)
+        app = settled(app.run())
+        assert not app.exception
+        assert not app.error
+        assert len(figures(app)) == 2
+        told = next(f.value for f in app.dataframe if "setting" in f.value).set_index("setting")["value"]
+        assert told["post"] == PE.presets[preset]["post"]
 
 
 def test_settings_that_do_not_go_together_are_said_in_words():
@@ -93,13 +118,16 @@ def test_settings_that_do_not_go_together_are_said_in_words():
 
 def test_the_area_of_a_dot_is_its_weight():
     V, weights = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]]), np.array([0.64, 0.36, 0.0])
-    drawn = player(V, [(V, weights)], (np.zeros(2), np.ones(2))).frames[0].data
-    assert len(drawn[0].x) == 3, "all candidates"
-    assert drawn[1].marker.size[1] / drawn[1].marker.size[0] == pytest.approx(0.6 / 0.8)
+    _, candidates, chosen = step(V, V, weights, (np.zeros(2), np.ones(2))).data
+    assert len(candidates.x) == 3
+    assert chosen.marker.size[1] / chosen.marker.size[0] == pytest.approx(0.6 / 0.8)
 
 
 @pytest.mark.parametrize("name", evolution_figures.FIGURES)
-def test_every_figure_runs(name):
+def test_every_figure_runs(name, monkeypatch):
+    figure = evolution_figures.FIGURES[name]
+    if name[0] in "24":  # the others have references for the sizes on offer only
+        monkeypatch.setitem(evolution_figures.FIGURES, name, replace(figure, sizes=[100, 1000]))
     app = part("The paper's figures")
     app.selectbox(key="pe-figure").set_value(name).run()
     app.selectbox(key=next(s.key for s in app.selectbox if str(s.key).startswith("pe-n-"))).set_value(
@@ -111,12 +139,6 @@ def test_every_figure_runs(name):
     assert not app.error
     assert figures(app)[0]["data"]
     assert "The smallest mean W1 is" in captions(app)
-
-
-@pytest.mark.parametrize("name", ["The paper's figures", "Which should I use?", "On a table"])
-def test_before_anything_ran_the_page_says_so(name):
-    st.cache_resource.clear()
-    assert "Nothing has run yet" in part(name).info[0].value
 
 
 def test_a_figures_point_is_the_mean_of_its_runs():
@@ -191,12 +213,13 @@ def test_samples_lie_in_the_disc_and_are_the_same_for_the_same_seed():
         assert (np.linalg.norm(one, axis=1) <= 1).all()
 
 
-def test_the_verdict_names_the_nearest_and_says_when_seeds_decide():
-    budget = Budget(1, 1e-9)
-    clear = pd.DataFrame({"method": ["PSMM", "PSMM", "Private Evolution"], "w1": [0.1, 0.11, 0.3]})
-    close = pd.DataFrame({"method": ["PSMM", "PSMM", "Private Evolution"], "w1": [0.1, 0.3, 0.21]})
-    assert "PSMM is nearest: W1 0.105; Private Evolution 0.3. Where a grid" in verdict(clear, 2, 10, budget)
+def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decide():
+    budget, methods = Budget(1, 1e-9), ["PSMM", "PSMM", "Private Evolution"]
+    clear = pd.DataFrame({"method": methods, "w1": [0.1, 0.11, 0.3], OFF: [0.0, 0.0, 0.02]})
+    close = clear.assign(w1=[0.1, 0.3, 0.21])
+    assert "PSMM is nearest: W1 0.105; Private Evolution 0.3 ± 0.02. Where a grid" in verdict(clear, 2, 10, budget)
     assert "Seeds differ more" in verdict(close, 2, 10, budget)
+    assert "W1 is not known well enough" in verdict(clear.assign(**{OFF: 0.1}), 2, 10, budget)
     evolved = clear.assign(method=["Private Evolution"] * 2 + ["PSMM"])
     assert "Evolution wins" in verdict(evolved, 3, 10, budget)
 

@@ -29,6 +29,7 @@ PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"
 SIZES = [100, 200, 500, 1000, 2000]
 ROUNDS = [AS_PRESET, *range(1, 31)]
+SECOND = 0.7  # of a step, while it plays
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -117,17 +118,45 @@ def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
         )
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
-    low, high = DISC.bounds
-    figure = evolution_charts.player(np.repeat(rows.values, rows.weights, axis=0), steps, (low, high))
+    _plays(np.repeat(rows.values, rows.weights, axis=0), steps)
     kept = [int(np.count_nonzero(weights)) for _, weights in steps]
     summary = (
         f"{len(steps[0][0])} random points at t = 0; after {len(steps) - 1} rounds of variation and voting "
-        f"{kept[-1]:,} of {len(steps[-1][0]):,} candidates hold all the weight. Press Play, or move the slider."
+        f"{kept[-1]:,} of {len(steps[-1][0]):,} candidates hold all the weight."
     )
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
     ]
-    results.panel(figure, summary, pd.concat(lines[::-1], ignore_index=True), "evolution")
+    results.below(summary, pd.concat(lines[::-1], ignore_index=True), "evolution")
+
+
+def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    """The chart of step t, a slider over t, and a button that moves it on by itself; the keyboard reaches both."""
+    T = len(steps) - 1
+    at, plays = f"evolve-t-{T}", "evolve-plays"
+    now = st.session_state
+
+    def press() -> None:
+        now[plays] = not now.get(plays)
+        if now[plays] and now.get(at, 0) >= T:
+            now[at] = -1  # from the start again
+
+    def draw() -> None:
+        if now.get(plays):
+            now[at] = min(now.get(at, 0) + 1, T)
+            if now[at] == T:
+                now[plays] = False
+                st.rerun()
+        t = st.slider("Step t", 0, T, key=at, on_change=lambda: now.update({plays: False}))
+        V, weights = steps[t]
+        alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} candidates hold all the weight."
+        figure = evolution_charts.step(private, V, weights, DISC.bounds)
+        st.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET)
+
+    going = bool(now.get(plays)) and now.get(at, 0) < T
+    icon = f":material/{'pause' if going else 'play_arrow'}:"
+    st.button("Pause" if going else "Play", icon=icon, key="evolve-play", on_click=press)
+    st.fragment(draw, run_every=SECOND if going else None)()
 
 
 @peek

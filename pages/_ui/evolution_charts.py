@@ -12,45 +12,18 @@ from .text import figure_text
 MARKS = [(REAL, "circle"), (SYNTHETIC, "square"), (THIRD, "diamond"), (FOURTH, "triangle-up"), (GREY, "x")]
 DASHES = ["solid", "dash", "dashdot", "dot", "longdash"]
 LARGEST = 26.0  # pixels of the heaviest candidate's dot
-SECOND = 700  # milliseconds of a step
 
 
-def player(
-    private: np.ndarray, path: Sequence[tuple[np.ndarray, np.ndarray]], box: tuple[np.ndarray, np.ndarray]
-) -> go.Figure:
-    """Private points, candidates and synthetic points at every step, with a Play button and a slider over t.
-
-    `path`: points (r, 2) and weights (r,) of each step from t = 0 on; a dot's area is its weight.
-    """
-    figure = go.Figure(_clouds(private, *path[0]))
-    figure.frames = [
-        go.Frame(data=_clouds(private, *step)[1:], traces=[1, 2], name=str(t)) for t, step in enumerate(path)
-    ]
-    now = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate", "transition": {"duration": 0}}
-    steps = [{"method": "animate", "label": str(t), "args": [[str(t)], now]} for t in range(len(path))]
-    play = {"frame": {"duration": SECOND, "redraw": False}, "fromcurrent": True, "transition": {"duration": 0}}
-    buttons = [
-        {"label": "▶ Play", "method": "animate", "args": [None, play]},
-        {"label": "❚❚ Pause", "method": "animate", "args": [[None], now]},
-    ]
+def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.ndarray, np.ndarray]) -> go.Figure:
+    """Private points (n, 2), candidates V (r, 2) and the chosen ones among them; a dot's area is its weight."""
     low, high = (np.asarray(end, dtype=float) for end in box)
     margin = 0.03 * (high - low)
+    figure = go.Figure(_clouds(private, V, weights))
     figure.update_xaxes(title="x (unit of length)", range=[low[0] - margin[0], high[0] + margin[0]], constrain="domain")
     figure.update_yaxes(
         title="y (unit of length)", range=[low[1] - margin[1], high[1] + margin[1]], scaleanchor="x", constrain="domain"
     )
-    finish(figure, 680)
-    return figure.update_layout(
-        margin_b=190,
-        updatemenus=[{
-            "type": "buttons", "direction": "left", "buttons": buttons, "x": 0, "y": -0.36, "xanchor": "left",
-            "yanchor": "top", "pad": {"t": 0, "r": 10}, "showactive": False,
-        }],
-        sliders=[{
-            "steps": steps, "x": 0, "y": -0.12, "len": 1, "pad": {"t": 10},
-            "currentvalue": {"prefix": "step t = "},
-        }],
-    )  # fmt: skip
+    return finish(figure, 520)
 
 
 def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.Scatter]:
@@ -128,16 +101,16 @@ def settings(
     return finish(figure.update_yaxes(title="mean W1 (unit of length)", rangemode="tozero"), 460)
 
 
-def ranking(found: pd.DataFrame) -> go.Figure:
-    """W1 of each method as a bar of its mean, and a dot for each seed."""
+def ranking(found: pd.DataFrame, off: str) -> go.Figure:
+    """W1 of each method as a bar of its mean, and a dot for each seed; column `off` says how far W1 may be off."""
     means = found.groupby("method", sort=False)["w1"].mean()
     figure = go.Figure()
     names = [figure_text(name, 40) for name in means.index]
     place = {name: i for i, name in enumerate(means.index)}
     figure.add_bar(x=means, y=list(range(len(means))), orientation="h", marker_color=REAL, opacity=0.55, name="mean")
     figure.add_scatter(
-        x=found["w1"], y=[place[m] for m in found["method"]], mode="markers", name="one seed",
-        marker={"color": SYNTHETIC, "symbol": "diamond", "size": 9},
+        x=found["w1"], y=[place[m] for m in found["method"]], mode="markers", name="one seed, ± error of W1",
+        error_x={"array": found[off], "thickness": 1.5}, marker={"color": SYNTHETIC, "symbol": "diamond", "size": 9},
     )  # fmt: skip
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", title="method")
     figure.update_xaxes(title="distance W1 (share of a column's range)", rangemode="tozero")

@@ -29,6 +29,7 @@ METHODS: dict[str, tuple[str, dict[str, str]]] = {
     RANDOM: ("private_evolution", {"rounds": "0"}),
 }
 RUNS = 3
+OFF = "W1 may be off by"
 
 
 def numeric(table: Table) -> list[Column]:
@@ -103,32 +104,37 @@ def _draw(mine: Batch) -> None:
     for method, result in mine.results:
         final = result.summary["final"]
         lines.append(
-            {"method": method, "seed": result.summary["seed"], "w1": final["w1"], "w1 may be off by": final["w1_error"],
+            {"method": method, "seed": result.summary["seed"], "w1": final["w1"], OFF: final["w1_error"],
              "seconds": result.summary["seconds"]}
         )  # fmt: skip
     found = pd.DataFrame(lines)
     found["method"] = pd.Categorical(found["method"], list(METHODS), ordered=True)
     found = found.sort_values(["method", "seed"]).astype({"method": str})
     heading("Which method brings points nearest to the real ones?", Tag.PEEK)
-    results.panel(evolution_charts.ranking(found), verdict(found, len(names), n, budget), found, "choice")
-    means = found.groupby("method", sort=False)[["w1", "w1 may be off by", "seconds"]].mean().reset_index()
+    results.panel(evolution_charts.ranking(found, OFF), verdict(found, len(names), n, budget), found, "choice")
+    means = found.groupby("method", sort=False)[["w1", OFF, "seconds"]].mean().reset_index()
     st.dataframe(means.rename(columns={"w1": "mean W1", "seconds": "seconds a run"}), hide_index=True)
     st.caption(
-        "A W1 of 0.01 means that points had to move by 1 % of a column's range on average. Beyond 1,500 different "
-        "points on a side they are grouped first; the table says how much that may change W1."
+        "A W1 of 0.01 means that points had to move by 1 % of a column's range on average. It is exact for up to 2,000 "
+        "different points; more of them are put into 1,000 groups, which bound W1 from both sides: ± says how far."
     )
 
 
 def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
     """One honest sentence, from the means, and what follows from it."""
-    groups = found.groupby("method")["w1"]
-    means = groups.mean().sort_values()
-    best, others = str(means.index[0]), means.iloc[1:]
-    rest = ", ".join(f"{name} {value:.3g}" for name, value in others.items())
+    groups = found.groupby("method")
+    means, off = groups["w1"].mean().sort_values(), groups[OFF].mean()
+    told = {
+        name: f"{value:.3g}{f' ± {off[name]:.1g}' if off[name] > value / 1000 else ''}" for name, value in means.items()
+    }
+    best, second = (str(name) for name in means.index[:2])
+    rest = ", ".join(f"{name} {value}" for name, value in told.items() if name != best)
     said = f"On these {n:,} points in {d} dimensions at ε = {budget.epsilon:g}, {best} is nearest: "
-    said += f"W1 {means.iloc[0]:.3g}; {rest}."
-    if others.iloc[0] - means.iloc[0] < groups.std().fillna(0.0).max():
+    said += f"W1 {told[best]}; {rest}."
+    if means[second] - means[best] < groups["w1"].std().fillna(0.0).max():
         return said + " Seeds differ more than the best two methods do, so either will serve."
+    if means[second] - means[best] < off[best] + off[second]:
+        return said + " W1 is not known well enough to tell the best two apart, so either will serve."
     if best == "PSMM":
         return said + " Where a grid can be listed, use it: evolution pays where none can be, as for images or texts."
     if best == PE:

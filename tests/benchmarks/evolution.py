@@ -37,6 +37,7 @@ from dpcore.tables import read_json, read_table
 from dpcore.theory import evolution as theory
 from dpcore.transport import bounded_lipschitz, w1
 from dpcore.workloads import Marginals
+from pages._ui.evolution_figures import RATIOS, REFERENCE_SAMPLES, REFERENCE_SPREAD, REFERENCE_STEPS
 
 SIMULATIONS = PRESETS["simulations"]
 PE, PSMM = ALGORITHMS["private_evolution"], ALGORITHMS["psmm"]
@@ -58,21 +59,6 @@ FIGURE_2 = {  # mean W1 after t steps; the last ones have a standard error of .0
     "S": {1: 0.139, 2: 0.161, 14: 0.165},
     "{0}": {0: 0.666, 1: 0.534, 2: 0.398, 3: 0.293, 4: 0.214, 5: 0.181, 14: 0.158},
 }
-FIGURE_3 = {
-    500: {2: (0.307, 0.009), 4: (0.217, 0.007), 8: (0.205, 0.005), 12: (0.214, 0.005), 30: (0.263, 0.007)},
-    1000: {2: (0.281, 0.007), 4: (0.189, 0.006), 8: (0.161, 0.004), 14: (0.163, 0.003), 30: (0.200, 0.004)},
-    2000: {2: (0.286, 0.006), 4: (0.159, 0.004), 8: (0.123, 0.003), 15: (0.138, 0.003), 30: (0.156, 0.004)},
-}
-RATIOS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
-SAMPLES = {
-    500: (0.353, 0.316, 0.251, 0.214, 0.210, 0.260, 0.378),
-    1000: (0.314, 0.246, 0.199, 0.163, 0.156, 0.199, 0.308),
-    2000: (0.260, 0.200, 0.151, 0.138, 0.141, 0.197, 0.316),
-}
-FIGURE_4 = [
-    (0.02, "truncate", 0.054, 0.002), (0.02, "bounded-lipschitz", 0.030, 0.002), (0.02, "laplace", 0.0171, 0.0004),
-    (0.5, "truncate", 0.161, 0.003), (0.5, "bounded-lipschitz", 0.162, 0.003), (0.5, "laplace", 0.352, 0.004),
-]  # fmt: skip
 # d, n, by what the theorem's cells are divided (None: our default), the reference; NaN where it has none.
 PARTITION = [
     (1, 1000, 1, 0.057), (1, 1000, 8, 0.023), (2, 1000, 1, 0.093), (3, 1000, 1, 0.185),
@@ -107,15 +93,16 @@ def distances(algorithm, runs: int, n: int, **shape) -> np.ndarray:
     return np.array(out)
 
 
-def compare(label: str, found: np.ndarray, mean: float, error: float | None = None) -> float:
-    """Our mean against a reference's."""
+def compare(label: str, found: np.ndarray, mean: float, error: float | None = None, *, nearer: bool = False) -> float:
+    """Our mean against a reference's, which it may fall short of if `nearer` is as good."""
     found = np.column_stack([found, np.zeros(len(found))]) if found.ndim == 1 else found
     ours, off = found.mean(axis=0)
     own = found[:, 0].std(ddof=1) / np.sqrt(len(found))
     room = 4 * np.hypot(own, own if error is None else error) + off
     known = not math.isnan(mean)
-    gate = f"within {room:.4f} of {mean:.4f}" if known else "no reference"
-    say(f"{label}, {len(found)} runs", f"{ours:.4f} ± {own:.4f}", gate, not known or abs(ours - mean) <= room)
+    gate = f"{'at most' if nearer else 'within'} {room:.4f} {'above' if nearer else 'of'} {mean:.4f}"
+    fine = not known or (ours - mean if nearer else abs(ours - mean)) <= room
+    say(f"{label}, {len(found)} runs", f"{ours:.4f} ± {own:.4f}", gate if known else "no reference", fine)
     return ours
 
 
@@ -210,7 +197,7 @@ def figure_2(runs: int) -> None:
 
 def figure_3(runs: int) -> None:
     """Steps; the paper's own number of them at n = 1000 is its mode's gate too."""
-    for n, row in FIGURE_3.items():
+    for n, row in REFERENCE_STEPS.items():
         for T, (mean, error) in row.items():
             found = distances(build(PE, SIMULATIONS | {"steps": str(T)}), runs, n)
             ours = compare(f"figure 3: n={n} T={T}", found, mean, error)
@@ -220,7 +207,7 @@ def figure_3(runs: int) -> None:
 
 def samples(runs: int) -> None:
     """Numbers of samples, as multiples of what the theory says."""
-    for n, row in SAMPLES.items():
+    for n, row in REFERENCE_SAMPLES.items():
         best = build(PE, SIMULATIONS).plan(points(n, 0)[0], BUDGET)["samples"]
         for ratio, mean in zip(RATIOS, row, strict=True):
             kept = max(1, round(ratio * best))
@@ -231,7 +218,8 @@ def samples(runs: int) -> None:
 def figure_4(runs: int) -> None:
     """Clustered and spread points, n = 1000."""
     reached = {}
-    for radius, post, mean, error in FIGURE_4:
+    lines = [(radius, post, *told) for post, row in REFERENCE_SPREAD.items() for radius, told in row.items()]
+    for radius, post, mean, error in lines:
         found = distances(build(PE, SIMULATIONS | {"post": post}), runs, 1000, radius=radius)
         reached[radius, post] = compare(f"figure 4: r={radius} {post}", found, mean, error)
     for radius, gate in ((0.02, "below 0.5"), (0.5, "above 1.8")):
@@ -240,13 +228,20 @@ def figure_4(runs: int) -> None:
 
 
 def partitions(runs: int) -> None:
-    """PSMM on the positive part of the ball, and our defaults of Private Evolution beside it. Fewer runs of 10,000."""
+    """PSMM on the positive part of the ball, and our defaults of Private Evolution; a sixth of the runs of 10,000.
+
+    The reference does not say what became of the weights, nor its standard errors: to be nearer is as good.
+    """
     for d, n, divisor, mean in PARTITION:
         cells = round(theory.partition_cells(n=n, epsilon=1, delta=1e-4) / divisor)
-        found = distances(PSMM(cells=cells), max(3, runs * 1000 // (6 * n) if n > 1000 else runs), n, d=d)
-        compare(f"psmm: d={d} n={n} m/{divisor}={cells}", found, mean)
+        found = distances(PSMM(cells=cells), max(3, runs // 6 if n > 1000 else runs), n, d=d)
+        compare(f"psmm: d={d} n={n} m/{divisor}={cells}", found, mean, nearer=True)
     for n in (1000, 10_000):
-        compare(f"private_evolution as it comes: n={n}", distances(PE(), max(3, runs * 100 // n), n), math.nan)
+        compare(
+            f"private_evolution as it comes: n={n}",
+            distances(PE(), max(3, runs // 6 if n > 1000 else runs), n),
+            math.nan,
+        )
 
 
 def costs(_runs: int) -> None:

@@ -10,18 +10,21 @@ def open_part(page, server, part):
     page.locator("h1").wait_for()
 
 
-def test_the_player_moves_the_synthetic_points(page, server):
+def test_the_keyboard_moves_and_plays_the_points(page, server):
     page.goto(f"{server}/evolution?pe-n=100&pe-seeds=1&pe-rounds=3")
     page.get_by_text("What was chosen, and what was spent").wait_for()
-    dots = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace").nth(2).locator("path.point")
-    before = dots.count()
-    page.locator(".updatemenu-button").first.click()
-    expect(page.locator(".slider-label").first).to_have_text("step t = 3")
-    page.wait_for_function(
-        "n => document.querySelectorAll('.js-plotly-plot')[0].querySelectorAll('.scatterlayer .trace')[2]"
-        ".querySelectorAll('path.point').length !== n",
-        arg=before,
-    )
+    dots = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace").nth(1).locator("path.point")
+    first = dots.count()
+    slider = page.get_by_role("slider", name="Step t")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuenow", "1")
+    expect(dots).not_to_have_count(first)
+    play = page.get_by_role("button", name="Play")
+    play.focus()
+    page.keyboard.press("Enter")
+    expect(slider).to_have_attribute("aria-valuenow", "3")
+    expect(play).to_be_visible()
 
 
 def test_a_figure_can_be_cancelled_and_run_again(page, server):
