@@ -273,16 +273,21 @@ def _run_attached(task: Task, pipe: Connection) -> str:
 
 
 def _run_all(task: Task, rows: Rows, pipe: Connection) -> str:
-    ear = _Ear(pipe)
+    heard = time.monotonic()
+
+    def cancelled() -> bool:
+        """Asked between any two steps; looks now and then only, as every look costs."""
+        nonlocal heard
+        due = time.monotonic() - heard >= REPORT_SECONDS
+        heard = time.monotonic() if due else heard
+        return due and pipe.poll() and pipe.recv() == "cancel"
+
+    how = {"population": task.population, "path": task.path, "stop": cancelled}
     for seed in task.seeds:
-        run = Run(
-            task.algorithm, task.problem, rows, task.budget, seed=seed, population=task.population, path=task.path,
-            stop=ear.cancelled,
-        )  # fmt: skip
+        run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **how)
         run.every = task.every or max(1, run.plan["rounds"] // DRAWN_RECORDS)
         pipe.send(("rounds", run.plan["rounds"]))
-        fresh: list[Record] = []
-        reported = time.monotonic()
+        fresh, reported = [], time.monotonic()
         for record in run:
             fresh.append(record)
             if time.monotonic() - reported > REPORT_SECONDS:
@@ -290,18 +295,6 @@ def _run_all(task: Task, rows: Rows, pipe: Connection) -> str:
                 fresh, reported = [], time.monotonic()
         if run.release is not None:
             pipe.send(("result", Result(run.to_json(), run.release, run.records, run.path)))
-        if ear.told:
+        if run.stopped:
             return "cancelled"
     return "done"
-
-
-class _Ear:
-    """Hears a cancel between any two steps, however few of them become records; listens now and then, as that costs."""
-
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe, self._heard, self.told = pipe, time.monotonic(), False
-
-    def cancelled(self) -> bool:
-        if not self.told and time.monotonic() - self._heard > REPORT_SECONDS:
-            self.told, self._heard = self._pipe.poll() and self._pipe.recv() == "cancel", time.monotonic()
-        return self.told

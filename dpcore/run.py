@@ -62,7 +62,7 @@ class Run:
 
     With `every` > 1 only every so many-th step, and the last one, is compared with the truth and becomes a Record. With
     `path` what every step released is kept in `path`, in order; else that list stays empty. `stop` is asked after every
-    step, be it compared or not; the step after which it says yes is the last one.
+    step, be it compared or not; the step after which it says yes is the last one, and the run is `stopped`.
     `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` what it
     is compared with. `spent` is the ledger's total so far.
     """
@@ -100,6 +100,7 @@ class Run:
         self.path: list[Release] = []
         self._kept = path
         self._stop = stop
+        self.stopped = False
         self._iterator: Iterator[Record] | None = None
         self._peak: Peak | None = None
 
@@ -129,20 +130,20 @@ class Run:
 
     def _run(self) -> Iterator[Record]:
         seconds, self._peak = 0.0, Peak()
-        step, stopped = None, False
+        step = None
         start = time.perf_counter()
         for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
             seconds += time.perf_counter() - start
             self.release = step.release
             if self._kept:
                 self.path.append(step.release)
-            stopped = self._stop()
-            if stopped:
+            self.stopped = self._stop()
+            if self.stopped:
                 break
             if step.t % self.every == 0:
                 yield self._record(step, seconds)
             start = time.perf_counter()
-        if step is not None and (stopped or step.t % self.every != 0):
+        if step is not None and (self.stopped or step.t % self.every != 0):
             yield self._record(step, seconds)
 
     def _record(self, step: Step, seconds: float) -> Record:
