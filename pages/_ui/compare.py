@@ -134,7 +134,9 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
     table["memory"] = pd.to_numeric(table["memory"]) / 2**20
     shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})
     config = {c: st.column_config.NumberColumn(format="%.2f ×") for c in shown.columns if c.startswith("ε")}
-    config["memory"] = st.column_config.NumberColumn(format="%.0f MiB", help="Largest peak above the start of a run.")
+    config["algorithm"] = st.column_config.TextColumn(width=130)  # or names are cut off
+    words = "Largest peak above the start of a run; 0 where it fits into what earlier runs left free."
+    config["memory"] = st.column_config.NumberColumn(format="%.1f MiB", help=words)
     config["seconds"] = st.column_config.NumberColumn(format="%.2f s", help="Median of a run's own time.")
     st.dataframe(shown, column_config=config)
     st.caption("Median error over seeds, as a multiple of the best one at the same ε; 1 is the best.")
