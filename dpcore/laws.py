@@ -117,10 +117,10 @@ def line_law(
 def _last_stage(density: Density, plan: Plan) -> Cells:
     """The law after the last stage: μ and k grow as the radius of a stage shrinks."""
     cells, radii = first(density), plan["stage_radii"]
-    ends = tuple(float(end[0]) for end in density.region.bounds)
+    (low,), (high,) = density.region.bounds
     for radius in radii[1:]:
         grown = radii[0] / radius
-        cells = following(cells, density.risk, ends, density.k * grown, density.mu * grown)
+        cells = following(cells, density.risk, (float(low), float(high)), density.k * grown, density.mu * grown)
     return cells
 
 

@@ -43,6 +43,9 @@ def test_the_printed_s_is_safe_but_smaller_and_that_of_theorem_6_9_is_not_safe(e
 
 def test_the_rest_scales_as_it_should():
     assert [theory.stages(n=n, d=10, s=0.2) for n in (100, 1000, 10_000)] == [1, 2, 3]
+    ratios = [theory.shrink(n=n, d=8, s=0.2, smooth=True) for n in (1e9, 32_000, 8_000, 100)]
+    assert ratios == pytest.approx([0.25, 0.25, 0.3, 0.5])
+    assert theory.shrink(n=100, d=8, s=0.2, smooth=False) == 0.25
     assert theory.exponential_bound(n=100, d=3, G=2, R=5, epsilon=0.5) == 1.2
     lower = theory.lower_bound(queries=4, d=100, G=1, D=2)
     assert lower == 2 / (16 * math.sqrt(2)), "never above the trivial bound"

@@ -1,5 +1,6 @@
 """The regularised exponential mechanism, and its rivals that draw from a density."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +22,6 @@ from ..releases import Parameter
 from ..theory import learning as theory
 from .base import About, Step
 
-SHRINK = 0.25  # radius of a stage over that of the stage before
 THETA = 0.01
 
 
@@ -36,11 +36,11 @@ def _draw_choices(problem: RiskMinimisation, s: float, tau: float, theta: float)
 
 @dataclass(frozen=True, kw_only=True)
 class RegularizedExponential:
-    """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw and four times the μ.
+    """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw and a larger μ.
 
     Each of m stages is s/√m-GDP by k = (μ + strength)(s n/(√m G))² (`RegularisedRisk`), together s-GDP, and within τ/m
-    of its law; (1 + e^ε)τ = θδ is charged beside them. Stage j expects the optimum
-    within R/4^j of its c, j = 0 … m − 1, so its μ is 4^j times that of the first; all of it is fixed beforehand.
+    of its law; (1 + e^ε)τ = θδ is charged beside them. Stage j = 0 … m − 1 expects the optimum within r^j R of its c,
+    so its μ is r^−j times that of the first; r (`theory.learning.shrink`) and the rest are fixed beforehand.
     Raises InputError for δ = 0, μ = 0 without strong convexity, and where no sampler serves.
     Source: Gopi, Lee, Liu 2022, Theorems 6.2 and 6.8, calibrated exactly; stages are an extension.
     """
@@ -52,7 +52,7 @@ class RegularizedExponential:
         auto="n, d, G, R and s: the smallest bound on the chosen risk",
     )  # fmt: skip
     stages: int = param(
-        1, "draws, each centred at the one before and held four times as tightly; 0: as many as n, d and s suggest",
+        1, "draws, each centred at the one before and held more tightly; 0: as many as n, d and s suggest",
         symbol="m", low=0, high=6,
     )  # fmt: skip
     theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
@@ -79,6 +79,7 @@ class RegularizedExponential:
         n, d, G, R = problem.effective_n, problem.d, problem.G, problem.R
         _, s = regularised_stages(budget, 1, self.theta)
         m = self.stages or theory.stages(n=n, d=d, s=s)
+        r = theory.shrink(n=n, d=d, s=s, smooth=problem.loss.curvature < math.inf)
         spend, s = regularised_stages(budget, m, self.theta)
         numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
         best = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**numbers)
@@ -105,7 +106,7 @@ class RegularizedExponential:
             Choice("mu_star", best, "smallest bound on the chosen risk"),
             Choice("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
             Choice("stage_tau", tau, "sampler error of one stage: τ/m"),
-            Choice("stage_radii", [R * SHRINK**j for j in range(m)], "a quarter each"),
+            Choice("stage_radii", [R * r**j for j in range(m)], f"{r:.3g} of the one before, from n, d and s"),
             Choice("risk_bound", bound, "expected excess risk of the first stage, at the most"),
         )
         return Plan(budget, (Charge("draw", spend, m),), choices)
@@ -180,7 +181,8 @@ class Exponential:
 
     2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the sampler's error.
     Raises InputError on R^d, and where no sampler serves: with δ = 0 nothing pays for an error, and beyond two
-    dimensions no exact sampler is certain to end, whatever the records, so none is started. Source: McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014.
+    dimensions no exact sampler is certain to end, whatever the records, so none is started. Source: McSherry, Talwar
+    2007; Bassily, Smith, Thakurta 2014.
     """
 
     problem: ClassVar[type] = RiskMinimisation

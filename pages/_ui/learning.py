@@ -54,8 +54,8 @@ def budget() -> Budget:
 def calibration(where: str) -> str:
     """For which risk theory chooses μ: "erm" or "sco"."""
     words = (
-        "These records: the smallest bound on the risk on the table itself (empirical risk, ERM). Their population: also "
-        "for how far a sample is from the people behind it (SCO); a larger μ, in practice seldom better even there."
+        "These records: the smallest bound on the risk on the table itself (empirical risk, ERM). Their population: "
+        "also for how far records are from the people behind them (SCO); a larger μ, seldom better even there."
     )
     return st.segmented_control(
         "μ is chosen for", list(CALIBRATIONS), default="erm", required=True, format_func=CALIBRATIONS.__getitem__,
@@ -97,7 +97,9 @@ def line(table: Table, spend: Budget) -> None:
     )
     with st.container(horizontal=True):
         aim = calibration("line")
-        words = "Draws that share the budget, each centred at the one before and held four times as tightly."
+        words = (
+            "Draws that share the budget, each centred at the one before and held four times as tightly, by a larger μ."
+        )
         stages = st.segmented_control(
             "Stages", list(STAGES), default=1, required=True, format_func=STAGES.__getitem__, key="line-stages",
             help=words, bind="query-params",

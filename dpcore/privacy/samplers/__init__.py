@@ -1,9 +1,10 @@
 """The closed set of samplers, chosen by name: they see records, and only their last state leaves. Imports targets.
 
 Each says for which targets it serves (`refuses`, from public facts), whether it is exact up to rounding, and, where it
-is not, when its certificate is out of reach (`too_long`). The error it may make is handed to it, as it was paid for; one
-that is not exact, or not certain to end, is refused where nothing was. Every refusal follows from public numbers and
-comes before the charge; after it a draw always ends in an answer, as an error would depend on the records. Running times depend on the records: who can time a draw learns something that no budget covers.
+is not, when its certificate is out of reach (`too_long`). The error it may make is handed to it, as it was paid for;
+one that is not exact, or not certain to end, is refused where nothing was. Every refusal follows from public numbers
+and comes before the charge; after it a draw always ends in an answer, as an error would depend on the records. Running
+times depend on the records: who can time a draw learns something that no budget covers.
 """
 
 from collections.abc import Callable
@@ -49,10 +50,14 @@ SAMPLERS: dict[str, Sampler] = {
         envelope.draw_logistic, envelope.refuses_logistic, "the sampler logistic may leave out a tail below τ", True
     ),
     "plane": Sampler(plane.draw, plane.refuses, "exact"),
-    "proximal": Sampler(proximal.draw, proximal.refuses, "the sampler proximal mixes within τ, never exactly", True,
-                        proximal.too_long),  # fmt: skip
+    "proximal": Sampler(
+        proximal.draw, proximal.refuses, "the sampler proximal mixes within τ, never exactly", True, proximal.too_long
+    ),  # fmt: skip
     "alternating": Sampler(
-        alternating.draw, alternating.refuses, "the sampler alternating mixes and clips within τ, never exactly", True,
+        alternating.draw,
+        alternating.refuses,
+        "the sampler alternating mixes and clips within τ, never exactly",
+        True,
         alternating.too_long,
     ),
 }

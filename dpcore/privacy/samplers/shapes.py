@@ -1,7 +1,7 @@
 """Lower bounds of a logistic potential about a point, and draws from the envelopes they make: see `envelope`.
 
-Also Gaussians cut off at a region. Imports regions and plane. Both shapes have the same attributes; `log_mass` is the log of ∫ exp(−bound), so that the smaller one
-accepts more.
+Also Gaussians cut off at a region. Imports regions and plane. Both shapes have the same attributes; `log_mass` is the
+log of ∫ exp(−bound), so that the smaller one accepts more.
 """
 
 import math
@@ -108,9 +108,10 @@ def phi(S: np.ndarray | float) -> np.ndarray:
 def cut_off(mean: np.ndarray, variance: float, region: Region, size: int, rng: np.random.Generator) -> np.ndarray:
     """Independent draws (size, d) from N(mean, variance · I) on a region, exact, also where the mean lies far outside.
 
-    In a box points outside are refused or, where most are, each coordinate inverts its distribution function. In a ball of radius R about m, for any
-    λ ≥ 0, the density lies below itself times exp(λ(R² − ‖x − m‖²)/2): a Gaussian of precision P = 1/variance + λ,
-    accepted with probability exp(−λ(R² − ‖x − m‖²)/2). λ is the smallest with E‖x − m‖² ≤ R²; so few are refused.
+    In a box points outside are refused or, where most are, each coordinate inverts its distribution function. In a ball
+    of radius R about m, for any λ ≥ 0, the density lies below itself times exp(λ(R² − ‖x − m‖²)/2): a Gaussian of
+    precision P = 1/variance + λ, accepted with probability exp(−λ(R² − ‖x − m‖²)/2). λ is the smallest with
+    E‖x − m‖² ≤ R², so that not too many are refused.
     """
     deviation = math.sqrt(variance)
     if isinstance(region, Box):
@@ -120,7 +121,7 @@ def cut_off(mean: np.ndarray, variance: float, region: Region, size: int, rng: n
             return X[:size]
         low, high = (region.low - mean) / deviation, (region.high - mean) / deviation
         X = truncnorm.rvs(low, high, loc=mean, scale=deviation, size=(size, len(mean)), random_state=rng)
-        return region.project(X)
+        return region.project(np.asarray(X))
     if not isinstance(region, Ball):
         return mean + deviation * rng.standard_normal((size, len(mean)))
     m, square, d = region.centre, region.radius**2, len(mean)
