@@ -197,7 +197,7 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray 
         exact = _linear_program(risk, loss, region)
         if region.contains(exact[None])[0] and risk.value(exact) < risk.value(x):
             x = exact
-    if not region.bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
+    if mu == 0 and not region.bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
         raise InputError("the risk has no smallest value on R^d (separable classes?); choose a ball or mu > 0")
     return x
 

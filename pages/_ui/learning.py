@@ -97,9 +97,7 @@ def line(table: Table, spend: Budget) -> None:
     )
     with st.container(horizontal=True):
         aim = calibration("line")
-        words = (
-            "Draws that share the budget, each centred at the one before and held four times as tightly, by a larger μ."
-        )
+        words = "Draws that share the budget, each centred at the one before and held tighter by four times the μ."
         stages = st.segmented_control(
             "Stages", list(STAGES), default=1, required=True, format_func=STAGES.__getitem__, key="line-stages",
             help=words, bind="query-params",
