@@ -20,12 +20,12 @@ from .point_groups import between, grouped
 
 ALL_ARCS = 20_000  # up to so many arcs, all of them are in the first solve
 NEIGHBOURS = 16  # of every point, to which it has an arc at first
-LIKELY = 10  # of every point, to which it has an arc at first, by entropic transport
+LIKELY, MORE = 4, 16  # of every point, or group of points, to which it has an arc at first, by entropic transport
 HALVINGS, SWEEPS = 9, 15  # of the temperature, and of scaling at each
 TINY = 1e-300
 ADDED = 12  # arcs to a sink, at the most, that a round of pricing adds
 EXACT, LOOSE = 1_000_000, 1e-3  # arcs beyond which a solve may stop at that relative error, which is then returned
-COARSE = 3e-3  # that relative error for groups, whose own error is larger
+COARSE = 2e-2  # that relative error for groups, whose own error is larger
 TIGHT = 1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
 BLOCK = 4_000_000  # distances computed at once
 LARGE = 1_000  # groups that `w1` makes of the points of a distribution that has more than twice as many
@@ -66,9 +66,9 @@ def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int
         return Distance(float(a @ cdist(X, Y) @ b), 0.0)
     from_, to = grouped(X, a, large), grouped(Y, b, large)
     as_they_are = len(from_.mass) == len(a) and len(to.mass) == len(b)
-    arcs = _likely(from_.centres, from_.mass, to.centres, to.mass)
-    enough = None if as_they_are else COARSE
-    flows = _ship(from_.centres, from_.mass, to.centres, to.mass, arcs=arcs, enough=enough)
+    sides = (from_.centres, from_.mass, to.centres, to.mass)
+    arcs, enough = (_likely(*sides, LIKELY), None) if as_they_are else (_likely(*sides, MORE), COARSE)
+    flows = _ship(*sides, arcs=arcs, enough=enough)
     if as_they_are:
         return Distance(flows.cost, flows.gap)
     least, most = between(X, a, from_, Y, b, to, flows.arcs, flows.mass, flows.v)
@@ -196,10 +196,10 @@ def _near(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
 
 
-def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Arcs of small reduced cost by the potentials of entropic transport at falling temperatures; all, if few.
+def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, most: int) -> np.ndarray:
+    """Arcs of small reduced cost by the potentials of entropic transport at falling temperatures, `most` of every point.
 
-    Near neighbours would not do: between two distributions that lie apart, mass goes far. Source: Cuturi 2013, with
+    All arcs, if there are few. Near neighbours would not do: between two distributions that lie apart, mass goes far. Source: Cuturi 2013, with
     the potentials absorbed into the kernel at each temperature (Schmitzer 2019).
     """
     p, q = len(X), len(Y)
@@ -216,10 +216,10 @@ def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray) -> np.nd
             left = a / np.maximum(kernel @ right, TINY)
         v = v + temperature * np.log(np.maximum(right, TINY))
     reduced = C - v
-    to = min(LIKELY, q)
+    to = min(most, q)
     j = np.argpartition(reduced, to - 1, axis=1)[:, :to]
     reduced -= reduced.min(axis=1)[:, None]
-    back = min(LIKELY, p)
+    back = min(most, p)
     i = np.argpartition(reduced, back - 1, axis=0)[:back].T
     return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
 

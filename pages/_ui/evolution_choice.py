@@ -65,7 +65,7 @@ def choose() -> None:
     if pressed:
         _start(mine, table, [columns[name] for name in names], Budget(epsilon, delta))
     if not mine.jobs:
-        st.info("Nothing has run yet. Three seeds of each method take some seconds; 20,000 records half a minute.")
+        st.info("Nothing has run yet. Three seeds of each method take some seconds; 20,000 records about ten.")
         return
     if mine.asked[0] != table.version:
         st.warning("What is shown below is of another table or schema. Press the button to renew it.")
@@ -115,8 +115,8 @@ def _draw(mine: Batch) -> None:
     means = found.groupby("method", sort=False)[["w1", OFF, "seconds"]].mean().reset_index()
     st.dataframe(means.rename(columns={"w1": "mean W1", "seconds": "seconds a run"}), hide_index=True)
     st.caption(
-        "A W1 of 0.01 means that points had to move by 1 % of a column's range on average. It is exact for up to 2,000 "
-        "different points; more of them are put into 1,000 groups, which bound W1 from both sides: ± says how far."
+        "A W1 of 0.01 means that points had to move by 1 % of a column's range on average. It is exact, or nearly, up to "
+        "2,000 different points; more of them are put into 1,000 groups, which bound W1 from both sides: ± says how far."
     )
 
 
