@@ -197,10 +197,10 @@ def _near(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, most: int) -> np.ndarray:
-    """Arcs of small reduced cost by the potentials of entropic transport at falling temperatures, `most` of every point.
+    """Arcs of small reduced cost by the potentials of entropic transport at falling temperatures, `most` of each point.
 
-    All arcs, if there are few. Near neighbours would not do: between two distributions that lie apart, mass goes far. Source: Cuturi 2013, with
-    the potentials absorbed into the kernel at each temperature (Schmitzer 2019).
+    All arcs, if there are few. Near neighbours would not do: between two distributions that lie apart, mass goes far.
+    Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature (Schmitzer 2019).
     """
     p, q = len(X), len(Y)
     if p * q <= ALL_ARCS // 4:
