@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
-from dpcore import transport
+from dpcore import point_groups, transport
 from dpcore.errors import InputError
 from dpcore.transport import bounded_lipschitz, w1
 
@@ -123,13 +123,27 @@ def test_w1_of_a_shift_is_its_length_and_of_the_same_points_0():
     assert w1(X[:1], a[:1], X, a).value == pytest.approx(cdist(X[:1], X).mean(), abs=1e-12)
 
 
-def test_grouped_points_stay_within_the_stated_error():
+@pytest.mark.parametrize("pairs", [2_000, 0], ids=["means of pairs", "bounds of them"])
+@pytest.mark.parametrize("far", [0.0, 0.5])
+def test_groups_bound_the_distance_of_their_points(pairs, far, monkeypatch):
+    monkeypatch.setattr(point_groups, "PAIRS", pairs)
     rng = np.random.default_rng(0)
-    X, Y = rng.random((400, 2)), rng.random((150, 2)) ** 2
-    exact = w1(X, np.ones(400), Y, np.ones(150))
-    rough = w1(X, np.ones(400), Y, np.ones(150), large=60)
-    assert exact.error < 1e-9 < rough.error < 0.2
+    X, Y, a = rng.random((400, 2)), rng.random((150, 2)) ** 2 + far, rng.random(400)
+    exact = w1(X, a, Y, np.ones(150))
+    rough = w1(X, a, Y, np.ones(150), large=60)
+    assert exact.error < 1e-9 < rough.error < (0.03 if pairs else 0.06)
     assert abs(rough.value - exact.value) <= rough.error + 1e-9
+
+
+def test_groups_hold_all_mass_and_are_not_too_many():
+    rng = np.random.default_rng(0)
+    for X in (rng.random((500, 3)), np.concatenate([rng.random((400, 2)) * 1e-9, [[1.0, 1.0]]]), rng.random((300, 40))):
+        a = rng.dirichlet(np.ones(len(X)))
+        groups = point_groups.grouped(X, a, 50)
+        assert 1 <= len(groups.mass) <= 50
+        assert groups.mass.sum() == pytest.approx(1, abs=1e-12)
+        assert groups.size.sum() == len(X)
+        assert groups.mass @ groups.centres == pytest.approx(a @ X, abs=1e-12)
 
 
 @pytest.mark.parametrize("weights", [[0.0, 0.0], [1.0, -0.1], [np.nan, 1.0]])
