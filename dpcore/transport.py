@@ -28,7 +28,7 @@ EXACT, LOOSE = 1_000_000, 1e-3  # arcs beyond which a solve may stop at that rel
 COARSE = 2e-2  # that relative error for groups, whose own error is larger
 TIGHT = 1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
 BLOCK = 4_000_000  # distances computed at once
-LARGE = 1_000  # groups that `w1` makes of the points of a distribution that has more than twice as many
+LARGE = 800  # groups that `w1` makes of the points of a distribution that has more than twice as many
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,9 @@ def test_groups_bound_the_distance_of_their_points(pairs, far, monkeypatch):
     rough = w1(X, a, Y, np.ones(150), large=60)
     assert exact.error < 1e-9 < rough.error < (0.03 if pairs else 0.06)
     assert abs(rough.value - exact.value) <= rough.error + 1e-9
+    groups = point_groups.grouped(X, a, 60)  # at distance 0 from its own groups, but not its points from these
+    found = w1(X, a, groups.centres, groups.mass, large=60)
+    assert found.value + found.error >= w1(X, a, groups.centres, groups.mass).value > 0.01
 
 
 def test_groups_hold_all_mass_and_are_not_too_many():
