@@ -24,9 +24,9 @@ class Groups:
 
 
 def grouped(X: np.ndarray, a: np.ndarray, large: int) -> Groups:
-    """The cells of the finest grid, nearly, that has no more than `large`; up to twice as many points as they are."""
+    """The cells of the finest grid, nearly, that has no more than `large`; up to 2.5 times as many points as they are."""
     place = np.arange(len(X))
-    if len(X) > 2 * large:
+    if len(X) > 2.5 * large:
         low, span = X.min(axis=0), float(np.ptp(X, axis=0).max())
         coarse, fine = 0.5, 4 * large ** (1 / X.shape[1])  # cells a side: the first is one cell in all
         for _ in range(12):

@@ -28,7 +28,7 @@ EXACT, LOOSE = 1_000_000, 1e-3  # arcs beyond which a solve may stop at that rel
 COARSE = 2e-2  # that relative error for groups, whose own error is larger
 TIGHT = 1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
 BLOCK = 4_000_000  # distances computed at once
-LARGE = 800  # groups that `w1` makes of the points of a distribution that has more than twice as many
+LARGE = 800  # groups that `w1` makes of the points of a distribution that has many more
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Projection:
 def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int = LARGE) -> Distance:
     """W1 between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d); weights are normalised.
 
-    d = 1: the closed form. Else up to 2 · `large` points on a side as they are; more of them are grouped by the cells
+    d = 1: the closed form. Else up to 2.5 · `large` points on a side as they are; more of them are grouped by the cells
     of a grid, `large` at most. What the groups ship tells W1 of the points themselves from above and from below: the
     value is the middle, the error half of what is between.
     Raises InputError for weights that are negative or all 0.

@@ -116,7 +116,7 @@ def _draw(mine: Batch) -> None:
     st.dataframe(means.rename(columns={"w1": "mean W1", "seconds": "seconds a run"}), hide_index=True)
     st.caption(
         "A W1 of 0.01 means that points had to move by 1 % of a column's range on average. It is exact, or nearly, up "
-        "to 1,600 different points; more are put into 800 groups, which bound W1 from both sides: ± says how far."
+        "to 2,000 different points; more are put into 800 groups, which bound W1 from both sides: ± says how far."
     )
 
 

@@ -135,7 +135,7 @@ def figures() -> None:
     if not mine.jobs:
         st.info(
             "Nothing has run yet. Twenty runs of each setting take some ten seconds; figure 2 measures every step: "
-            "a minute or two."
+            "most of a minute."
         )
         return
     if watch(mine) and mine.results and not stakeholder():
