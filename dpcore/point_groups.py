@@ -24,7 +24,7 @@ class Groups:
 
 
 def grouped(X: np.ndarray, a: np.ndarray, large: int) -> Groups:
-    """The cells of the finest grid, nearly, that has no more than `large`; up to 2.5 times as many points as they are."""
+    """The cells of nearly the finest grid that has at most `large`; up to 2.5 times as many points as they are."""
     place = np.arange(len(X))
     if len(X) > 2.5 * large:
         low, span = X.min(axis=0), float(np.ptp(X, axis=0).max())

@@ -18,12 +18,12 @@ def test_the_keyboard_moves_and_plays_the_points(page, server):
     slider = page.get_by_role("slider", name="Step t")
     slider.focus()
     page.keyboard.press("ArrowRight")
-    expect(slider).to_have_attribute("aria-valuenow", "1")
+    expect(slider).to_have_attribute("aria-valuetext", "1")
     expect(dots).not_to_have_count(first)
     play = page.get_by_role("button", name="Play")
     play.focus()
     page.keyboard.press("Enter")
-    expect(slider).to_have_attribute("aria-valuenow", "3")
+    expect(slider).to_have_attribute("aria-valuetext", "3")
     expect(play).to_be_visible()
 
 
