@@ -14,16 +14,17 @@ PARTS = {
     "On a table": evolution_table.on_a_table,
     "Two lessons": evolution_lessons.lessons,
 }
+FIRST = next(iter(PARTS))
 
 frame(
     "Evolution",
     "Points that are varied at random, voted for by the private ones, and kept or dropped: how near do they come?",
 )
 part = st.segmented_control(
-    "Part", list(PARTS), default="Watch it evolve", required=True, key="part", bind="query-params",
+    "Part", list(PARTS), default=FIRST, required=True, key="part", bind="query-params",
     label_visibility="collapsed",
 )  # fmt: skip
 try:
-    PARTS[part]()
+    PARTS[part or FIRST]()  # an empty address asks for nothing, though it is required
 except InputError as error:
     st.error(plain(error, 400))

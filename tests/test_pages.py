@@ -1,6 +1,7 @@
 """Every page runs without an exception, headless; what a visitor sees first is there."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,24 @@ def said(app):
 
 def worst(app):
     return max(frame.value["error"].max() for frame in app.dataframe if "error" in frame.value)
+
+
+HOSTILE = ["", "inf", "1e999", "NaN", "-1", "[]", "9" * 400, "<script>", "$x^2$", "x" * 3000, "../../etc/passwd", "1,2"]
+
+
+@pytest.mark.parametrize("name", ["release", "guarantee", "audit", "evolution", "learning", "compare"])
+def test_nothing_in_the_address_breaks_a_page(name):
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "pages").rglob("*.py")]
+    keys = sorted({key for text in texts for key in re.findall(r'key="([a-z-]+)"', text)})
+    app = open_page(f"pages/{name}.py", **{key: HOSTILE[i % len(HOSTILE)] for i, key in enumerate(keys)})
+    assert not app.exception
+    assert app.title[0].value
+
+
+def test_a_number_without_end_leaves_the_rest_of_the_address_alone():
+    app = open_page("pages/guarantee.py", sample="berkeley", epsilon="3", releases="inf")
+    assert not app.exception
+    assert (app.select_slider(key="epsilon").value, app.number_input(key="releases").value) == (3.0, 1)
 
 
 @pytest.mark.parametrize("path", PAGES)

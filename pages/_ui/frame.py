@@ -1,5 +1,6 @@
 """What every page begins with: title, menu, tags and the house style."""
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -45,6 +46,7 @@ PRESENT = "<style>html {font-size: 21px;} .block-container {max-width: 100%;} he
 
 def frame(title: str, lead: str) -> None:
     """Draw the head of a page: call it first."""
+    _drop_endless()
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
     st.html(STYLE)
     pool()  # so that workers are warm by the time a person has chosen something
@@ -66,6 +68,22 @@ def frame(title: str, lead: str) -> None:
             "nothing. To leave it, open the address without “view=stakeholder”.",
             icon=":material/visibility_off:",
         )
+
+
+def _drop_endless() -> None:
+    """Take numbers without end out of the address, and start anew: a widget of whole numbers would raise on them."""
+    found = [name for name in st.query_params if any(_endless(v) for v in st.query_params.get_all(name))]
+    for name in found:
+        del st.query_params[name]
+    if found:
+        st.rerun()
+
+
+def _endless(text: str) -> bool:
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def tag(kind: Tag) -> None:
