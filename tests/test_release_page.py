@@ -126,6 +126,19 @@ def test_one_press_spends_once_whatever_comes_after(tmp_path):
     assert {e.proto.label for e in app.get("download_button")} >= {release_files.WORDS[name] for name in names}
 
 
+def test_exact_noise_is_named_before_and_after(tmp_path, monkeypatch):
+    monkeypatch.setattr(exact, "version", lambda: "9.9")
+    monkeypatch.setattr(exact, "gaussian", lambda counts, scale: counts + 1)
+    app = opened(tmp_path)
+    assert any("whole numbers drawn without rounding" in c.value for c in app.caption)
+    assert "discrete Gaussian" in str([f.value.to_dict() for f in app.dataframe])
+    press(app)
+    assert any("exact discrete Gaussian noise on counts" in c.value for c in app.caption)
+    (found,) = Store(tmp_path / "ledger.sqlite").show()
+    assert str(found.lifetime.accounting) == "zero-concentrated DP"
+    assert [event["kind"] for event in found.releases[0]["events"]] == ["Concentrated"]
+
+
 def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path):
     app = opened(tmp_path)
     desk, folder = app.session_state["desk"], tmp_path / "ledger.sqlite"

@@ -73,7 +73,7 @@ class GaussianMaxEnt:
                 *_substitute(problem.workload, measured),
                 Choice("rounds", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"),
                 Choice("alpha", self.alpha, "in units of μ·n, so that the prior weighs alike at every ε"),
-                Choice("sigma", sigma, "noise on every answer, Δ₂/(nμ) with the exact Gaussian calibration"),
+                Choice("sigma", sigma, "noise on every answer, Δ₂/(nμ)"),
             ),
         )
 

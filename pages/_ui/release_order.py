@@ -13,6 +13,7 @@ from dpcore.errors import InputError
 from dpcore.orders import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
+from dpcore.privacy.ledger import Charge
 from dpcore.problems import QueryRelease
 from dpcore.store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.tags import Tag
@@ -141,8 +142,18 @@ def preview(ready: Ready, ledger: Path, of: tuple) -> Reservation:
         + (" The algorithm adapts, so all of that room is charged." if order.algorithm.adaptive else "")
     )
     with st.expander("Every charge, and what was settled and why", expanded=True, icon=":material/receipt_long:"):
-        plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
+        plan_tables(
+            [(c.name, c.value, c.why) for c in plan.choices], [_line(charge, plan.exact) for charge in plan.charges]
+        )
     return found
+
+
+def _line(charge: Charge, exact: bool) -> dict[str, Any]:
+    """A charge as `results.plan` shows it; of discrete noise no μ is known."""
+    line = charge.to_json()
+    if exact and line["kind"] == "Gaussian":
+        return {"what": line["what"], "kind": "discrete Gaussian", "times": line["times"], "rho": line["rho"]}
+    return line
 
 
 def ready_for(order: Order, table: Table, sets: Sequence[DataSet]) -> Ready:

@@ -97,12 +97,19 @@ def plan(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str,
     lines = [
         {
             "what": charge["what"], "mechanism": charge["kind"], "times": charge["times"],
-            "each": f"μ = {charge['mu']:.5g}" if "mu" in charge else f"ε₀ = {charge['epsilon']:.5g}",
+            "each": _each(charge),
             "together (ρ)": f"{charge['rho']:.5g}",
         }
         for charge in charges
     ]  # fmt: skip
     st.dataframe(pd.DataFrame(lines), hide_index=True)
+
+
+def _each(charge: dict[str, Any]) -> str:
+    """The parameter of one of the charge's spends; ρ where it has no other."""
+    if "mu" in charge:
+        return f"μ = {charge['mu']:.5g}"
+    return f"ε₀ = {charge['epsilon']:.5g}" if "epsilon" in charge else f"ρ = {charge['rho'] / charge['times']:.5g}"
 
 
 def _value(value: object) -> str:
