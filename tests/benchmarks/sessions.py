@@ -110,6 +110,7 @@ def visit(sessions: int, rows: int, folder: Path) -> dict[str, object]:
                     context.close()
                 time.sleep(20)
                 held[f"closed, turn {turn}"] = memory(server)
+                print(json.dumps({"crossed": crossed, "megabytes": held}), file=sys.stderr, flush=True)
                 held[f"seconds, turn {turn}"] = round(time.monotonic() - begun)
             browser.close()
     finally:
@@ -121,7 +122,7 @@ def visit(sessions: int, rows: int, folder: Path) -> dict[str, object]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--sessions", type=int, default=20)
-    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rows", type=int, default=20_011)  # not those of a sample, to be waited for
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         print(json.dumps(visit(chosen.sessions, chosen.rows, Path(name)), indent=1))
