@@ -13,7 +13,6 @@ from dpcore.errors import InputError
 from dpcore.orders import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
-from dpcore.privacy.ledger import Charge
 from dpcore.problems import QueryRelease
 from dpcore.store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.tags import Tag
@@ -148,7 +147,7 @@ def preview(ready: Ready, ledger: Path, of: tuple) -> Reservation:
     return found
 
 
-def _line(charge: Charge, exact: bool) -> dict[str, Any]:
+def _line(charge: Any, exact: bool) -> dict[str, Any]:
     """A charge as `results.plan` shows it; of discrete noise no μ is known."""
     line = charge.to_json()
     if exact and line["kind"] == "Gaussian":
