@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-sync"]
 PAGES = ("Explore", "Guarantee", "Release")
 PATIENCE = 120_000  # milliseconds
+FORGOTTEN = 150  # seconds after which the server has dropped sessions that nobody came back to
 
 
 def marker(number: int) -> str:
@@ -108,7 +109,7 @@ def visit(sessions: int, rows: int, folder: Path) -> dict[str, object]:
                     held[f"{name}, turn {turn}"] = memory(server)
                 for context in contexts:
                     context.close()
-                time.sleep(20)
+                time.sleep(FORGOTTEN)
                 held[f"closed, turn {turn}"] = memory(server)
                 print(json.dumps({"crossed": crossed, "megabytes": held}), file=sys.stderr, flush=True)
                 held[f"seconds, turn {turn}"] = round(time.monotonic() - begun)
