@@ -46,7 +46,9 @@ def _library(scale: float) -> Any:
         raise InputError("exact noise needs the extra [exact], the library opendp, which is not installed here")
     if not 0 <= scale < LARGEST:
         raise InputError(f"exact noise of scale {scale:g} counts is outside [0, {LARGEST:g})")
-    import opendp.prelude as dp  # type: ignore[import]  # here, as it takes a moment to load
+    import opendp.prelude  # type: ignore[import]  # here, as it takes a moment to load
+
+    dp: Any = opendp.prelude
 
     dp.enable_features("contrib")  # OpenDP's word for what it has not yet reviewed in full, these two too
     return dp
