@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.audit import audit
@@ -12,13 +11,8 @@ from pages._ui.background import Stopped, Work
 from tests.helpers import QUERIES
 from tests.test_pages import button, figures, open_page, said
 
+pytestmark = pytest.mark.usefixtures("tab")
 PAGE = "pages/audit.py"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def workers():
-    yield
-    st.cache_resource.clear()
 
 
 def played(runs=500, algorithm="gaussian_maxent", bug=False, **sliders):

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
@@ -22,15 +21,9 @@ from pages._ui.evolution_choice import OFF, verdict
 from tests.test_compare_page import _plain
 from tests.test_pages import button, figures, said, settled
 
+pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]
 PE = ALGORITHMS["private_evolution"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def workers():
-    """One pool for all tests: starting it takes longer than any of them."""
-    yield
-    st.cache_resource.clear()
 
 
 def part(name, **query):

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 
 from dpcore import accountants
 from dpcore.algorithms import ALGORITHMS
@@ -24,13 +23,8 @@ from tests.helpers import QUERIES
 from tests.test_pages import figures, open_page, said
 
 PAGE = "pages/guarantee.py"
+pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def fresh():
-    yield
-    st.cache_resource.clear()
 
 
 @pytest.fixture(scope="module")

@@ -5,36 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy.budget import Budget
 from dpcore.run import Run
 from dpcore.tasks import read_task, task_text
-from pages._ui import learning, learning_runs, learning_table
+from pages._ui import learning, learning_runs
 from pages._ui.state import sample_table
 from tests.test_pages import figures, said, settled
 
+pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def workers():
-    """One pool for the file: starting processes costs more than the tests."""
-    yield
-    st.cache_resource.clear()
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    """Runs of the test's own, as headless apps are all of one session."""
-    own = learning_runs.Learned(), learning_runs.Learned()
-    monkeypatch.setattr(learning, "line_runs", lambda: own[0])
-    monkeypatch.setattr(learning_table, "table_runs", lambda: own[1])
-    yield
-    for runs in own:
-        runs.close()
 
 
 def opened(**query):

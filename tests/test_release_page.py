@@ -10,7 +10,6 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore import orders, publish
@@ -22,17 +21,12 @@ from dpcore.workloads import Marginals
 from pages._ui import release_files, release_ledger, release_order
 from tests.test_pages import button, figures, said, settled
 
+pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]
 NOW = "Release now – this cannot be undone"
 PLANTED = "planted-4711"
 PEOPLE = ("who,job\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(300))).encode()
 SCHEMA = {"columns": {"job": {"kind": "categorical", "values": ["a", "b"]}}}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def workers():
-    yield
-    st.cache_resource.clear()
 
 
 @pytest.fixture(autouse=True)
