@@ -16,6 +16,7 @@ HOSTILE = [
 ]
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin that spreads the groups
 def pytest_collection_modifyitems(items):
     """Tests of a file run in one process, in turn, and so do all that drive a browser, as they share a server."""
     for item in items:
