@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.runtime.caching import clear_session_data_cache, clear_session_resource_cache
+from xdist.scheduler import LoadScopeScheduling
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -16,12 +17,15 @@ HOSTILE = [
 ]
 
 
-@pytest.hookimpl(tryfirst=True)  # before the plugin that spreads the groups
-def pytest_collection_modifyitems(items):
+class Together(LoadScopeScheduling):
     """Tests of a file run in one process, in turn, and so do all that drive a browser, as they share a server."""
-    for item in items:
-        group = "browser" if "browser" in item.path.parts else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
+
+    def _split_scope(self, nodeid):
+        return "browser" if nodeid.startswith("tests/browser/") else nodeid.split("::")[0]
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return Together(config, log)
 
 
 @pytest.fixture
