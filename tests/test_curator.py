@@ -179,7 +179,7 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     verbs = ("above_threshold", "affords", "draw_parameter", "draw_queries", "keep_draws", "measure", "measure_sample")
     assert [seen.pop(verb) for verb in (*verbs, "select")]
     assert seen.pop("ledger").plan is PLAN
-    assert seen.pop("exactly") == {}, "laws by name, and how often each was drawn: as the questions say, not the records"
+    assert seen.pop("exactly") == {}, "how often each law was drawn, as the questions alone say"
     assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"
     assert list(arrays_in(curator)) == []
     assert {name for name in dir(Curator) if not name.startswith("_") and callable(getattr(Curator, name))} == {
