@@ -32,6 +32,7 @@ from dpcore.privacy.lifetime import (
 )
 from dpcore.store import Store, verify
 from tests.helpers import hockey_stick, within
+from tests.test_schema import JSON
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
@@ -336,6 +337,7 @@ def test_a_dropped_trigger_and_a_cut_tail_are_named(store):
 
 
 CUT = ["releases_delete", "chain_delete"]
+SOUND = {}
 
 
 def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
@@ -351,6 +353,24 @@ def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
     for broken in (3, {}, []):
         with pytest.raises(InputError, match="receipt"):
             verify(store.path, broken)
+
+
+@given(
+    change=st.dictionaries(st.sampled_from(["id", "entry", "hash"]), JSON, max_size=2),
+    other=JSON.filter(lambda v: v is not None),
+)
+def test_any_receipt_is_answered_or_refused(tmp_path_factory, change, other):
+    path = tmp_path_factory.getbasetemp() / "receipts.sqlite"
+    if "made" not in SOUND:
+        SOUND["made"] = Store(path, create=True).reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
+    made = SOUND["made"]
+    receipt = {"id": made.ledger, "entry": made.number, "hash": made.entry}
+    for told in (receipt | change, other):
+        try:
+            found = verify(path, told)
+        except InputError:
+            continue
+        assert (found == []) == (told == receipt)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all", b"SQLite format 3\0" + b"\0" * 2000])
@@ -380,14 +400,11 @@ def test_the_file_is_for_its_owner_only(store):
     assert os.stat(store.path).st_mode & 0o077 == 0
 
 
-SOUND = {}
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 255)), min_size=1, max_size=20), st.integers(0, 60_000)
 )
 def test_damaged_ledgers_give_an_answer(tmp_path_factory, damage, cut):
-    if not SOUND:
+    if "content" not in SOUND:
         path = tmp_path_factory.mktemp("ledger") / "l"
         Store(path, create=True).reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
         SOUND["content"], SOUND["path"] = path.read_bytes(), path

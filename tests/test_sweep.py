@@ -1,16 +1,20 @@
 """Sweeps: the numbers of `run`, in this process or by workers; stopped, resumed, refused and broken ones."""
 
+import contextlib
 import csv
 import io
 import json
 import os
 import signal
 from collections import Counter
+from copy import deepcopy
 from multiprocessing import active_children
 from multiprocessing.shared_memory import SharedMemory
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dpcore.sweep as module
 from dpcore.algorithms import ALGORITHMS
@@ -28,6 +32,7 @@ from dpcore.sweep import cases, identity, missing, rows_digest, settings_of, swe
 from dpcore.workloads import Explicit, Marginals
 from tests.cli_files import write_files
 from tests.helpers import QUERIES, TASKS, random_rows, task
+from tests.test_schema import JSON
 
 PROBLEM, ROWS = task("2-way")
 CHOSEN = {"dpfw": ALGORITHMS["dpfw"](rounds=6), "gaussian_maxent": ALGORITHMS["gaussian_maxent"](rounds=5)}
@@ -177,6 +182,20 @@ def test_points_survive_json_and_nothing_else_is_a_point():
     ):
         with pytest.raises(InputError):
             Point.from_json(bad)
+
+
+@given(data=st.data())
+def test_any_file_to_resume_is_a_sweeps_or_refused(tmp_path_factory, data):
+    where = tmp_path_factory.getbasetemp() / "any.json"
+    ours = {"task": {"n": 3}, "parameters": {"dpfw": {"rounds": 2}}, "table_sha256": "0"}
+    good = Point(algorithm="dpfw", settings={}, epsilon=1.0, delta=0.0, seed=0, state="refused", message="no").to_json()
+    point = good | data.draw(st.dictionaries(st.sampled_from(sorted(good)), JSON, max_size=2))
+    file = {**ours, "points": [point]} | data.draw(
+        st.dictionaries(st.sampled_from([*ours, "points"]), JSON, max_size=1)
+    )
+    where.write_text(json.dumps(data.draw(st.just(file) | JSON)))
+    with contextlib.suppress(InputError):
+        assert all(isinstance(point, Point) for point in command._resumed(str(where), deepcopy(ours)))
 
 
 def test_means_and_winners():
