@@ -5,20 +5,16 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui import causes, compare, measures, others, report, solve, sweeps
-from pages._ui.frame import frame, heading, tag
+from pages._ui.frame import frame, heading, tag, unfinished, whose
 from pages._ui.several import watch
 from pages._ui.state import stakeholder
 from pages._ui.state import table as current_table
-from pages._ui.text import clean, plain
+from pages._ui.text import plain
 
 frame("Compare", "Which algorithm, and how small an ε, does this table bear? Every dot is a run; lower is better.")
 table, sweep = current_table(), sweeps.current()
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
-    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
-    st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
-if table.domain is None:
-    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then compare here.")
+whose(table)
+if unfinished(table, "compare here"):
     st.stop()
 
 try:

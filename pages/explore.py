@@ -3,7 +3,6 @@
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import stars
 from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
@@ -11,21 +10,17 @@ from dpcore.problems import QueryRelease
 from dpcore.run import compare
 from dpcore.tags import Tag
 from pages._ui import comparison, controls, keep, lessons, questions, results, runs
-from pages._ui.frame import frame, tag
+from pages._ui.frame import frame, tag, unfinished, whose
 from pages._ui.state import table as current_table
-from pages._ui.text import clean, plain
+from pages._ui.text import plain
 from pages._ui.watch import watch
 
 frame("Explore", "What does privacy cost on this table? Choose questions, an algorithm and ε; the charts follow.")
 table = current_table()
 lesson = lessons.lesson()
 revealed = lessons.predict(lesson) if lesson else True
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
-    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
-    st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
-if table.domain is None:
-    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then the charts appear here.")
+whose(table)
+if unfinished(table, "the charts appear here"):
     st.stop()
 
 try:
@@ -42,7 +37,7 @@ try:
         with st.expander("More: δ, parameters, seed, repeats", icon=":material/tune:"):
             delta, seeds = controls.more()
             budget = Budget(epsilon, delta)
-            settings = controls.settings(name, ALGORITHMS[name], stars(ALGORITHMS[name](), problem, budget))
+            settings = controls.settings(name, problem, budget)
             again = st.button("Run again", icon=":material/replay:")
         tag(Tag.TYPED)
     job = runs.job_for(table, build(ALGORITHMS[name], settings), problem, texts, budget, seeds, again=again)

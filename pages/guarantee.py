@@ -6,17 +6,14 @@ from dpcore.errors import InputError
 from dpcore.privacy.budget import Budget
 from dpcore.tags import Tag
 from pages._ui import controls, costs, guarantee, guarantee_total
-from pages._ui.frame import frame, tag
+from pages._ui.frame import frame, tag, whose
 from pages._ui.planned import plan
 from pages._ui.state import table as current_table
-from pages._ui.text import clean, plain
+from pages._ui.text import plain
 
 frame("Guarantee", "What does this ε promise, and to whom? Nothing on this page reads a record.")
 table = current_table()
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
-    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
-    st.page_link("pages/explore.py", label="See what it costs", icon=":material/query_stats:")
+whose(table, ("pages/explore.py", "See what it costs", ":material/query_stats:"))
 
 with st.container(border=True, key="settings"):
     left, middle, right = st.columns(3)
@@ -31,7 +28,7 @@ with st.container(border=True, key="settings"):
         st.error(plain(error, 400))
         st.stop()
     tag(Tag.TYPED)
-if table.schema.get("peeked"):
+if table.peeked:
     st.warning("This schema was read off the records, so what rests on the plan is not public: those parts say so.")
 st.caption(f"Protected: {plain(table.promise, 200)}. Neighbouring tables differ in that, and in nothing else.")
 

@@ -5,18 +5,14 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui import learning, learning_plane, learning_privacy, learning_table
-from pages._ui.frame import frame, tag
+from pages._ui.frame import frame, tag, unfinished, whose
 from pages._ui.state import table as current_table
-from pages._ui.text import clean, plain
+from pages._ui.text import plain
 
 frame("Learning", "What does privacy cost when a number, a classifier or a regression is learned from this table?")
 table = current_table()
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
-    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
-    st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
-if table.domain is None:
-    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then learn here.")
+whose(table)
+if unfinished(table, "learn here"):
     st.stop()
 
 try:

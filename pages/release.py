@@ -5,16 +5,12 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui import release_desk, release_files, release_ledger, release_order
-from pages._ui.frame import frame, heading, tag
+from pages._ui.frame import frame, heading, unfinished, whose
 from pages._ui.state import table as current_table
-from pages._ui.text import clean
 
 frame("Release", "One real release that keeps the promise: planned in the open, charged for ever, drawn once.")
 table, desk = current_table(), release_desk.current()
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
-    tag(Tag.PEEK if table.schema.get("peeked") else Tag.TYPED if table.uploaded else Tag.PUBLIC)
-    st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
+whose(table)
 ledger = release_ledger.where()
 if ledger is None:
     st.stop()
@@ -32,8 +28,7 @@ try:
 except InputError as error:
     st.error(release_ledger.words(error, ledger))
     st.stop()
-if table.domain is None:
-    st.info("The schema of this table is not complete yet. Fill it in on the Data page, then release here.")
+if unfinished(table, "release here"):
     release_ledger.view(ledger, sets, "")
     st.stop()
 

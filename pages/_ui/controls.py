@@ -6,7 +6,9 @@ from typing import Any
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.algorithms.base import stars
 from dpcore.params import Param, parameters
+from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
 
 AUTO, STAR = "auto", "*"
@@ -62,18 +64,19 @@ def more() -> tuple[float, tuple[int, ...]]:
     return delta, tuple(range(seed, seed + repeats))
 
 
-def settings(name: str, cls: type, stars: dict[str, float]) -> dict[str, str]:
+def settings(name: str, problem: QueryRelease, budget: Budget) -> dict[str, str]:
     """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
 
-    `stars` are the values that the papers' theory gives: they become ticks of their own, marked with a star.
+    Values that the papers' theory gives here become ticks of their own, marked with a star.
     """
-    listed = parameters(cls)
+    starred = stars(ALGORITHMS[name](), problem, budget)
+    listed = parameters(ALGORITHMS[name])
     chosen = {}
     for p, place in zip(listed, st.columns(len(listed)), strict=True):
-        value = _widget(p, f"{name}.{p.name}", place, stars.get(p.name))
-        if p.name in stars:
-            place.caption(f"{p.symbol}{STAR} = {stars[p.name]:.3g}, the paper's value")
-        chosen[p.name] = repr(stars[p.name]) if value == p.symbol + STAR else str(value)
+        value = _widget(p, f"{name}.{p.name}", place, starred.get(p.name))
+        if p.name in starred:
+            place.caption(f"{p.symbol}{STAR} = {starred[p.name]:.3g}, the paper's value")
+        chosen[p.name] = repr(starred[p.name]) if value == p.symbol + STAR else str(value)
     return chosen
 
 

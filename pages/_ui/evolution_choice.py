@@ -16,7 +16,7 @@ from dpcore.tags import Tag
 from . import evolution_charts, results
 from .batch import LAST, Batch, Wanted, batch, watch
 from .controls import DELTAS, EPSILONS, KEPT, number
-from .evolution_table import whose
+from .evolution_table import present
 from .frame import heading, peek, tag
 from .state import Table, shared
 from .text import clean, plain
@@ -39,7 +39,7 @@ def numeric(table: Table) -> list[Column]:
 
 def choose() -> None:
     """The whole part. Raises InputError for budgets that a method cannot serve."""
-    table = whose()
+    table = present()
     if table is None:
         return
     columns = {c.name: c for c in numeric(table)}

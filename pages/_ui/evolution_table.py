@@ -20,7 +20,7 @@ from dpcore.workloads import Marginals
 from . import charts, results
 from .batch import Wanted, batch, watch
 from .controls import DELTAS, EPSILONS, KEPT, number
-from .frame import heading, peek, tag
+from .frame import heading, peek, tag, unfinished, whose
 from .results import QUIET, below, panel
 from .state import Table, shared, table
 from .text import clean, plain, points
@@ -28,22 +28,16 @@ from .text import clean, plain, points
 RECIPE = ALGORITHMS["private_evolution_table"]
 
 
-def whose() -> Table | None:
-    """The line that says which table this is; None when its schema is not complete."""
+def present() -> Table | None:
+    """The session's table, under a line that names it; None when its schema is not complete."""
     mine = table()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.text(f"Table: {clean(mine.name)}, {len(mine.frame):,} rows")
-        tag(Tag.PEEK if mine.schema.get("peeked") else Tag.TYPED if mine.uploaded else Tag.PUBLIC)
-        st.page_link("pages/data.py", label="Change table or schema", icon=":material/table_chart:")
-    if mine.domain is None:
-        st.info("The schema of this table is not complete yet. Fill it in on the Data page, then come back.")
-        return None
-    return mine
+    whose(mine)
+    return None if unfinished(mine, "come back") else mine
 
 
 def on_a_table() -> None:
     """The whole part. Raises InputError for a budget that the recipe cannot serve."""
-    mine = whose()
+    mine = present()
     if mine is None or mine.domain is None:
         return
     st.caption(f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say so where you use it.")

@@ -10,7 +10,8 @@ import streamlit as st
 from dpcore.tags import Tag
 
 from .runs import pool
-from .state import STAKEHOLDER, keep, look, stakeholder, table
+from .state import STAKEHOLDER, Table, keep, look, stakeholder, table
+from .text import clean
 
 P, R = ParamSpec("P"), TypeVar("R")
 
@@ -27,6 +28,7 @@ MENU = {
     "pages/lessons.py": ("Lessons", ":material/school:"),
     "pages/glossary.py": ("Glossary", ":material/menu_book:"),
 }
+TO_DATA = ("pages/data.py", "Change table or schema", ":material/table_chart:")
 ICONS = {
     Tag.PUBLIC: (":material/public:", "blue"),
     Tag.TYPED: (":material/edit:", "gray"),
@@ -90,6 +92,22 @@ def tag(kind: Tag) -> None:
     """Say where the thing beside it comes from."""
     icon, colour = ICONS[kind]
     st.badge(kind.value, icon=icon, color=colour, help=kind.meaning)
+
+
+def whose(mine: Table, link: tuple[str, str, str] = TO_DATA) -> None:
+    """The line that says which table this is and where its schema comes from, with a link: page, label and icon."""
+    page, label, icon = link
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(f"Table: {clean(mine.name)}, {len(mine.frame):,} rows")
+        tag(mine.tag)
+        st.page_link(page, label=label, icon=icon)
+
+
+def unfinished(mine: Table, then: str) -> bool:
+    """Whether the schema is not complete; says so, and what can be done when it is: `then`."""
+    if mine.domain is None:
+        st.info(f"The schema of this table is not complete yet. Fill it in on the Data page, then {then}.")
+    return mine.domain is None
 
 
 def heading(text: str, kind: Tag) -> None:

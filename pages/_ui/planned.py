@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore import accountants
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import make_plan, stars
+from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
@@ -68,8 +68,7 @@ def total_delta(budget: Budget, times: int) -> float:
 
 def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None:
     """The plan of the algorithm chosen in `place` for the chosen questions, as Explore would run it; None if none."""
-    peeked = bool(table.schema.get("peeked"))
-    if peeked and stakeholder():
+    if table.peeked and stakeholder():
         place.info("This schema was read off the records, so no plan is shown in this view.")
         return None
     with place:
@@ -81,8 +80,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
         try:
             workload, _ = questions.choose(table)
             problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.most_rows)
-            given = stars(ALGORITHMS[name](), problem, budget)
-            algorithm = build(ALGORITHMS[name], controls.settings(name, ALGORITHMS[name], given))
+            algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
             charges = make_plan(algorithm, problem, budget).charges
         except InputError as error:
             wrong = str(error)
@@ -96,7 +94,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     key = repr(charges)
     once = _curves(key, charges, deltas, 1)
     both = once if times == 1 else _curves(key, charges, deltas, times)
-    return Planned(title, peeked, times, charges, ALGORITHMS[name].adaptive, deltas, once, both)
+    return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, once, both)
 
 
 def section(title: str, sources: str, planned: Planned | None) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import stars
 from dpcore.errors import InputError
 from dpcore.orders import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.params import build
@@ -81,7 +80,7 @@ def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
         st.warning(plain(caution, 300))
     with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):
         problem = QueryRelease(workload, n, table.most_rows)
-        settings = controls.settings(name, ALGORITHMS[name], stars(ALGORITHMS[name](), problem, budget))
+        settings = controls.settings(name, problem, budget)
         rows = st.number_input(
             "Synthetic rows", 1, MAX_ROWS, min(n, MAX_ROWS), key=f"rows-{table.version}", help="As many as records."
         )
@@ -102,13 +101,12 @@ def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
 
 def reason(table: Table) -> tuple[bool, str]:
     """Whether a written reason is needed, and the one that was typed."""
-    peeked = bool(table.schema.get("peeked"))
-    if not table.uploaded or not (peeked or looked(table)):
+    if not table.uploaded or not (table.peeked or looked(table)):
         return False, ""
     with st.container(horizontal=True, vertical_alignment="center"):
         tag(Tag.PEEK)
         st.markdown("**This session has looked at this table.**")
-    what = "Bounds or values of its schema were read off the records. " if peeked else ""
+    what = "Bounds or values of its schema were read off the records. " if table.peeked else ""
     what += "Its records or real errors were shown. " if looked(table) else ""
     st.caption(
         what + "What is chosen after such a look – columns, algorithm, ε – can tell something about the table that no "

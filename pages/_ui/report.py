@@ -55,9 +55,8 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
     middle = middles(dots)
     found = steps(middle)
     delta = sweep.shown[0].point.delta
-    kind = "private peek" if table.schema.get("peeked") else "typed by a person" if table.uploaded else "public"
     rows = {
-        "Table": f"{clean(table.name)}, {problem.n:,} records ({kind} schema)",
+        "Table": f"{clean(table.name)}, {problem.n:,} records ({table.tag} schema)",
         "Columns": ", ".join(map(clean, problem.domain.names)),
         "Questions": f"{problem.workload.m:,}: {', '.join(clean(t, 120) for t in texts)}",
         "Protected": table.promise,

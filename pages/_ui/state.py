@@ -14,6 +14,7 @@ from dpcore.domain import Domain, Rows
 from dpcore.errors import InputError
 from dpcore.schema import ADVICE, domain_from_json, domain_to_json, propose
 from dpcore.tables import Reading, limit_rows
+from dpcore.tags import Tag
 
 STAKEHOLDER = "stakeholder"
 SAMPLES = {
@@ -72,6 +73,16 @@ class Table:
     def kept(self) -> pd.DataFrame:
         """The rows that count: all, or at most so many of each person."""
         return self.frame if self.person is None else limit_rows(self.frame, self.person, self.most_rows)
+
+    @property
+    def peeked(self) -> bool:
+        """Whether its schema was read off the records."""
+        return bool(self.schema.get("peeked"))
+
+    @property
+    def tag(self) -> Tag:
+        """Where its schema comes from."""
+        return Tag.PEEK if self.peeked else Tag.TYPED if self.uploaded else Tag.PUBLIC
 
     @property
     def promise(self) -> str:

@@ -63,7 +63,7 @@ def choose_table() -> Table:
             return current
         with st.expander(title, current.domain is None, icon=":material/schema:"):
             _schema(current)
-        if current.schema.get("peeked"):
+        if current.peeked:
             tag(Tag.PEEK)
             st.caption("Bounds or values were read off the records, so they are not covered by the guarantee.")
     return current
@@ -77,7 +77,7 @@ WHERE = (
 
 def hidden(current: Table) -> bool:
     """Whether a schema read off the records must not be shown here."""
-    return stakeholder() and bool(current.schema.get("peeked"))
+    return stakeholder() and current.peeked
 
 
 def _take_sample() -> None:
