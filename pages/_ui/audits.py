@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from scipy.special import ndtr, ndtri
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.audit import BUGS, CONFIDENCE, Audit, audit
@@ -15,6 +14,7 @@ from dpcore.privacy.budget import Accounting, Budget
 from dpcore.privacy.conversions import gdp_mu
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
+from dpcore.theory import guarantee
 
 from . import charts, controls
 from .background import Work, begin
@@ -178,7 +178,8 @@ def curves(found: Audit) -> pd.DataFrame:
     ends = pd.DataFrame({"false alarms": [0.0, 1.0], "right": [0.0, 1.0], "limit": [found.budget.delta, 1.0]})
     frame = pd.concat([ends.iloc[:1], frame, ends.iloc[1:]], ignore_index=True)
     if found.accounting is Accounting.GDP:
-        frame["gaussian"] = ndtr(ndtri(frame["false alarms"]) + gdp_mu(found.promised, found.budget.delta))
+        mu = gdp_mu(found.promised, found.budget.delta)
+        frame["gaussian"] = 1 - guarantee.gaussian_trade_off(frame["false alarms"], mu)
     return frame
 
 
