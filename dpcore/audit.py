@@ -16,7 +16,7 @@ from scipy.stats import beta
 
 from .algorithms import registered_name
 from .algorithms.base import Algorithm, make_plan
-from .domain import Column, Domain, Rows
+from .data.domain import Column, Domain, Rows
 from .errors import InputError
 from .privacy.budget import Accounting, Budget, Sums
 from .privacy.curator import Curator

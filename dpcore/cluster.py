@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from .domain import Rows
+from .data.domain import Rows
 from .errors import InputError
 from .points import Point
 from .problems import QueryRelease

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .algorithms.base import Algorithm, make_plan
-from .domain import Domain, Rows
+from .data.domain import Domain, Rows
 from .errors import InputError
 from .metrics import Errors, errors
 from .params import parameters

@@ -14,7 +14,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from .domain import Domain, _key
+from .data.domain import Domain, _key
 from .errors import InputError
 
 DEEPEST = 50  # parentheses

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .algorithms import ALGORITHMS
-from .domain import Rows
+from .data.domain import Rows
 from .errors import InputError
 from .losses import Bent, absolute, pinball
 from .privacy.budget import Budget

@@ -14,7 +14,8 @@ import pandas as pd
 
 from .algorithms import registered_name
 from .algorithms.base import Algorithm, make_plan
-from .domain import Rows
+from .data.domain import Rows
+from .data.readers import limit_rows
 from .errors import InputError
 from .privacy import conversions, exact
 from .privacy.budget import Accounting, Budget, Gaussian
@@ -23,7 +24,6 @@ from .privacy.lifetime import Event, reserved
 from .privacy.statistics import whole
 from .problems import QueryRelease
 from .store import Reservation, Store
-from .tables import limit_rows
 from .workloads import Workload
 
 MAX_ROWS = 100_000_000  # synthetic rows at once

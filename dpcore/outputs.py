@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from .card import card
-from .domain import Domain
+from .data.domain import Domain
 from .errors import InputError
 from .releases import Histogram, Release
 from .workloads import Workload

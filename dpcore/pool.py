@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .algorithms.base import Algorithm
-from .domain import Rows
+from .data.domain import Rows
 from .errors import PrivacyWarning, in_words
 from .privacy.budget import Budget
 from .releases import Release

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .domain import Domain
+from .data.domain import Domain
 from .errors import InputError
 from .losses import Loss, SquaredDistance, difference
 from .regions import Bounded, Region

@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 
 from .algorithms import registered_name
+from .data.schema import domain_to_json
 from .errors import BudgetError, InputError
 from .orders import Ready, plain
 from .outputs import Measurement, check_folder, write
@@ -26,7 +27,6 @@ from .privacy.curator import Curator
 from .privacy.lifetime import events_to_json, planned
 from .privacy.statistics import Answers, CellAnswers, SomeAnswers
 from .releases import Release
-from .schema import domain_to_json
 from .store import Reservation, Store, now
 from .workloads import Workload
 

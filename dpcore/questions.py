@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 import pandas as pd
 
-from .domain import Column, Domain, _whole_bins
+from .data.domain import Column, Domain, _whole_bins
 from .errors import InputError
 from .grammar import Leaf, Node, Reader
 from .workloads import TableQueries

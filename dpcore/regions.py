@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from .domain import Rows
+from .data.domain import Rows
 from .errors import InputError
 
 ROOM = 1e-9  # by how much of the diameter rounding may put a point outside

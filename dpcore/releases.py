@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import pandas as pd
 
-from .domain import Domain, Rows
+from .data.domain import Domain, Rows
 from .errors import InputError
 from .tags import Tag
 from .workloads import Workload

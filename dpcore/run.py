@@ -14,7 +14,7 @@ import pandas as pd
 
 from .algorithms import registered_name
 from .algorithms.base import Algorithm, Step, make_plan
-from .domain import Domain, Rows
+from .data.domain import Domain, Rows
 from .errors import InputError, PrivacyWarning
 from .memory import Peak
 from .metrics import Errors, errors

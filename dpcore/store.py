@@ -17,9 +17,9 @@ from typing import Any
 import pandas as pd
 
 from . import chain
+from .data.fingerprint import fingerprint
 from .dataset import DataSet, Reservation
 from .errors import InputError, OverspendError
-from .fingerprint import fingerprint
 from .privacy.budget import Accounting, Budget
 from .privacy.lifetime import Concentrated, Event, Lifetime, events_from_json, events_to_json
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .algorithms.base import Algorithm, forecast, make_plan
-from .domain import Rows
+from .data.domain import Rows
+from .data.schema import domain_to_json
 from .errors import InputError, PrivacyWarning, in_words
 from .params import parameters
 from .points import Key, Point
@@ -21,7 +22,6 @@ from .pool import Job, Pool, SharedRows, Task
 from .privacy.budget import Budget
 from .problems import QueryRelease
 from .run import Run
-from .schema import domain_to_json
 from .workloads import Explicit, Marginals, TableQueries, Union, Workload
 
 MAX_POINTS = 100_000

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from .domain import Column, Domain, Rows
+from .data.domain import Column, Domain, Rows
 from .errors import InputError
 from .losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
 from .problems import RiskMinimisation

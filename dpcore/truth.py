@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .domain import Rows
+from .data.domain import Rows
 from .errors import InputError
 from .metrics import Errors, errors
 from .problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution

@@ -12,12 +12,12 @@ from hypothesis import settings
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.algorithms.base import make_plan
-from dpcore.domain import Domain, Rows
+from dpcore.data.domain import Domain, Rows
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.params import build, parameters
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.schema import domain_from_json
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)

@@ -5,12 +5,12 @@ import pandas as pd
 
 from dpcore.algorithms import solving
 from dpcore.algorithms.base import make_plan
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.params import build, parameters
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
-from dpcore.schema import domain_from_json
 from dpcore.tasks import read_task
 
 LEARNERS = solving(RiskMinimisation)

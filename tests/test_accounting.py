@@ -15,15 +15,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
 from dpcore.privacy import conversions
-from dpcore.privacy.budget import (
-    Accounting,
-    Approximate,
-    BoundedRange,
-    Budget,
-    Gaussian,
-    Pure,
-    Sums,
-)
+from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Sums
 from dpcore.privacy.calibrations import equal_selections, gaussian_share
 from dpcore.privacy.ledger import Charge, Choice, Ledger, Plan
 from tests.helpers import HUGE, serves, task, variants

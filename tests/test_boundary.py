@@ -255,6 +255,6 @@ def test_the_reader_of_imports_sees_relative_and_nested_ones(tmp_path, monkeypat
     )
     real = Path.read_text
     monkeypatch.setattr(Path, "read_text", lambda self, **kw: source if self == path else real(self, **kw))
-    assert imports(path) == {("dpcore.domain", "Rows"), ("dpcore", "run"), ("streamlit.web", "")}
+    assert imports(path) == {("dpcore.data.domain", "Rows"), ("dpcore", "run"), ("streamlit.web", "")}
     assert core_modules(path) == {"domain", "run"}
     assert packages(path) == {"dpcore", "streamlit"}

@@ -12,7 +12,7 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS, registered_name
 from dpcore.algorithms.base import make_plan
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.errors import InputError, PrivacyWarning
 from dpcore.params import build, parameters
 from dpcore.privacy.budget import Budget

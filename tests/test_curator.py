@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.curator import Curator

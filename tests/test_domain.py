@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.domain import MISSING_LABEL, Column, Domain
+from dpcore.data.domain import MISSING_LABEL, Column, Domain
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
-from dpcore.schema import domain_from_json
 from tests.helpers import cells, codes
 
 

@@ -8,7 +8,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.dual_query import _Expected, _Rows
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.privacy.budget import Accounting, BoundedRange, Budget
 from dpcore.privacy.draws import bit_range
 from dpcore.problems import QueryRelease

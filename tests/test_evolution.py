@@ -13,7 +13,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.evolution import PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, simplex, treat
 from dpcore.algorithms.signed_measure import PSMM, grid
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.params import build, parameters
 from dpcore.privacy.budget import Budget

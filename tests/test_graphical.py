@@ -7,10 +7,10 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.graphical import SHARE, Measured, closure, coverage
+from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.problems import QueryRelease

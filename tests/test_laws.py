@@ -6,7 +6,7 @@ from scipy.stats import kstest
 
 from dpcore import laws, staged
 from dpcore.algorithms import ALGORITHMS
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.losses import Logistic, pinball
 from dpcore.privacy.budget import Budget

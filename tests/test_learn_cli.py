@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dpcore.cli import main
-from dpcore.schema import domain_to_json
+from dpcore.data.schema import domain_to_json
 from tests.learning import DOMAIN, table
 
 KEYS = {

@@ -175,7 +175,7 @@ def test_cancel_stops_what_runs_and_keeps_what_is_there():
 
 
 def test_hostile_names_reach_the_task_and_the_page_as_text():
-    from dpcore.schema import domain_from_json
+    from dpcore.data.schema import domain_from_json
 
     target, feature = 'a:b,"c', "![x](http://evil)<b>"
     columns = {

@@ -10,7 +10,7 @@ from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.fitting import Evidence, fit, product, summed
 from dpcore.algorithms.maximum_entropy import stages_of
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.run import Run

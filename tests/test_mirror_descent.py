@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore import samples, theory
+from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan, stars
 from dpcore.algorithms.mirror_descent import _descend, _release
+from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.privacy import conversions
 from dpcore.privacy.budget import Budget

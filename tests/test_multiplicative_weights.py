@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.algorithms.replay import PRIOR, Queries, likeliest
+from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.privacy.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.calibrations import select_and_measure

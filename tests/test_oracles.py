@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.oracles import Counter, Oracle
 from dpcore.releases import Records
-from dpcore.schema import domain_from_json
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import cells, codes, signs
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
-from dpcore.schema import domain_from_json, domain_to_json
+from dpcore.data import samples
+from dpcore.data.schema import domain_from_json, domain_to_json
 from pages._ui import lessons, questions
 from pages._ui.state import Table
 from pages._ui.table_editor import _from_grid, _to_grid

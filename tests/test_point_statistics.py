@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.errors import BudgetError, InputError
 from dpcore.privacy import conversions
 from dpcore.privacy.budget import Approximate, Budget, Gaussian, Pure

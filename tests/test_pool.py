@@ -9,8 +9,8 @@ from multiprocessing import active_children
 import numpy as np
 import pytest
 
-from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
+from dpcore.data import samples
 from dpcore.pool import Pool, SharedRows, Task
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.domain import Domain
+from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.releases import ProductMixture
 from dpcore.workloads import Explicit, Marginals, Union, Workload, products

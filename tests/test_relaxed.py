@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.algorithms.product_fitting import Generator, MixtureFit, Noisy, RelaxedRows, Target
+from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.statistics import Answers, SomeAnswers

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore import samples
+from dpcore.data import samples
+from dpcore.data.readers import read_json, read_table
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
-from dpcore.schema import domain_from_json
-from dpcore.tables import read_json, read_table
 
 ASSETS = Path(__file__).parents[1] / "assets"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.domain import Domain
+from dpcore.data.domain import Domain
+from dpcore.data.schema import domain_from_json, domain_to_json, propose
 from dpcore.errors import InputError
-from dpcore.schema import domain_from_json, domain_to_json, propose
 from tests.helpers import HUGE
 
 GOOD = {

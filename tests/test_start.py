@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
+from dpcore.data import samples
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease, public_start

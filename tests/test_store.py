@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, ndtri
 
+from dpcore.data.fingerprint import fingerprint
 from dpcore.errors import InputError, OverspendError
-from dpcore.fingerprint import fingerprint
 from dpcore.privacy import conversions
 from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.calibrations import gaussian_share

@@ -21,7 +21,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.multiplicative_weights import MWEM
 from dpcore.cli import main
 from dpcore.cli import sweep as command
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.errors import InputError, in_words
 from dpcore.points import Mean, Point, best, means
 from dpcore.pool import Pool

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore import tables
+from dpcore.data import readers as tables
+from dpcore.data.readers import read_json, read_table
+from dpcore.data.samples import CENSUS_SCHEMA, census
 from dpcore.errors import InputError
-from dpcore.samples import CENSUS_SCHEMA, census
-from dpcore.tables import read_json, read_table
 
 
 def read(content: bytes, name: str = "t.csv") -> pd.DataFrame:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.privacy.statistics import Answers, SignedErrors
-from dpcore.schema import domain_from_json
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, histogram, matrix_of, random_rows, signs
 

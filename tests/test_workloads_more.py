@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from dpcore import samples
 from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
 from dpcore.cli.queries import parse_queries, read_queries
+from dpcore.data import samples
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.metrics import errors
 from dpcore.params import build
@@ -24,7 +25,6 @@ from dpcore.privacy.budget import Budget
 from dpcore.privacy.statistics import Answers, SignedErrors, check_workload
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
-from dpcore.schema import domain_from_json
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.base import largest_distance
 from tests.cli_files import arguments, write_files

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..algorithms import solving
 from ..algorithms.evolution_parts import PRESETS
+from ..data.readers import read_table
 from ..errors import InputError
 from ..privacy.budget import Budget
 from ..problems import PointRelease
 from ..regions import Ball, Bounded, box, point_rows
 from ..run import Run
-from ..tables import read_table
 from .files import check_writable, write
 from .follow import follow, report, start
 from .task import check_least, choose

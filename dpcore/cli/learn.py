@@ -5,11 +5,11 @@ import json
 from typing import Any
 
 from ..algorithms import solving
+from ..data.readers import limit_rows, read_json, read_table
+from ..data.schema import domain_from_json
 from ..privacy.budget import Budget
 from ..problems import RiskMinimisation
 from ..run import Run
-from ..schema import domain_from_json
-from ..tables import limit_rows, read_json, read_table
 from ..tasks import HELP, REGIONS, read_task
 from .files import Progress, check_writable, write
 from .follow import report, start

@@ -4,9 +4,9 @@ import argparse
 import json
 import sys
 
+from ..data.readers import read_json
 from ..errors import InputError
 from ..store import DataSet, Store, verify
-from ..tables import read_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..domain import Domain
+from ..data.domain import Domain
 from ..errors import InputError
 from ..questions import understand
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from ..algorithms import solving
+from ..data.readers import read_table
 from ..errors import InputError
 from ..orders import NOISES, Order, fixed_for, prepare
 from ..outputs import check_folder
@@ -12,7 +13,6 @@ from ..privacy.budget import Budget
 from ..problems import QueryRelease, public_start
 from ..publish import publish
 from ..store import Store
-from ..tables import read_table
 from .task import add_task_arguments, check_least, choose, read_questions
 
 

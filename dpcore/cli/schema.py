@@ -4,8 +4,8 @@ import argparse
 import json
 import sys
 
-from ..schema import propose
-from ..tables import read_table
+from ..data.readers import read_table
+from ..data.schema import propose
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,10 +4,10 @@ import argparse
 import json
 from typing import Any
 
+from ..data.readers import read_table
 from ..diagnosis import baselines
 from ..problems import QueryRelease
 from ..run import compare_tables
-from ..tables import read_table
 from ..tags import Tag
 from .files import check_writable, write
 from .task import ERRORS, add_question_arguments, read_questions, shown

@@ -13,14 +13,14 @@ from typing import Any
 
 from ..algorithms import solving
 from ..cluster import check_address, connect, sweep_on
-from ..domain import Rows
+from ..data.domain import Rows
+from ..data.readers import read_json
 from ..errors import InputError
 from ..points import Mean, Point, best, means
 from ..pool import Pool
 from ..privacy.budget import Budget
 from ..problems import QueryRelease
 from ..sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
-from ..tables import read_json
 from ..tags import Tag
 from .files import Progress, check_writable, write
 from .queries import split_names

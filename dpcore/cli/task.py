@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..algorithms import ALGORITHMS, solving
-from ..domain import Rows
+from ..data.domain import Rows
+from ..data.readers import limit_rows, read_json, read_table
+from ..data.schema import domain_from_json
 from ..errors import InputError
 from ..params import build
 from ..problems import QueryRelease, public_start
-from ..schema import domain_from_json
-from ..tables import limit_rows, read_json, read_table
 from ..workloads import Workload
 from .queries import HELP, read_queries, split_names
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..domain import Rows
+from ..data.domain import Rows
 from ..errors import BudgetError, InputError
 from ..workloads import Workload
 from . import exact, mechanisms

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial import KDTree
 
-from ..domain import Rows
+from ..data.domain import Rows
 from ..errors import InputError
 
 BLOCK = 20_000_000  # entries of an array of records × candidates

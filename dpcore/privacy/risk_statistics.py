@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..domain import Rows
+from ..data.domain import Rows
 from ..errors import InputError
 from ..losses import Loss, SquaredDistance
 from ..regions import Region, Space

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from ..domain import Rows
+from ..data.domain import Rows
 from ..errors import InputError
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ..workloads.base import largest_distance

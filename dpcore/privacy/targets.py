@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from ..domain import Rows
+from ..data.domain import Rows
 from ..errors import InputError
 from ..losses import Bent, Logistic, Loss, SquaredDistance, difference
 from ..regions import Ball, Box, Region, Space

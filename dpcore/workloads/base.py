@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 
-from ..domain import Domain, Rows
+from ..data.domain import Domain, Rows
 
 EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to so many columns, and products, all pairs are compared
 BLOCK = 10_000_000  # entries of a dense block

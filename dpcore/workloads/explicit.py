@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from ..domain import Domain, Rows
+from ..data.domain import Domain, Rows
 from ..errors import InputError
 from .base import largest_distance
 

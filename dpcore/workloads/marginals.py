@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from ..domain import Domain, Rows
+from ..data.domain import Domain, Rows
 from ..errors import InputError
 
 MAX_TABLES = 100_000

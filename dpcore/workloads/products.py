@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..domain import Domain
+from ..data.domain import Domain
 from ..errors import InputError
 from .base import BLOCK, Workload
 from .explicit import Explicit

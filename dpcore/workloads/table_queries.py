@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from ..domain import Column, Domain, Rows
+from ..data.domain import Column, Domain, Rows
 from ..errors import InputError
 from .base import BLOCK, extremes, largest_distance
 from .marginals import Marginals, components

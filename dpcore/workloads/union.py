@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from ..domain import Rows
+from ..data.domain import Rows
 from ..errors import InputError
 from .base import Workload
 from .explicit import Explicit

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.pool import Job, Result, SharedRows, Task
 
 from .runs import pool

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import solving
+from dpcore.data.domain import Domain
 from dpcore.diagnosis import Conclusion, Waterfall, twin, waterfall
-from dpcore.domain import Domain
 from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.pool import Job

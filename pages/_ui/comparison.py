@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.domain import Domain
+from dpcore.data.domain import Domain
 from dpcore.pool import Result
 from dpcore.run import Comparison, compare, pairs_with, subgroups
 from dpcore.tags import Tag

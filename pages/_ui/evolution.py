@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.params import build, parameters
 from dpcore.point_samples import DISC, NAMES, POINT_SAMPLES
 from dpcore.pool import Result

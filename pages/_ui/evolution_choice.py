@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
-from dpcore.domain import Column
+from dpcore.data.domain import Column
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.problems import PointRelease

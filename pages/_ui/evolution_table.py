@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.params import build
 from dpcore.pool import Result
 from dpcore.privacy.budget import Budget

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import solving
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.laws import line_law, risk_by_mu
 from dpcore.params import build
 from dpcore.privacy.budget import Budget

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms.base import Algorithm
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.points import Point
 from dpcore.pool import Result
 from dpcore.privacy.budget import Budget

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from dpcore.domain import Column
+from dpcore.data.domain import Column
 from dpcore.laws import optimum, split
 from dpcore.privacy.budget import Budget
 from dpcore.tags import Tag

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from dpcore.data.readers import UPLOADED, read
 from dpcore.errors import InputError
 from dpcore.run import Comparison, compare_tables
-from dpcore.tables import UPLOADED, read
 
 from .state import Table
 from .sweeps import Sweep

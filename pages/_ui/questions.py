@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpcore.cli.queries import join_names, read_queries
-from dpcore.domain import Domain
+from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.pool import Job
 from dpcore.questions import understand

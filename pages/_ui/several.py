@@ -6,7 +6,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import streamlit as st
 
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.points import Point
 from dpcore.pool import Job, Result, SharedRows
 from dpcore.sweep import Case, collect, missing, task

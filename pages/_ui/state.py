@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import samples
-from dpcore.domain import Domain, Rows
+from dpcore.data import samples
+from dpcore.data.domain import Domain, Rows
+from dpcore.data.readers import Reading, limit_rows
+from dpcore.data.schema import ADVICE, domain_from_json, domain_to_json, propose
 from dpcore.errors import InputError
-from dpcore.schema import ADVICE, domain_from_json, domain_to_json, propose
-from dpcore.tables import Reading, limit_rows
 from dpcore.tags import Tag
 
 STAKEHOLDER = "stakeholder"

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms.base import Algorithm
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.points import Point
 from dpcore.pool import Result, Task

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpcore.data.readers import UPLOADED, read, read_json
+from dpcore.data.schema import propose
 from dpcore.errors import InputError
-from dpcore.schema import propose
-from dpcore.tables import UPLOADED, read, read_json
 from dpcore.tags import Tag
 
 from .frame import heading, tag

@@ -14,19 +14,19 @@ from contextlib import closing, nullcontext
 
 import numpy as np
 
-from dpcore import samples
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.cli.files import Progress
 from dpcore.cli.sweep import report
-from dpcore.domain import Domain, Rows
+from dpcore.data import samples
+from dpcore.data.domain import Domain, Rows
+from dpcore.data.readers import read_json, read_table
+from dpcore.data.schema import domain_from_json
 from dpcore.points import Mean, Point, means
 from dpcore.pool import Pool
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
-from dpcore.schema import domain_from_json
 from dpcore.sweep import cases, sweep
-from dpcore.tables import read_json, read_table
 from dpcore.workloads import Explicit, Marginals
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)

@@ -23,7 +23,9 @@ from scipy.spatial.distance import cdist
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.evolution_parts import PRESETS, Given
-from dpcore.domain import Rows
+from dpcore.data.domain import Rows
+from dpcore.data.readers import read_json, read_table
+from dpcore.data.schema import domain_from_json
 from dpcore.params import build
 from dpcore.privacy import conversions
 from dpcore.privacy.budget import Budget
@@ -32,8 +34,6 @@ from dpcore.privacy.point_statistics import Votes
 from dpcore.problems import PointRelease, QueryRelease
 from dpcore.regions import Ball, point_rows
 from dpcore.run import Run
-from dpcore.schema import domain_from_json
-from dpcore.tables import read_json, read_table
 from dpcore.theory import evolution as theory
 from dpcore.transport import bounded_lipschitz, w1
 from dpcore.workloads import Marginals

@@ -13,9 +13,11 @@ import time
 
 import numpy as np
 
-from dpcore import samples
 from dpcore.algorithms import solving
-from dpcore.domain import Rows
+from dpcore.data import samples
+from dpcore.data.domain import Rows
+from dpcore.data.readers import read_json, read_table
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.laws import line_law, risk_by_mu
 from dpcore.losses import Logistic, hinge, pinball
@@ -23,8 +25,6 @@ from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.regions import Ball
 from dpcore.run import Run
-from dpcore.schema import domain_from_json
-from dpcore.tables import read_json, read_table
 from dpcore.tasks import group, read_task
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from ..errors import InputError
 from .domain import Domain
-from .errors import InputError
 from .schema import domain_from_json
 
 

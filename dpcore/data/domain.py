@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 import pandas as pd
 
-from .errors import InputError
+from ..errors import InputError
 
 MISSING_TEXTS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
 MISSING_LABEL = "(missing)"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import InputError
 from .domain import MAX_COLUMN_CELLS, MISSING_TEXTS, Column, Domain, _key, _whole_bins
-from .errors import InputError
 
 KINDS = ("categorical", "numeric", "integer")
 ADVICE = {

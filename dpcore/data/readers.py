@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from pyarrow.parquet import ParquetFile
 
-from .errors import InputError
+from ..errors import InputError
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
