@@ -13,6 +13,7 @@ import pandas as pd
 from .algorithms import ALGORITHMS
 from .data.domain import Rows
 from .errors import InputError
+from .geometry.regions import Ball
 from .losses import Bent, absolute, pinball
 from .privacy.budget import Budget
 from .privacy.conversions import gdp_log_delta, gdp_mu
@@ -22,7 +23,6 @@ from .privacy.samplers.line import PiecewiseGaussian
 from .privacy.samplers.plane import TangentBoxes
 from .privacy.targets import Density, RegularisedRisk
 from .problems import RiskMinimisation
-from .regions import Ball
 from .risks import Risk, smallest
 from .staged import Cells, first, following, values
 from .tags import Tag

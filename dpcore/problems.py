@@ -9,8 +9,8 @@ import pandas as pd
 
 from .data.domain import Domain
 from .errors import InputError
+from .geometry.regions import Bounded, Region
 from .losses import Loss, SquaredDistance, difference
-from .regions import Bounded, Region
 from .workloads import Workload
 
 MAX_CELLS = 10_000_000

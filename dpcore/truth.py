@@ -10,11 +10,11 @@ import numpy as np
 
 from .data.domain import Rows
 from .errors import InputError
+from .geometry.transport import w1
 from .metrics import Errors, errors
 from .problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
 from .releases import Parameter, Points, Release
 from .risks import Risk, smallest
-from .transport import w1
 
 
 class Measured(Protocol):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
-from dpcore.regions import Ball
+from dpcore.geometry.regions import Ball
 
 GOOD = ["--ball=1", "--algorithm=private_evolution", "--epsilon=1", "--delta=1e-4"]
 

@@ -15,14 +15,14 @@ from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, simplex, t
 from dpcore.algorithms.signed_measure import PSMM, grid
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
+from dpcore.geometry.regions import Ball, box, point_rows
+from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
 from dpcore.privacy.budget import Budget
 from dpcore.privacy.point_statistics import Votes
 from dpcore.problems import PointRelease
-from dpcore.regions import Ball, box, point_rows
 from dpcore.run import Run
 from dpcore.tags import Tag
-from dpcore.transport import w1
 from tests.helpers import identical
 from tests.test_replay import replay
 

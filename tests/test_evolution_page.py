@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.geometry.point_samples import POINT_SAMPLES
 from dpcore.params import build
-from dpcore.point_samples import POINT_SAMPLES
 from dpcore.privacy.budget import Budget
 from dpcore.run import Run
 from pages._ui import evolution_choice, evolution_figures

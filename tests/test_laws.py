@@ -8,10 +8,10 @@ from dpcore import laws, staged
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
+from dpcore.geometry.regions import Ball
 from dpcore.losses import Logistic, pinball
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
-from dpcore.regions import Ball
 from dpcore.run import Run
 from dpcore.tasks import group
 from tests.learning import task

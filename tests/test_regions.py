@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import InputError
+from dpcore.geometry.regions import Ball, box, point_rows
 from dpcore.privacy.budget import Budget
 from dpcore.problems import PointRelease
-from dpcore.regions import Ball, box, point_rows
 
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")

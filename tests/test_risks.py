@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from dpcore.errors import InputError
+from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.regions import Ball, Box, Space
 from dpcore.risks import Risk, smallest
 
 RNG = np.random.default_rng(1)

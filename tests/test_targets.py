@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InputError
+from dpcore.geometry.regions import Ball, Space
 from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.privacy import conversions
 from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian
 from dpcore.privacy.calibrations import regularised_stages
 from dpcore.privacy.risk_statistics import MeanGradient, RegularisedMinimiser
 from dpcore.privacy.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk
-from dpcore.regions import Ball, Space
 from dpcore.tasks import group
 from dpcore.theory import learning as theory
 from tests.learning import quadrature

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InputError
+from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.losses import Logistic
-from dpcore.regions import Ball, Box, Space
 from dpcore.tasks import read_task
 from dpcore.truth import RiskTruth
 from tests.learning import DOMAIN, TASKS, table, task

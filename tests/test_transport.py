@@ -5,9 +5,10 @@ import pytest
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
-from dpcore import point_groups, transport
 from dpcore.errors import InputError
-from dpcore.transport import bounded_lipschitz, w1
+from dpcore.geometry import grouping as point_groups
+from dpcore.geometry import transport
+from dpcore.geometry.transport import bounded_lipschitz, w1
 
 GOLDEN = {  # signed measure on four points, D = 2
     (0.7, -0.1, 0.3, 0.2): 0.270711,

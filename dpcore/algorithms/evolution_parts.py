@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..regions import Bounded
+from ..geometry.regions import Bounded
+from ..geometry.transport import bounded_lipschitz
 from ..theory.evolution import variation_deviation
-from ..transport import bounded_lipschitz
 
 
 class Random(Protocol):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
+from ..geometry.regions import Bounded
 from ..params import check_parameters, param
 from ..privacy.budget import Budget, Pure
 from ..privacy.calibrations import MARGIN, gaussian_share
@@ -15,7 +16,6 @@ from ..privacy.curator import Curator
 from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.point_statistics import Votes
 from ..problems import PointRelease
-from ..regions import Bounded
 from ..releases import Points
 from ..theory import evolution as theory
 from .base import About, Step

@@ -11,9 +11,9 @@ from ..algorithms import solving
 from ..algorithms.evolution_parts import PRESETS
 from ..data.readers import read_table
 from ..errors import InputError
+from ..geometry.regions import Ball, Bounded, box, point_rows
 from ..privacy.budget import Budget
 from ..problems import PointRelease
-from ..regions import Ball, Bounded, box, point_rows
 from ..run import Run
 from .files import check_writable, write
 from .follow import follow, report, start

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..data.domain import Rows
 from ..errors import InputError
+from ..geometry.regions import Region, Space
 from ..losses import Loss, SquaredDistance
-from ..regions import Region, Space
 from ..risks import Risk, newton
 from .statistics import ROOM
 from .targets import KnownRisk

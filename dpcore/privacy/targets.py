@@ -16,8 +16,8 @@ from scipy.special import ndtri
 
 from ..data.domain import Rows
 from ..errors import InputError
+from ..geometry.regions import Ball, Box, Region, Space
 from ..losses import Bent, Logistic, Loss, SquaredDistance, difference
-from ..regions import Ball, Box, Region, Space
 from ..risks import Risk
 from .budget import Approximate, BoundedRange, Gaussian
 

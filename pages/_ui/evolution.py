@@ -10,12 +10,12 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
+from dpcore.geometry.point_samples import DISC, NAMES, POINT_SAMPLES
+from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
-from dpcore.point_samples import DISC, NAMES, POINT_SAMPLES
 from dpcore.pool import Result
 from dpcore.privacy.budget import Budget
 from dpcore.problems import PointRelease
-from dpcore.regions import point_rows
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 

@@ -7,10 +7,10 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Column
+from dpcore.geometry.regions import box, point_rows
 from dpcore.params import build
 from dpcore.privacy.budget import Budget
 from dpcore.problems import PointRelease
-from dpcore.regions import box, point_rows
 from dpcore.tags import Tag
 
 from . import evolution_charts, results

@@ -19,11 +19,11 @@ from dpcore.data.domain import Rows
 from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
+from dpcore.geometry.regions import Ball
 from dpcore.laws import line_law, risk_by_mu
 from dpcore.losses import Logistic, hinge, pinball
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
-from dpcore.regions import Ball
 from dpcore.run import Run
 from dpcore.tasks import group, read_task
 

@@ -31,8 +31,8 @@ import math
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln
 
+from ...geometry.regions import Ball, Box
 from ...losses import Logistic, SquaredDistance
-from ...regions import Ball, Box
 from ...risks import Risk, smallest
 from ..targets import Density
 from . import proximal

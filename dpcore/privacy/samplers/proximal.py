@@ -22,8 +22,8 @@ import math
 
 import numpy as np
 
+from ...geometry.regions import Region
 from ...losses import Loss, SquaredDistance
-from ...regions import Region
 from ..targets import Density, PlainRisk, RegularisedRisk, Target
 from .shapes import cut_off
 

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import gammaln, log_ndtr, ndtri_exp
 from scipy.stats import truncnorm
 
-from ...regions import Ball, Box, Region
+from ...geometry.regions import Ball, Box, Region
 from .plane import log_integral, tilted
 
 SHELLS = 400

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .errors import InputError
+from ..errors import InputError
 from .regions import Ball
 
 NAMES = ("x", "y")

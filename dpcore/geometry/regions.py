@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from .data.domain import Rows
-from .errors import InputError
+from ..data.domain import Rows
+from ..errors import InputError
 
 ROOM = 1e-9  # by how much of the diameter rounding may put a point outside
 LARGEST = 1e150  # coordinates beyond this overflow when squared

@@ -15,8 +15,8 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 
-from .errors import InputError
-from .point_groups import between, grouped
+from ..errors import InputError
+from .grouping import between, grouped
 
 ALL_ARCS = 20_000  # up to so many arcs, all of them are in the first solve
 NEIGHBOURS = 16  # of every point, to which it has an arc at first

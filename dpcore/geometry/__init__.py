@@ -1,0 +1,1 @@
+"""Points and distances: regions, transport between weighted points, samples of points."""
