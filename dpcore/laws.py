@@ -14,7 +14,8 @@ from .algorithms import ALGORITHMS
 from .data.domain import Rows
 from .errors import InputError
 from .geometry.regions import Ball
-from .losses import Bent, absolute, pinball
+from .learning.losses import Bent, absolute, pinball
+from .learning.risks import Risk, smallest
 from .privacy.budget import Budget
 from .privacy.conversions import gdp_log_delta, gdp_mu
 from .privacy.ledger import Plan
@@ -23,7 +24,6 @@ from .privacy.samplers.line import PiecewiseGaussian
 from .privacy.samplers.plane import TangentBoxes
 from .privacy.targets import Density, RegularisedRisk
 from .problems import RiskMinimisation
-from .risks import Risk, smallest
 from .staged import Cells, first, following, values
 from .tags import Tag
 from .theory import learning as theory

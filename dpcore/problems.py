@@ -10,7 +10,7 @@ import pandas as pd
 from .data.domain import Domain
 from .errors import InputError
 from .geometry.regions import Bounded, Region
-from .losses import Loss, SquaredDistance, difference
+from .learning.losses import Loss, SquaredDistance, difference
 from .workloads import Workload
 
 MAX_CELLS = 10_000_000

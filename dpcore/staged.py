@@ -8,10 +8,10 @@ and over cells of x on which the exponent counts as straight. Cells are narrow w
 import numpy as np
 
 from .errors import InputError
-from .losses import Bent
+from .learning.losses import Bent
+from .learning.risks import Risk
 from .privacy.samplers.line import PiecewiseGaussian
 from .privacy.targets import Density
-from .risks import Risk
 
 PLACES = 240
 CELLS = 1500

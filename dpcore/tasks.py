@@ -18,7 +18,7 @@ import pandas as pd
 from .data.domain import Column, Domain, Rows
 from .errors import InputError
 from .geometry.regions import Ball, Box, Region, Space, check_radius
-from .losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
+from .learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
 from .problems import RiskMinimisation
 
 HELP = (

@@ -11,10 +11,10 @@ import numpy as np
 from .data.domain import Rows
 from .errors import InputError
 from .geometry.transport import w1
+from .learning.risks import Risk, smallest
 from .metrics import Errors, errors
 from .problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
 from .releases import Parameter, Points, Release
-from .risks import Risk, smallest
 
 
 class Measured(Protocol):

@@ -9,7 +9,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball
-from dpcore.losses import Logistic, pinball
+from dpcore.learning.losses import Logistic, pinball
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.run import Run

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InputError
-from dpcore.losses import Logistic, SquaredDistance, absolute, difference, hinge, huber, logistic_difference, pinball
+from dpcore.learning.losses import (
+    Logistic,
+    SquaredDistance,
+    absolute,
+    difference,
+    hinge,
+    huber,
+    logistic_difference,
+    pinball,
+)
 
 T = np.linspace(-3, 3, 601)
 LOSSES = {

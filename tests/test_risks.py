@@ -6,8 +6,8 @@ from scipy.optimize import linprog, minimize
 
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, Box, Space
-from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.risks import Risk, smallest
+from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.learning.risks import Risk, smallest
 
 RNG = np.random.default_rng(1)
 A = RNG.normal(size=(80, 3)) / 3

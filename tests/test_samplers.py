@@ -8,7 +8,8 @@ from scipy.stats import kstest
 
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, Box, Space
-from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.learning.risks import Risk, smallest
 from dpcore.privacy.budget import BoundedRange, Budget, Gaussian
 from dpcore.privacy.calibrations import regularised_stages
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal
@@ -16,7 +17,6 @@ from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import Envelope, cut_off
 from dpcore.privacy.targets import Density, PlainRisk, RankError, RegularisedRisk
-from dpcore.risks import Risk, smallest
 from dpcore.tasks import group
 from tests.learning import quadrature
 

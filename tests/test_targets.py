@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, Space
-from dpcore.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.privacy import conversions
 from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian
 from dpcore.privacy.calibrations import regularised_stages

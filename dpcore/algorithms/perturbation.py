@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..losses import Bent, Logistic
+from ..learning.losses import Bent, Logistic
 from ..params import check_parameters, param
 from ..privacy.budget import Approximate, Budget, Gaussian
 from ..privacy.calibrations import MARGIN, gaussian_share

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..losses import Bent
+from ..learning.losses import Bent
 from ..params import check_parameters, param
 from ..privacy.budget import BoundedRange, Budget, Gaussian
 from ..privacy.calibrations import equal_selections, regularised_stages

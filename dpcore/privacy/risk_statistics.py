@@ -12,8 +12,8 @@ import numpy as np
 from ..data.domain import Rows
 from ..errors import InputError
 from ..geometry.regions import Region, Space
-from ..losses import Loss, SquaredDistance
-from ..risks import Risk, newton
+from ..learning.losses import Loss, SquaredDistance
+from ..learning.risks import Risk, newton
 from .statistics import ROOM
 from .targets import KnownRisk
 

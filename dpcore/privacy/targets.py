@@ -17,8 +17,8 @@ from scipy.special import ndtri
 from ..data.domain import Rows
 from ..errors import InputError
 from ..geometry.regions import Ball, Box, Region, Space
-from ..losses import Bent, Logistic, Loss, SquaredDistance, difference
-from ..risks import Risk
+from ..learning.losses import Bent, Logistic, Loss, SquaredDistance, difference
+from ..learning.risks import Risk
 from .budget import Approximate, BoundedRange, Gaussian
 
 

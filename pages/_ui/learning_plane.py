@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.laws import plane_law, public_walk
-from dpcore.losses import Logistic
+from dpcore.learning.losses import Logistic
 from dpcore.privacy.budget import Budget
 from dpcore.tags import Tag
 from dpcore.tasks import task_text

@@ -21,7 +21,7 @@ from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball
 from dpcore.laws import line_law, risk_by_mu
-from dpcore.losses import Logistic, hinge, pinball
+from dpcore.learning.losses import Logistic, hinge, pinball
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.run import Run

@@ -20,8 +20,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...losses import Bent, SquaredDistance
-from ...risks import Risk
+from ...learning.losses import Bent, SquaredDistance
+from ...learning.risks import Risk
 from ..targets import Density, RegularisedRisk
 
 MOST_RECORDS = 200

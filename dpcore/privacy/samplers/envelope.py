@@ -32,8 +32,8 @@ import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln
 
 from ...geometry.regions import Ball, Box
-from ...losses import Logistic, SquaredDistance
-from ...risks import Risk, smallest
+from ...learning.losses import Logistic, SquaredDistance
+from ...learning.risks import Risk, smallest
 from ..targets import Density
 from . import proximal
 from .shapes import Envelope, Radial, cut_off, phi

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import erf, erfcx
 
 from ...errors import InputError
-from ...losses import Bent
+from ...learning.losses import Bent
 from ..targets import Density
 
 STEPS = 250  # at the most, to invert a piece's distribution function to the last bit

@@ -7,7 +7,7 @@ person's part of that is far below what rounding does to any of these numbers.
 import numpy as np
 
 from ...data.domain import Rows
-from ...risks import newton
+from ...learning.risks import newton
 from ..targets import PerturbedRisk
 
 

@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from ...geometry.regions import Region
-from ...losses import Loss, SquaredDistance
+from ...learning.losses import Loss, SquaredDistance
 from ..targets import Density, PlainRisk, RegularisedRisk, Target
 from .shapes import cut_off
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
-from .errors import InputError
+from ..errors import InputError
 
 MOST_BOXES = 300_000
 

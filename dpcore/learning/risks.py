@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import brentq, linprog, minimize
 from scipy.sparse import csr_array, eye_array, hstack
 
-from .errors import InputError
-from .geometry.regions import Ball, Box, Region
+from ..errors import InputError
+from ..geometry.regions import Ball, Box, Region
 from .losses import Bent, Loss, SquaredDistance
 
 BLOCK = 400_000  # losses computed at once: few enough for a processor's cache

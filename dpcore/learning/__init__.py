@@ -1,0 +1,1 @@
+"""Convex losses and the risks they sum to."""
