@@ -9,9 +9,9 @@ from dpcore.data.domain import Rows
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.params import build, parameters
+from dpcore.parsing.tasks import read_task
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
-from dpcore.tasks import read_task
 
 LEARNERS = solving(RiskMinimisation)
 DOMAIN = domain_from_json(

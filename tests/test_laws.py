@@ -10,10 +10,10 @@ from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball
 from dpcore.learning.losses import Logistic, pinball
+from dpcore.parsing.tasks import group
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.run import Run
-from dpcore.tasks import group
 from tests.learning import task
 
 BUDGET = Budget(1, 1e-6)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
-from dpcore.questions import parse, understand
+from dpcore.parsing.questions import parse, understand
 from dpcore.workloads import TableQueries
 from tests.helpers import codes
 

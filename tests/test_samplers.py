@@ -10,6 +10,7 @@ from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk, smallest
+from dpcore.parsing.tasks import group
 from dpcore.privacy.budget import BoundedRange, Budget, Gaussian
 from dpcore.privacy.calibrations import regularised_stages
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal
@@ -17,7 +18,6 @@ from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import Envelope, cut_off
 from dpcore.privacy.targets import Density, PlainRisk, RankError, RegularisedRisk
-from dpcore.tasks import group
 from tests.learning import quadrature
 
 B = np.linspace(-0.8, 0.6, 1001)

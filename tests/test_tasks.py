@@ -8,7 +8,7 @@ import pytest
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic
-from dpcore.tasks import read_task
+from dpcore.parsing.tasks import read_task
 from dpcore.truth import RiskTruth
 from tests.learning import DOMAIN, TASKS, table, task
 

@@ -15,12 +15,12 @@ from scipy.sparse import csr_array
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
-from dpcore.cli.queries import parse_queries, read_queries
 from dpcore.data import samples
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.metrics import errors
 from dpcore.params import build
+from dpcore.parsing.queries import parse_queries, read_queries
 from dpcore.privacy.budget import Budget
 from dpcore.privacy.statistics import Answers, SignedErrors, check_workload
 from dpcore.problems import QueryRelease

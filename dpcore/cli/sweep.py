@@ -16,6 +16,7 @@ from ..cluster import check_address, connect, sweep_on
 from ..data.domain import Rows
 from ..data.readers import read_json
 from ..errors import InputError
+from ..parsing.queries import split_names
 from ..points import Mean, Point, best, means
 from ..pool import Pool
 from ..privacy.budget import Budget
@@ -23,7 +24,6 @@ from ..problems import QueryRelease
 from ..sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
 from ..tags import Tag
 from .files import Progress, check_writable, write
-from .queries import split_names
 from .task import add_task_arguments, check_least, choose, read_task, shown
 
 WRITE_SECONDS = 2.0  # between two writings of what is done

@@ -11,9 +11,9 @@ from ..data.readers import limit_rows, read_json, read_table
 from ..data.schema import domain_from_json
 from ..errors import InputError
 from ..params import build
+from ..parsing.queries import HELP, read_queries, split_names
 from ..problems import QueryRelease, public_start
 from ..workloads import Workload
-from .queries import HELP, read_queries, split_names
 
 ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")  # in the order that tables show them
 

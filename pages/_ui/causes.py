@@ -12,10 +12,10 @@ from dpcore.data.domain import Domain
 from dpcore.diagnosis import Conclusion, Waterfall, twin, waterfall
 from dpcore.errors import InputError
 from dpcore.params import build
+from dpcore.parsing.questions import unbinned, understand
 from dpcore.pool import Job
 from dpcore.privacy.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.questions import unbinned, understand
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Workload
 

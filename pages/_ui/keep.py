@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.cli.queries import join_names
 from dpcore.params import parameters
+from dpcore.parsing.queries import join_names
 from dpcore.pool import Job, Result
 from dpcore.run import generators
 from dpcore.tags import Tag

@@ -9,10 +9,10 @@ from dpcore.algorithms import solving
 from dpcore.data.domain import Rows
 from dpcore.laws import line_law, risk_by_mu
 from dpcore.params import build
+from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.tags import Tag
-from dpcore.tasks import read_task, task_text
 
 from . import controls, learning_charts
 from .frame import heading, peek, public

@@ -7,9 +7,9 @@ import streamlit as st
 
 from dpcore.data.domain import Column
 from dpcore.laws import optimum, split
+from dpcore.parsing.tasks import task_text
 from dpcore.privacy.budget import Budget
 from dpcore.tags import Tag
-from dpcore.tasks import task_text
 
 from . import controls, learning_charts
 from .frame import heading, peek

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dpcore.cli.queries import join_names, read_queries
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
+from dpcore.parsing.queries import join_names, read_queries
+from dpcore.parsing.questions import understand
 from dpcore.pool import Job
-from dpcore.questions import understand
 from dpcore.run import compare
 from dpcore.tags import Tag
 from dpcore.workloads import Workload

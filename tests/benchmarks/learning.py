@@ -22,10 +22,10 @@ from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball
 from dpcore.laws import line_law, risk_by_mu
 from dpcore.learning.losses import Logistic, hinge, pinball
+from dpcore.parsing.tasks import group, read_task
 from dpcore.privacy.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.run import Run
-from dpcore.tasks import group, read_task
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SEEDS = range(5)

@@ -14,8 +14,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from .data.domain import Domain, _key
-from .errors import InputError
+from ..data.domain import Domain, _key
+from ..errors import InputError
 
 DEEPEST = 50  # parentheses
 SHOWN = 5  # columns in a message

@@ -11,10 +11,10 @@ from functools import reduce
 import numpy as np
 import pandas as pd
 
-from .data.domain import Column, Domain, _whole_bins
-from .errors import InputError
+from ..data.domain import Column, Domain, _whole_bins
+from ..errors import InputError
+from ..workloads import TableQueries
 from .grammar import Leaf, Node, Reader
-from .workloads import TableQueries
 
 LONGEST = 2_000  # characters
 MAX_CELLS = 1_000_000  # of the columns named, together, also once bins are cut

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from .data.domain import Column, Domain, Rows
-from .errors import InputError
-from .geometry.regions import Ball, Box, Region, Space, check_radius
-from .learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
-from .problems import RiskMinimisation
+from ..data.domain import Column, Domain, Rows
+from ..errors import InputError
+from ..geometry.regions import Ball, Box, Region, Space, check_radius
+from ..learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
+from ..problems import RiskMinimisation
 
 HELP = (
     "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), logistic:TARGET:f1,f2 and "

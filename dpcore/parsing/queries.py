@@ -11,8 +11,8 @@ import numpy as np
 
 from ..data.domain import Domain
 from ..errors import InputError
-from ..questions import understand
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
+from .questions import understand
 
 HELP = (
     'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), ranges:a,b and prefixes:a,b (1-D, of columns '
