@@ -7,9 +7,9 @@ from scipy.optimize import minimize
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.multiplicative_weights import SHARES
-from dpcore.algorithms.product_fitting import Generator, MixtureFit, Noisy, RelaxedRows, Target
 from dpcore.data import samples
 from dpcore.errors import InputError
+from dpcore.models.product_mixture import Generator, MixtureFit, Noisy, RelaxedRows, Target
 from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.statistics import Answers, SomeAnswers
 from dpcore.problems import QueryRelease

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
 from ..params import check_parameters, param
 from ..privacy.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.calibrations import measure_once, select_and_measure
@@ -20,7 +21,6 @@ from ..workloads.products import Products, blocks, require_readable
 from .base import About, Step
 from .fitting import TINY
 from .multiplicative_weights import SHARES
-from .product_fitting import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
 from .replay import Tables, deviation, past_of, tables_read
 
 RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables

@@ -1,0 +1,1 @@
+"""Distributions over the cells of a domain."""
