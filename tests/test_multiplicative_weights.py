@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.multiplicative_weights import SHARES
-from dpcore.algorithms.replay import PRIOR, Queries, likeliest
+from dpcore.algorithms.past_measurements import PRIOR, Queries, likeliest
 from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.privacy.budget import Accounting, BoundedRange, Budget, Gaussian, Pure

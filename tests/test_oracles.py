@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from dpcore.algorithms.oracles import Counter, Oracle
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
-from dpcore.oracles import Counter, Oracle
 from dpcore.releases import Records
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import cells, codes, signs

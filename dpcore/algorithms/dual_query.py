@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..oracles import Counter, Oracle
 from ..params import check_parameters, param
 from ..privacy.budget import BoundedRange, Budget
 from ..privacy.calibrations import MARGIN
@@ -17,6 +16,7 @@ from ..privacy.ledger import Charge, Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Records
 from .base import About, Step
+from .oracles import Counter, Oracle
 
 NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
 SAMPLES = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables

@@ -18,7 +18,7 @@ from ..problems import QueryRelease
 from ..releases import Histogram
 from .base import About, Step
 from .fitting import TINY
-from .replay import LONGEST, Fact, Queries, balanced_rounds, deviation
+from .past_measurements import LONGEST, Fact, Queries, balanced_rounds, deviation
 
 SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
 RULE = {False: (0.38, 2 / 3), True: (0.2, 1 / 2)}  # T = constant · signal^power, by whether δ = 0

@@ -22,7 +22,7 @@ from ..workloads.marginals import subsets
 from .base import About, Step, softmax
 from .fitting import Evidence, fit, product, summed
 from .maximum_entropy import FIRST_STAGE, stages_of
-from .replay import deviation, tables_read
+from .past_measurements import deviation, tables_read
 
 SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
 ROUNDS = 16  # a column, if no round were enlarged; as published

@@ -16,7 +16,7 @@ from ..privacy.statistics import SignedErrors
 from ..problems import QueryRelease
 from ..releases import Histogram
 from .base import About, Step
-from .replay import balanced_rounds, deviation, past_of, tables_read
+from .past_measurements import balanced_rounds, deviation, past_of, tables_read
 
 SHARES = {"query": 0.25, "marginal": 0.65}  # of the budget that measurements get; all constants fitted on two tables
 RULE = {  # T = constant · signal^power, by what is measured and whether δ = 0

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..oracles import Counter, Oracle
 from ..params import check_parameters, param
 from ..privacy.budget import BoundedRange, Budget
 from ..privacy.calibrations import equal_selections
@@ -19,6 +18,7 @@ from ..problems import QueryRelease
 from ..releases import Records
 from ..workloads import Explicit, Marginals, Union, Workload
 from .base import About, Step
+from .oracles import Counter, Oracle
 
 RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
 FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # of the rule

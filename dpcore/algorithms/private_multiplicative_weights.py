@@ -16,7 +16,7 @@ from ..privacy.scores import AbsoluteErrors
 from ..problems import QueryRelease
 from ..releases import StreamedHistogram
 from .base import About, Step
-from .replay import balanced_rounds, deviation, past_of, tables_read
+from .past_measurements import balanced_rounds, deviation, past_of, tables_read
 
 SHARE = {"query": 0.15, "marginal": 0.5}  # of the budget that measurements get; all constants fitted on two tables
 RULE = {  # U = constant · signal^power, by what is measured and whether δ = 0

@@ -21,7 +21,7 @@ from ..workloads.products import Products, blocks, require_readable
 from .base import About, Step
 from .fitting import TINY
 from .multiplicative_weights import SHARES
-from .replay import Tables, deviation, past_of, tables_read
+from .past_measurements import Tables, deviation, past_of, tables_read
 
 RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),

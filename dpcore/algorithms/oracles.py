@@ -10,9 +10,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from .errors import InputError
-from .problems import require_enumerable
-from .workloads import Explicit, Marginals, Union, Workload
+from ..errors import InputError
+from ..problems import require_enumerable
+from ..workloads import Explicit, Marginals, Union, Workload
 
 ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
 TIE = 1e-9  # relative difference below which two cells are equally good
