@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import balanced_guess
 from pages._ui import controls, start
 from pages._ui.frame import frame

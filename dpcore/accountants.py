@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .privacy import conversions
-from .privacy.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
-from .privacy.ledger import Charge
-from .privacy.lifetime import Concentrated, Event, Lifetime, gaussian_cost
+from .privacy.accounting import conversions
+from .privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
+from .privacy.accounting.ledger import Charge
+from .privacy.accounting.lifetime import Concentrated, Event, Lifetime, gaussian_cost
 from .theory.guarantee import worst_profile
 from .theory.printed import GAUSSIAN, renyi_closed, strong_composition
 

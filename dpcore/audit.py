@@ -18,9 +18,9 @@ from .algorithms import registered_name
 from .algorithms.base import Algorithm, make_plan
 from .data.domain import Column, Domain, Rows
 from .errors import InputError
-from .privacy.budget import Accounting, Budget, Sums
+from .privacy.accounting.budget import Accounting, Budget, Sums
+from .privacy.accounting.ledger import Plan
 from .privacy.curator import Curator
-from .privacy.ledger import Plan
 from .problems import QueryRelease
 from .workloads import Marginals
 

@@ -15,8 +15,8 @@ from .data.domain import Domain, Rows
 from .errors import InputError
 from .metrics import Errors, errors
 from .params import parameters
-from .privacy.budget import LARGEST, Budget
-from .privacy.ledger import Plan
+from .privacy.accounting.budget import LARGEST, Budget
+from .privacy.accounting.ledger import Plan
 from .problems import MAX_CELLS, QueryRelease, require_enumerable
 from .releases import Release
 from .tags import Tag

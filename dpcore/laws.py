@@ -16,9 +16,9 @@ from .errors import InputError
 from .geometry.regions import Ball
 from .learning.losses import Bent, absolute, pinball
 from .learning.risks import Risk, smallest
-from .privacy.budget import Budget
-from .privacy.conversions import gdp_log_delta, gdp_mu
-from .privacy.ledger import Plan
+from .privacy.accounting.budget import Budget
+from .privacy.accounting.conversions import gdp_log_delta, gdp_mu
+from .privacy.accounting.ledger import Plan
 from .privacy.samplers.alternating import Proposal, walk
 from .privacy.samplers.line import PiecewiseGaussian
 from .privacy.samplers.plane import TangentBoxes

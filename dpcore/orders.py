@@ -17,10 +17,11 @@ from .algorithms.base import Algorithm, make_plan
 from .data.domain import Rows
 from .data.readers import limit_rows
 from .errors import InputError
-from .privacy import conversions, exact
-from .privacy.budget import Accounting, Budget, Gaussian
-from .privacy.ledger import Choice, Plan
-from .privacy.lifetime import Event, reserved
+from .privacy import exact
+from .privacy.accounting import conversions
+from .privacy.accounting.budget import Accounting, Budget, Gaussian
+from .privacy.accounting.ledger import Choice, Plan
+from .privacy.accounting.lifetime import Event, reserved
 from .privacy.statistics import whole
 from .problems import QueryRelease
 from .store import Reservation, Store

@@ -24,7 +24,7 @@ import numpy as np
 from .algorithms.base import Algorithm
 from .data.domain import Rows
 from .errors import PrivacyWarning, in_words
-from .privacy.budget import Budget
+from .privacy.accounting.budget import Budget
 from .releases import Release
 from .run import Record, Run
 

@@ -22,9 +22,9 @@ from .errors import BudgetError, InputError
 from .orders import Ready, plain
 from .outputs import Measurement, check_folder, write
 from .privacy import exact
-from .privacy.budget import Accounting, Gaussian
+from .privacy.accounting.budget import Accounting, Gaussian
+from .privacy.accounting.lifetime import events_to_json, planned
 from .privacy.curator import Curator
-from .privacy.lifetime import events_to_json, planned
 from .privacy.statistics import Answers, CellAnswers, SomeAnswers
 from .releases import Release
 from .store import Reservation, Store, now

@@ -18,7 +18,7 @@ from .data.domain import Domain, Rows
 from .errors import InputError, PrivacyWarning
 from .memory import Peak
 from .metrics import Errors, errors
-from .privacy.budget import Budget, Spent
+from .privacy.accounting.budget import Budget, Spent
 from .privacy.curator import Curator
 from .releases import Release
 from .tags import Tag

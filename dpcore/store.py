@@ -20,8 +20,8 @@ from . import chain
 from .data.fingerprint import fingerprint
 from .dataset import DataSet, Reservation
 from .errors import InputError, OverspendError
-from .privacy.budget import Accounting, Budget
-from .privacy.lifetime import Concentrated, Event, Lifetime, events_from_json, events_to_json
+from .privacy.accounting.budget import Accounting, Budget
+from .privacy.accounting.lifetime import Concentrated, Event, Lifetime, events_from_json, events_to_json
 
 WAIT = 60.0  # seconds for another process to finish its reservation
 LONGEST_NAME = 200  # characters

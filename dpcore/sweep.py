@@ -19,7 +19,7 @@ from .errors import InputError, PrivacyWarning, in_words
 from .params import parameters
 from .points import Key, Point
 from .pool import Job, Pool, SharedRows, Task
-from .privacy.budget import Budget
+from .privacy.accounting.budget import Budget
 from .problems import QueryRelease
 from .run import Run
 from .workloads import Explicit, Marginals, TableQueries, Union, Workload

@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.errors import InputError
 from dpcore.params import build
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import compare
 from dpcore.tags import Tag

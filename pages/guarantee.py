@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 from pages._ui import controls, costs, guarantee, guarantee_total
 from pages._ui.frame import frame, tag, whose

@@ -16,7 +16,7 @@ from dpcore.data.domain import Domain, Rows
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.params import build, parameters
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 

@@ -10,7 +10,7 @@ from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.params import build, parameters
 from dpcore.parsing.tasks import read_task
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 
 LEARNERS = solving(RiskMinimisation)

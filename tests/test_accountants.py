@@ -10,10 +10,18 @@ from scipy.stats import binom
 
 from dpcore import accountants
 from dpcore.accountants import GDP, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
-from dpcore.privacy.ledger import Charge
-from dpcore.privacy.lifetime import Concentrated, Filtered, Lifetime
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import (
+    Accounting,
+    Approximate,
+    BoundedRange,
+    Budget,
+    Gaussian,
+    Pure,
+    SubsampledGaussian,
+)
+from dpcore.privacy.accounting.ledger import Charge
+from dpcore.privacy.accounting.lifetime import Concentrated, Filtered, Lifetime
 from dpcore.theory import guarantee
 from dpcore.theory.printed import GAUSSIAN
 from tests.helpers import hockey_stick

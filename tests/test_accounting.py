@@ -14,10 +14,10 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Sums
-from dpcore.privacy.calibrations import equal_selections, gaussian_share
-from dpcore.privacy.ledger import Charge, Choice, Ledger, Plan
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Sums
+from dpcore.privacy.accounting.calibrations import equal_selections, gaussian_share
+from dpcore.privacy.accounting.ledger import Charge, Choice, Ledger, Plan
 from tests.helpers import HUGE, serves, task, variants
 
 BUDGETS = [Budget(e, d) for e in (1e-4, 0.1, 1, 8, 200) for d in (1e-100, 1e-9, 1e-3, 0.5)]

@@ -12,7 +12,7 @@ from dpcore.audit import BUGS, _cost, _direct, _rates, _Test, audit
 from dpcore.cli import main
 from dpcore.cli.audit import short
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Accounting, Budget
+from dpcore.privacy.accounting.budget import Accounting, Budget
 from tests.helpers import QUERIES
 
 

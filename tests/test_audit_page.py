@@ -5,7 +5,7 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.audit import audit
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from pages._ui import audits
 from pages._ui.background import Stopped, Work
 from tests.helpers import QUERIES

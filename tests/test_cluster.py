@@ -12,7 +12,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
 from dpcore.cluster import check_address, connect, sweep_on
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.sweep import cases, sweep
 from tests.cli_files import write_files
 from tests.helpers import task

@@ -15,7 +15,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError, PrivacyWarning
 from dpcore.params import build, parameters
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.releases import Histogram
 from dpcore.run import Record, Run, compare, pairs_with, subgroups

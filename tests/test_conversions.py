@@ -9,9 +9,9 @@ from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 from scipy.integrate import quad
 
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
-from dpcore.privacy.calibrations import gaussian_share
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.calibrations import gaussian_share
 from tests.helpers import hockey_stick
 
 EPSILONS = np.logspace(-4, 3, 15)

@@ -7,9 +7,9 @@ import pytest
 
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.ledger import Charge, Plan
 from dpcore.privacy.scores import AbsoluteErrors
 from dpcore.privacy.statistics import Answers, SignedErrors
 from dpcore.workloads import Explicit, Marginals

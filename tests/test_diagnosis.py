@@ -12,7 +12,7 @@ from dpcore.data.schema import domain_from_json
 from dpcore.diagnosis import Conclusion, baselines, draw, independent, resample, settled, twin, waterfall
 from dpcore.errors import InputError, PrivacyWarning
 from dpcore.parsing.questions import unbinned, understand
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
 from dpcore.tags import Tag

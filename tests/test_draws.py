@@ -10,10 +10,10 @@ from scipy import stats
 from dpcore.algorithms import ALGORITHMS
 from dpcore.errors import BudgetError, InputError
 from dpcore.privacy import mechanisms
-from dpcore.privacy.budget import BoundedRange, Budget, Gaussian
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
+from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.draws import KeepOdds, SummedErrors, bit_range
-from dpcore.privacy.ledger import Charge, Plan
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, data_sets, hockey_stick, neighbours, random_rows, rows_of, signs, softmax

@@ -18,7 +18,7 @@ from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, box, point_rows
 from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.point_statistics import Votes
 from dpcore.problems import PointRelease
 from dpcore.run import Run

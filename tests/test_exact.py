@@ -14,11 +14,12 @@ from dpcore.algorithms.base import make_plan
 from dpcore.cli import main
 from dpcore.errors import BudgetError, InputError
 from dpcore.orders import Order, prepare
-from dpcore.privacy import conversions, exact
-from dpcore.privacy.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy import exact
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.lifetime import Concentrated, Lifetime, planned, reserved
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.ledger import Charge, Plan
-from dpcore.privacy.lifetime import Concentrated, Lifetime, planned, reserved
 from dpcore.privacy.statistics import Answers, CellAnswers, SomeAnswers
 from dpcore.store import Store, verify
 from dpcore.workloads import Explicit, Marginals

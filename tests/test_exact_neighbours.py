@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.ledger import Charge, Plan
 from dpcore.privacy.statistics import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpcore.privacy.conversions import gdp_log_delta
+from dpcore.privacy.accounting.conversions import gdp_log_delta
 from dpcore.theory import balanced_guess, guarantee
 
 PROMISES = [(0.1, 0.0), (1.0, 0.0), (1.0, 1e-3), (0.3, 0.2), (3.0, 0.05), (10.0, 1e-9)]

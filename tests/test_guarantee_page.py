@@ -11,9 +11,9 @@ import pytest
 
 from dpcore import accountants
 from dpcore.algorithms import ALGORITHMS
-from dpcore.privacy.budget import Accounting, Budget, Gaussian
-from dpcore.privacy.conversions import gdp_epsilon, gdp_mu
-from dpcore.privacy.lifetime import Lifetime
+from dpcore.privacy.accounting.budget import Accounting, Budget, Gaussian
+from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
+from dpcore.privacy.accounting.lifetime import Lifetime
 from dpcore.store import Store
 from dpcore.theory import guarantee
 from pages._ui import promise

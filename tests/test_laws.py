@@ -11,7 +11,7 @@ from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball
 from dpcore.learning.losses import Logistic, pinball
 from dpcore.parsing.tasks import group
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.run import Run
 from tests.learning import task

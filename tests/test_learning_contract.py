@@ -8,9 +8,9 @@ import pytest
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import BudgetError, InputError
 from dpcore.params import build, parameters
-from dpcore.privacy.budget import Budget, Gaussian, SubsampledGaussian
+from dpcore.privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
+from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.ledger import Charge, Plan
 from dpcore.privacy.risk_statistics import MeanGradient
 from dpcore.privacy.targets import RegularisedRisk
 from dpcore.releases import Parameter

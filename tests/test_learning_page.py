@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.parsing.tasks import read_task, task_text
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.run import Run
 from pages._ui import learning, learning_runs
 from pages._ui.state import sample_table

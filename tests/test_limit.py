@@ -12,7 +12,7 @@ from dpcore.algorithms.fitting import Evidence, fit, product, summed
 from dpcore.algorithms.maximum_entropy import stages_of
 from dpcore.data.domain import Rows
 from dpcore.params import build
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import QUERIES, codes, histogram, matrix_of, random_rows, softmax, task, within

@@ -12,9 +12,9 @@ from dpcore.algorithms.base import make_plan, stars
 from dpcore.algorithms.mirror_descent import _descend, _release
 from dpcore.data import samples
 from dpcore.errors import InputError
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Budget
-from dpcore.privacy.ledger import Plan
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics import Answers, CellAnswers
 from dpcore.problems import QueryRelease
 from dpcore.run import Run

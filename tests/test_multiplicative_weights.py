@@ -13,10 +13,10 @@ from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.algorithms.past_measurements import PRIOR, Queries, likeliest
 from dpcore.data import samples
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
-from dpcore.privacy.calibrations import select_and_measure
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.calibrations import select_and_measure
+from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.ledger import Charge, Plan
 from dpcore.privacy.statistics import SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.run import Run

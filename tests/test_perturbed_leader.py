@@ -8,8 +8,8 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Budget
-from dpcore.privacy.calibrations import equal_selections
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.calibrations import equal_selections
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union

@@ -8,11 +8,11 @@ import pytest
 
 from dpcore.data.domain import Rows
 from dpcore.errors import BudgetError, InputError
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Approximate, Budget, Gaussian, Pure
-from dpcore.privacy.calibrations import equal_thresholded
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Approximate, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.calibrations import equal_thresholded
+from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.ledger import Charge, Ledger, Plan
 from dpcore.privacy.point_statistics import CodeVotes, Votes
 from dpcore.privacy.statistics import Answers
 from dpcore.theory.evolution import printed_partition_noise, threshold

@@ -11,9 +11,9 @@ from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.errors import BudgetError, InputError
 from dpcore.privacy import mechanisms
-from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.ledger import Charge, Plan
 from dpcore.privacy.scores import AbsoluteErrors
 from dpcore.privacy.statistics import SignedErrors
 from dpcore.releases import StreamedHistogram

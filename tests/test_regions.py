@@ -6,7 +6,7 @@ import pytest
 
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, box, point_rows
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
 
 BALL = Ball(np.zeros(2), 2.0)

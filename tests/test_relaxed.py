@@ -10,7 +10,7 @@ from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.models.product_mixture import Generator, MixtureFit, Noisy, RelaxedRows, Target
-from dpcore.privacy.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.statistics import Answers, SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.run import Run

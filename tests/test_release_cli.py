@@ -15,9 +15,9 @@ from dpcore import publish
 from dpcore.card import card, odds
 from dpcore.cli import main
 from dpcore.outputs import neutral
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Sums
-from dpcore.privacy.lifetime import events_from_json
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Sums
+from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.store import Store, verify
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
 from tests.cli_files import write_files

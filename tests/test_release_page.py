@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore import orders, publish
 from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy import exact
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.store import Store, verify
 from dpcore.workloads import Marginals
 from pages._ui import release_files, release_ledger, release_order

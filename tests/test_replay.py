@@ -10,7 +10,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Step, make_plan
 from dpcore.params import build
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.curator import Curator
 from dpcore.releases import Histogram
 from tests.helpers import QUERIES, TASKS, identical, serves, task, variants

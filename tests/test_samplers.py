@@ -11,8 +11,8 @@ from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk, smallest
 from dpcore.parsing.tasks import group
-from dpcore.privacy.budget import BoundedRange, Budget, Gaussian
-from dpcore.privacy.calibrations import regularised_stages
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
+from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal
 from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes

@@ -6,7 +6,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.params import build
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease, public_start
 from dpcore.run import Run
 from dpcore.workloads import Marginals

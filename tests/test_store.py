@@ -17,11 +17,11 @@ from scipy.special import expit, ndtri
 
 from dpcore.data.fingerprint import fingerprint
 from dpcore.errors import InputError, OverspendError
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
-from dpcore.privacy.calibrations import gaussian_share
-from dpcore.privacy.ledger import Charge, Plan
-from dpcore.privacy.lifetime import (
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.calibrations import gaussian_share
+from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.lifetime import (
     Concentrated,
     Filtered,
     Lifetime,

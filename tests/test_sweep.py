@@ -25,7 +25,7 @@ from dpcore.data.domain import Rows
 from dpcore.errors import InputError, in_words
 from dpcore.points import Mean, Point, best, means
 from dpcore.pool import Pool
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
 from dpcore.sweep import cases, identity, missing, rows_digest, settings_of, sweep

@@ -10,9 +10,9 @@ from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.parsing.tasks import group
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Approximate, BoundedRange, Budget, Gaussian
-from dpcore.privacy.calibrations import regularised_stages
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian
+from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.risk_statistics import MeanGradient, RegularisedMinimiser
 from dpcore.privacy.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk
 from dpcore.theory import learning as theory

@@ -7,8 +7,8 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.geometry.regions import Ball
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
 from dpcore.theory import evolution as theory
 

@@ -21,7 +21,7 @@ from dpcore.errors import InputError
 from dpcore.metrics import errors
 from dpcore.params import build
 from dpcore.parsing.queries import parse_queries, read_queries
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.statistics import Answers, SignedErrors, check_workload
 from dpcore.problems import QueryRelease
 from dpcore.run import Run

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..errors import InputError
-from ..privacy.budget import Budget
+from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.ledger import Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Plan
 from ..problems import QueryRelease
 from ..releases import Release
 

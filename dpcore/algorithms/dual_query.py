@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget
-from ..privacy.calibrations import MARGIN
+from ..privacy.accounting.budget import BoundedRange, Budget
+from ..privacy.accounting.calibrations import MARGIN
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.draws import KeepOdds, SummedErrors, bit_range
-from ..privacy.ledger import Charge, Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Records
 from .base import About, Step

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget, Gaussian, Pure
-from ..privacy.calibrations import select_and_measure
+from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from ..privacy.accounting.calibrations import select_and_measure
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import SignedErrors
 from ..problems import QueryRelease
 from ..releases import Histogram

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..params import check_parameters, param
-from ..privacy.budget import Budget, Pure
-from ..privacy.calibrations import MARGIN, equal_thresholded, gaussian_share
+from ..privacy.accounting.budget import Budget, Pure
+from ..privacy.accounting.calibrations import MARGIN, equal_thresholded, gaussian_share
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.point_statistics import Votes
 from ..problems import PointRelease
 from ..releases import Points, systematic

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..params import check_parameters, param
-from ..privacy.budget import Budget, Gaussian, SubsampledGaussian
-from ..privacy.calibrations import gaussian_share, sampled_steps
+from ..privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
+from ..privacy.accounting.calibrations import gaussian_share, sampled_steps
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.risk_statistics import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter

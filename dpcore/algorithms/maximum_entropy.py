@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.budget import Budget, Gaussian
-from ..privacy.calibrations import gaussian_share
+from ..privacy.accounting.budget import Budget, Gaussian
+from ..privacy.accounting.calibrations import gaussian_share
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import Answers
 from ..problems import QueryRelease
 from ..releases import Histogram

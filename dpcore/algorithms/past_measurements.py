@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from ..privacy.budget import Budget, Gaussian, Pure
-from ..privacy.ledger import Choice
+from ..privacy.accounting.budget import Budget, Gaussian, Pure
+from ..privacy.accounting.ledger import Choice
 from ..privacy.statistics import SomeAnswers, marginal_tables
 from ..problems import QueryRelease
 from ..workloads import Marginals, Workload

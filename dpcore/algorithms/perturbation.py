@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import InputError
 from ..learning.losses import Bent, Logistic
 from ..params import check_parameters, param
-from ..privacy.budget import Approximate, Budget, Gaussian
-from ..privacy.calibrations import MARGIN, gaussian_share
+from ..privacy.accounting.budget import Approximate, Budget, Gaussian
+from ..privacy.accounting.calibrations import MARGIN, gaussian_share
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.risk_statistics import RegularisedMinimiser
 from ..privacy.targets import PerturbedRisk
 from ..problems import RiskMinimisation

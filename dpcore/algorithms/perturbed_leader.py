@@ -9,10 +9,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget
-from ..privacy.calibrations import equal_selections
+from ..privacy.accounting.budget import BoundedRange, Budget
+from ..privacy.accounting.calibrations import equal_selections
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import SignedErrors
 from ..problems import QueryRelease
 from ..releases import Records

@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import InputError
 from ..learning.losses import Bent
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget, Gaussian
-from ..privacy.calibrations import equal_selections, regularised_stages
+from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian
+from ..privacy.accounting.calibrations import equal_selections, regularised_stages
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.samplers import AUTOMATIC, SAMPLERS, choose
 from ..privacy.samplers.alternating import schedule
 from ..privacy.targets import PlainRisk, RankError, RegularisedRisk

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
 from ..params import check_parameters, param
-from ..privacy.budget import BoundedRange, Budget, Gaussian, Pure
-from ..privacy.calibrations import measure_once, select_and_measure
+from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from ..privacy.accounting.calibrations import measure_once, select_and_measure
+from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.ledger import Charge, Choice, Plan
 from ..privacy.statistics import Answers, SignedErrors, SomeAnswers, marginal_tables
 from ..problems import QueryRelease
 from ..releases import ProductMixture

@@ -9,7 +9,7 @@ from typing import Any
 from ..algorithms import solving
 from ..audit import BUGS, CONFIDENCE, RUNS, Audit, audit
 from ..params import parameters
-from ..privacy.budget import Budget
+from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from .task import choose
 

@@ -12,7 +12,7 @@ from ..algorithms.evolution_parts import PRESETS
 from ..data.readers import read_table
 from ..errors import InputError
 from ..geometry.regions import Ball, Bounded, box, point_rows
-from ..privacy.budget import Budget
+from ..privacy.accounting.budget import Budget
 from ..problems import PointRelease
 from ..run import Run
 from .files import check_writable, write

@@ -8,7 +8,7 @@ from ..algorithms import solving
 from ..data.readers import limit_rows, read_json, read_table
 from ..data.schema import domain_from_json
 from ..parsing.tasks import HELP, REGIONS, read_task
-from ..privacy.budget import Budget
+from ..privacy.accounting.budget import Budget
 from ..problems import RiskMinimisation
 from ..run import Run
 from .files import Progress, check_writable, write

@@ -9,7 +9,7 @@ from ..data.readers import read_table
 from ..errors import InputError
 from ..orders import NOISES, Order, fixed_for, prepare
 from ..outputs import check_folder
-from ..privacy.budget import Budget
+from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease, public_start
 from ..publish import publish
 from ..store import Store

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from ..algorithms import solving
-from ..privacy.budget import Budget
+from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..run import Run
 from .files import check_writable, write

@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..parsing.queries import split_names
 from ..points import Mean, Point, best, means
 from ..pool import Pool
-from ..privacy.budget import Budget
+from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
 from ..tags import Tag

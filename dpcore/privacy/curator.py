@@ -13,9 +13,9 @@ from ..data.domain import Rows
 from ..errors import BudgetError, InputError
 from ..workloads import Workload
 from . import exact, mechanisms
-from .budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
+from .accounting.budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
+from .accounting.ledger import Ledger, Plan
 from .draws import KeepOdds, SummedErrors
-from .ledger import Ledger, Plan
 from .point_statistics import CodeVotes, PointStatistic, Votes
 from .risk_statistics import MeanGradient, RegularisedMinimiser, RiskStatistic
 from .samplers import SAMPLERS, objective

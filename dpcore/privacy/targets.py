@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..geometry.regions import Ball, Box, Region, Space
 from ..learning.losses import Bent, Logistic, Loss, SquaredDistance, difference
 from ..learning.risks import Risk
-from .budget import Approximate, BoundedRange, Gaussian
+from .accounting.budget import Approximate, BoundedRange, Gaussian
 
 
 @dataclass(frozen=True, eq=False)

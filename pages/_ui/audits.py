@@ -10,8 +10,8 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.audit import BUGS, CONFIDENCE, Audit, audit
 from dpcore.cli.audit import short
-from dpcore.privacy.budget import Accounting, Budget
-from dpcore.privacy.conversions import gdp_mu
+from dpcore.privacy.accounting.budget import Accounting, Budget
+from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory import guarantee

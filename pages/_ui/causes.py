@@ -14,7 +14,7 @@ from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.parsing.questions import unbinned, understand
 from dpcore.pool import Job
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Workload

@@ -12,7 +12,7 @@ from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.diagnosis import baselines, draw, empirical
 from dpcore.frontier import middles, regret, steps
 from dpcore.params import build
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import Comparison
 from dpcore.tags import Tag

@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.algorithms.base import stars
 from dpcore.params import Param, parameters
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 
 AUTO, STAR = "auto", "*"

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import accountants
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import printed
 
 from . import promise

@@ -14,7 +14,7 @@ from dpcore.geometry.point_samples import DISC, NAMES, POINT_SAMPLES
 from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
 from dpcore.pool import Result
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory

@@ -9,7 +9,7 @@ from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Column
 from dpcore.geometry.regions import box, point_rows
 from dpcore.params import build
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.algorithms.base import Algorithm
 from dpcore.params import build
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from . import evolution_charts, results

@@ -5,9 +5,9 @@ import math
 import pandas as pd
 import streamlit as st
 
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Budget
-from dpcore.privacy.calibrations import equal_thresholded
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 

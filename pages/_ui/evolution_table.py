@@ -11,7 +11,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.data.domain import Rows
 from dpcore.params import build
 from dpcore.pool import Result
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import compare
 from dpcore.tags import Tag

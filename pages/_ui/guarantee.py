@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import accountants, theory
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import guarantee
 
 from . import controls, promise

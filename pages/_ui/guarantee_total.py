@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore import accountants
 from dpcore.errors import InputError
-from dpcore.privacy.lifetime import events_from_json
+from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.store import DataSet
 from dpcore.tags import Tag
 from dpcore.theory import guarantee

@@ -10,7 +10,7 @@ from dpcore.data.domain import Rows
 from dpcore.laws import line_law, risk_by_mu
 from dpcore.params import build
 from dpcore.parsing.tasks import read_task, task_text
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.tags import Tag
 

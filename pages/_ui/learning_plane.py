@@ -7,7 +7,7 @@ import streamlit as st
 from dpcore.laws import plane_law, public_walk
 from dpcore.learning.losses import Logistic
 from dpcore.parsing.tasks import task_text
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from . import learning_charts

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.laws import calibrations, gaussian_curve, neighbour_curve, neighbour_s
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from . import learning_charts

@@ -12,7 +12,7 @@ from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.points import Point
 from dpcore.pool import Result
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.sweep import Case
 

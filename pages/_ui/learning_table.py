@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore.data.domain import Column
 from dpcore.laws import optimum, split
 from dpcore.parsing.tasks import task_text
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from . import controls, learning_charts

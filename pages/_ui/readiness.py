@@ -6,7 +6,7 @@ import streamlit as st
 from dpcore.algorithms import solving
 from dpcore.algorithms.base import forecast
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 

@@ -11,7 +11,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.errors import InputError
 from dpcore.orders import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.params import build
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.tags import Tag

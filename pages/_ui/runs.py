@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.algorithms.base import Algorithm
 from dpcore.pool import Job, Pool, SharedRows, Task
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 
 from .state import Table

@@ -10,7 +10,7 @@ from dpcore.algorithms import solving
 from dpcore.frontier import RUNS, SHARE, Search
 from dpcore.params import build
 from dpcore.pool import Job
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 

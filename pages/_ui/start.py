@@ -3,7 +3,7 @@
 import pandas as pd
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import Run, compare
 from dpcore.tags import Tag

@@ -13,7 +13,7 @@ from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.points import Point
 from dpcore.pool import Result, Task
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import pairs_with, real_answers
 from dpcore.sweep import Case, cases, task

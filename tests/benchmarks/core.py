@@ -23,7 +23,7 @@ from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.points import Mean, Point, means
 from dpcore.pool import Pool
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
 from dpcore.sweep import cases, sweep

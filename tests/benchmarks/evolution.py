@@ -29,9 +29,9 @@ from dpcore.data.schema import domain_from_json
 from dpcore.geometry.regions import Ball, point_rows
 from dpcore.geometry.transport import bounded_lipschitz, w1
 from dpcore.params import build
-from dpcore.privacy import conversions
-from dpcore.privacy.budget import Budget
-from dpcore.privacy.calibrations import equal_thresholded
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.privacy.point_statistics import Votes
 from dpcore.problems import PointRelease, QueryRelease
 from dpcore.run import Run

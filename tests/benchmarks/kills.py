@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpcore.privacy.budget import Budget
-from dpcore.privacy.lifetime import Lifetime, events_from_json
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.store import Store, verify
 
 

@@ -23,7 +23,7 @@ from dpcore.geometry.regions import Ball
 from dpcore.laws import line_law, risk_by_mu
 from dpcore.learning.losses import Logistic, hinge, pinball
 from dpcore.parsing.tasks import group, read_task
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.run import Run
 

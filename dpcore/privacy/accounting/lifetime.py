@@ -22,7 +22,7 @@ from typing import Any
 
 from scipy.special import log_expit, ndtri_exp
 
-from ..errors import InputError
+from ...errors import InputError
 from . import conversions
 from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, Sums
 from .ledger import Ledger, Plan

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from ..errors import InputError
+from ...errors import InputError
 from . import conversions
 from .budget import Approximate, BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 

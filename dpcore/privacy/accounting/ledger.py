@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BudgetError
+from ...errors import BudgetError
 from . import conversions
 from .budget import Accounting, Budget, S, Spend, Spent, Sums
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from ..errors import InputError
+from ...errors import InputError
 from . import conversions
 
 LARGEST = 1e9  # ε beyond which nothing is promised and floating point gives out

@@ -1,0 +1,1 @@
+"""What is promised, what each touch costs, and how costs add up."""
