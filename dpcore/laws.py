@@ -22,7 +22,7 @@ from .privacy.accounting.ledger import Plan
 from .privacy.samplers.alternating import Proposal, walk
 from .privacy.samplers.line import PiecewiseGaussian
 from .privacy.samplers.plane import TangentBoxes
-from .privacy.targets import Density, RegularisedRisk
+from .privacy.statistics.targets import Density, RegularisedRisk
 from .problems import RiskMinimisation
 from .staged import Cells, first, following, values
 from .tags import Tag

@@ -22,7 +22,7 @@ from .privacy.accounting import conversions
 from .privacy.accounting.budget import Accounting, Budget, Gaussian
 from .privacy.accounting.ledger import Choice, Plan
 from .privacy.accounting.lifetime import Event, reserved
-from .privacy.statistics import whole
+from .privacy.statistics.answers import whole
 from .problems import QueryRelease
 from .store import Reservation, Store
 from .workloads import Workload

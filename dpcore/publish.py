@@ -25,7 +25,7 @@ from .privacy import exact
 from .privacy.accounting.budget import Accounting, Gaussian
 from .privacy.accounting.lifetime import events_to_json, planned
 from .privacy.curator import Curator
-from .privacy.statistics import Answers, CellAnswers, SomeAnswers
+from .privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
 from .releases import Release
 from .store import Reservation, Store, now
 from .workloads import Workload

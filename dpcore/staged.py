@@ -11,7 +11,7 @@ from .errors import InputError
 from .learning.losses import Bent
 from .learning.risks import Risk
 from .privacy.samplers.line import PiecewiseGaussian
-from .privacy.targets import Density
+from .privacy.statistics.targets import Density
 
 PLACES = 240
 CELLS = 1500

@@ -10,8 +10,8 @@ from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.scores import AbsoluteErrors
-from dpcore.privacy.statistics import Answers, SignedErrors
+from dpcore.privacy.statistics.answers import Answers, SignedErrors
+from dpcore.privacy.statistics.scores import AbsoluteErrors
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows
 

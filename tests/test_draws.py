@@ -13,7 +13,7 @@ from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.draws import KeepOdds, SummedErrors, bit_range
+from dpcore.privacy.statistics.query_draws import KeepOdds, SummedErrors, bit_range
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, data_sets, hockey_stick, neighbours, random_rows, rows_of, signs, softmax

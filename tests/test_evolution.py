@@ -19,7 +19,7 @@ from dpcore.geometry.regions import Ball, box, point_rows
 from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.point_statistics import Votes
+from dpcore.privacy.statistics.votes import Votes
 from dpcore.problems import PointRelease
 from dpcore.run import Run
 from dpcore.tags import Tag

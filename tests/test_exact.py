@@ -20,7 +20,7 @@ from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, G
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Lifetime, planned, reserved
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.statistics import Answers, CellAnswers, SomeAnswers
+from dpcore.privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
 from dpcore.store import Store, verify
 from dpcore.workloads import Explicit, Marginals
 from tests.cli_files import write_files

@@ -11,8 +11,8 @@ from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.risk_statistics import MeanGradient
-from dpcore.privacy.targets import RegularisedRisk
+from dpcore.privacy.statistics.gradients import MeanGradient
+from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.releases import Parameter
 from dpcore.run import Run
 from dpcore.tags import Tag

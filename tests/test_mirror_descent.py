@@ -15,7 +15,7 @@ from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.ledger import Plan
-from dpcore.privacy.statistics import Answers, CellAnswers
+from dpcore.privacy.statistics.answers import Answers, CellAnswers
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals

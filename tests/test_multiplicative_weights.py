@@ -17,7 +17,7 @@ from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, G
 from dpcore.privacy.accounting.calibrations import select_and_measure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.statistics import SomeAnswers
+from dpcore.privacy.statistics.answers import SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union

@@ -13,8 +13,8 @@ from dpcore.privacy.accounting.budget import Approximate, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.point_statistics import CodeVotes, Votes
-from dpcore.privacy.statistics import Answers
+from dpcore.privacy.statistics.answers import Answers
+from dpcore.privacy.statistics.votes import CodeVotes, Votes
 from dpcore.theory.evolution import printed_partition_noise, threshold
 from dpcore.workloads import Marginals
 from tests.helpers import codes, hockey_stick
@@ -55,7 +55,7 @@ def test_more_ties_than_are_looked_for_at_once():
 
 @pytest.mark.parametrize("block", [20_000_000, 50])
 def test_rows_vote_by_the_sum_of_distances_over_columns(block, monkeypatch):
-    monkeypatch.setattr("dpcore.privacy.point_statistics.BLOCK", block)
+    monkeypatch.setattr("dpcore.privacy.statistics.votes.BLOCK", block)
     rng = np.random.default_rng(0)
     bins = (np.array([0, 1, 2, 2]), np.array([0, 0, 1, 1, 2, 3]), np.arange(3))
     positions = (None, np.array([3, 5, 9, 20]), None)

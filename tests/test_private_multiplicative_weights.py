@@ -14,8 +14,8 @@ from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.scores import AbsoluteErrors
-from dpcore.privacy.statistics import SignedErrors
+from dpcore.privacy.statistics.answers import SignedErrors
+from dpcore.privacy.statistics.scores import AbsoluteErrors
 from dpcore.releases import StreamedHistogram
 from dpcore.run import Run
 from dpcore.workloads import Marginals

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpcore.privacy.statistics import CellAnswers
+from dpcore.privacy.statistics.answers import CellAnswers
 from dpcore.workloads import Explicit, RowSpace, row_space
 from dpcore.workloads import explicit as module
 from tests.helpers import codes, random_rows

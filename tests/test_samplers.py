@@ -17,7 +17,7 @@ from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, pro
 from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import Envelope, cut_off
-from dpcore.privacy.targets import Density, PlainRisk, RankError, RegularisedRisk
+from dpcore.privacy.statistics.targets import Density, PlainRisk, RankError, RegularisedRisk
 from tests.learning import quadrature
 
 B = np.linspace(-0.8, 0.6, 1001)

@@ -13,8 +13,8 @@ from dpcore.parsing.tasks import group
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian
 from dpcore.privacy.accounting.calibrations import regularised_stages
-from dpcore.privacy.risk_statistics import MeanGradient, RegularisedMinimiser
-from dpcore.privacy.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk
+from dpcore.privacy.statistics.gradients import MeanGradient, RegularisedMinimiser
+from dpcore.privacy.statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk
 from dpcore.theory import learning as theory
 from tests.learning import quadrature
 

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
-from dpcore.privacy.statistics import Answers, SignedErrors
+from dpcore.privacy.statistics.answers import Answers, SignedErrors
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, histogram, matrix_of, random_rows, signs
 

@@ -22,7 +22,7 @@ from dpcore.metrics import errors
 from dpcore.params import build
 from dpcore.parsing.queries import parse_queries, read_queries
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.statistics import Answers, SignedErrors, check_workload
+from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
 from dpcore.problems import QueryRelease
 from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union

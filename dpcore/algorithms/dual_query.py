@@ -12,7 +12,7 @@ from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.draws import KeepOdds, SummedErrors, bit_range
+from ..privacy.statistics.query_draws import KeepOdds, SummedErrors, bit_range
 from ..problems import QueryRelease
 from ..releases import Records
 from .base import About, Step

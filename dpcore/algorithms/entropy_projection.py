@@ -13,7 +13,7 @@ from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics import SignedErrors
+from ..privacy.statistics.answers import SignedErrors
 from ..problems import QueryRelease
 from ..releases import Histogram
 from .base import About, Step

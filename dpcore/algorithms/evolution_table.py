@@ -11,8 +11,8 @@ from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.point_statistics import CodeVotes
-from ..privacy.statistics import Answers
+from ..privacy.statistics.answers import Answers
+from ..privacy.statistics.votes import CodeVotes
 from ..problems import QueryRelease
 from ..releases import Records, systematic
 from ..workloads import Marginals

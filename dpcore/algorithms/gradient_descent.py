@@ -13,7 +13,7 @@ from ..privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
 from ..privacy.accounting.calibrations import gaussian_share, sampled_steps
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.risk_statistics import MeanGradient
+from ..privacy.statistics.gradients import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from .base import About, Step

@@ -13,8 +13,8 @@ from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.scores import TableErrors
-from ..privacy.statistics import SomeAnswers
+from ..privacy.statistics.answers import SomeAnswers
+from ..privacy.statistics.scores import TableErrors
 from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Marginals

@@ -13,7 +13,7 @@ from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics import Answers, CellAnswers
+from ..privacy.statistics.answers import Answers, CellAnswers
 from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Explicit, Marginals, Workload

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget, Gaussian, Pure
 from ..privacy.accounting.ledger import Choice
-from ..privacy.statistics import SomeAnswers, marginal_tables
+from ..privacy.statistics.answers import SomeAnswers, marginal_tables
 from ..problems import QueryRelease
 from ..workloads import Marginals, Workload
 from .base import softmax

@@ -14,8 +14,8 @@ from ..privacy.accounting.budget import Approximate, Budget, Gaussian
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.risk_statistics import RegularisedMinimiser
-from ..privacy.targets import PerturbedRisk
+from ..privacy.statistics.gradients import RegularisedMinimiser
+from ..privacy.statistics.targets import PerturbedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from .base import About, Step

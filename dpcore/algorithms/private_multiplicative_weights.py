@@ -12,7 +12,7 @@ from ..privacy.accounting.budget import Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.scores import AbsoluteErrors
+from ..privacy.statistics.scores import AbsoluteErrors
 from ..problems import QueryRelease
 from ..releases import StreamedHistogram
 from .base import About, Step

@@ -16,7 +16,7 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.samplers import AUTOMATIC, SAMPLERS, choose
 from ..privacy.samplers.alternating import schedule
-from ..privacy.targets import PlainRisk, RankError, RegularisedRisk
+from ..privacy.statistics.targets import PlainRisk, RankError, RegularisedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..theory import learning as theory

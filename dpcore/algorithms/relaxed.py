@@ -13,7 +13,7 @@ from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics import Answers, SignedErrors, SomeAnswers, marginal_tables
+from ..privacy.statistics.answers import Answers, SignedErrors, SomeAnswers, marginal_tables
 from ..problems import QueryRelease
 from ..releases import ProductMixture
 from ..workloads import Marginals, Workload

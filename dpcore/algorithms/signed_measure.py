@@ -14,7 +14,7 @@ from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.point_statistics import Votes
+from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points
 from ..theory import evolution as theory

@@ -15,13 +15,13 @@ from ..workloads import Workload
 from . import exact, mechanisms
 from .accounting.budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
 from .accounting.ledger import Ledger, Plan
-from .draws import KeepOdds, SummedErrors
-from .point_statistics import CodeVotes, PointStatistic, Votes
-from .risk_statistics import MeanGradient, RegularisedMinimiser, RiskStatistic
 from .samplers import SAMPLERS, objective
-from .scores import AbsoluteErrors, TableErrors
-from .statistics import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
-from .targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
+from .statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
+from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
+from .statistics.query_draws import KeepOdds, SummedErrors
+from .statistics.scores import AbsoluteErrors, TableErrors
+from .statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
+from .statistics.votes import CodeVotes, PointStatistic, Votes
 
 VOTED: Final = (Votes, CodeVotes)
 MEASURED: Final = (Answers, SomeAnswers, CellAnswers, MeanGradient, RegularisedMinimiser, *VOTED)

@@ -32,7 +32,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import equal_thresholded
-from dpcore.privacy.point_statistics import Votes
+from dpcore.privacy.statistics.votes import Votes
 from dpcore.problems import PointRelease, QueryRelease
 from dpcore.run import Run
 from dpcore.theory import evolution as theory

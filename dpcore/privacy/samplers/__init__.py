@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ..targets import Density, RankError, Target
+from ..statistics.targets import Density, RankError, Target
 from . import alternating, envelope, line, plane, proximal
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...learning.losses import Bent, SquaredDistance
 from ...learning.risks import Risk
-from ..targets import Density, RegularisedRisk
+from ..statistics.targets import Density, RegularisedRisk
 
 MOST_RECORDS = 200
 TERMS = 40

@@ -34,7 +34,7 @@ from scipy.special import gammainc, gammaincc, gammaln
 from ...geometry.regions import Ball, Box
 from ...learning.losses import Logistic, SquaredDistance
 from ...learning.risks import Risk, smallest
-from ..targets import Density
+from ..statistics.targets import Density
 from . import proximal
 from .shapes import Envelope, Radial, cut_off, phi
 

@@ -8,7 +8,7 @@ from scipy.special import erf, erfcx
 
 from ...errors import InputError
 from ...learning.losses import Bent
-from ..targets import Density
+from ..statistics.targets import Density
 
 STEPS = 250  # at the most, to invert a piece's distribution function to the last bit
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...data.domain import Rows
 from ...learning.risks import newton
-from ..targets import PerturbedRisk
+from ..statistics.targets import PerturbedRisk
 
 
 def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, rng: np.random.Generator) -> np.ndarray:

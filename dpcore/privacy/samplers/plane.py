@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..targets import Density
+from ..statistics.targets import Density
 
 MOST_DIMENSIONS = 2
 MOST_BOXES = 20_000

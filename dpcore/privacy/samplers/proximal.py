@@ -24,7 +24,7 @@ import numpy as np
 
 from ...geometry.regions import Region
 from ...learning.losses import Loss, SquaredDistance
-from ..targets import Density, PlainRisk, RegularisedRisk, Target
+from ..statistics.targets import Density, PlainRisk, RegularisedRisk, Target
 from .shapes import cut_off
 
 PROPOSALS = 4

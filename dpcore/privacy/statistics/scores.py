@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from ..workloads import Marginals, Workload
-from .statistics import Known
+from ...errors import InputError
+from ...workloads import Marginals, Workload
+from .answers import Known
 
 
 @dataclass(frozen=True, eq=False)

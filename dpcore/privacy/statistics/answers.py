@@ -16,10 +16,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from ..data.domain import Rows
-from ..errors import InputError
-from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
-from ..workloads.base import largest_distance
+from ...data.domain import Rows
+from ...errors import InputError
+from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
+from ...workloads.base import largest_distance
 
 ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
 EVERY = slice(None)

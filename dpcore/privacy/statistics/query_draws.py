@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from ..workloads import Workload
-from .statistics import ROOM, Known
+from ...errors import InputError
+from ...workloads import Workload
+from .answers import ROOM, Known
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial import KDTree
 
-from ..data.domain import Rows
-from ..errors import InputError
+from ...data.domain import Rows
+from ...errors import InputError
 
 BLOCK = 20_000_000  # entries of an array of records × candidates
 MANY = 16  # candidates at the same distance that are looked for before all are compared

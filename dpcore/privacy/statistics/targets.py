@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from ..data.domain import Rows
-from ..errors import InputError
-from ..geometry.regions import Ball, Box, Region, Space
-from ..learning.losses import Bent, Logistic, Loss, SquaredDistance, difference
-from ..learning.risks import Risk
-from .accounting.budget import Approximate, BoundedRange, Gaussian
+from ...data.domain import Rows
+from ...errors import InputError
+from ...geometry.regions import Ball, Box, Region, Space
+from ...learning.losses import Bent, Logistic, Loss, SquaredDistance, difference
+from ...learning.risks import Risk
+from ..accounting.budget import Approximate, BoundedRange, Gaussian
 
 
 @dataclass(frozen=True, eq=False)

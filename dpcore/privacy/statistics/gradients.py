@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data.domain import Rows
-from ..errors import InputError
-from ..geometry.regions import Region, Space
-from ..learning.losses import Loss, SquaredDistance
-from ..learning.risks import Risk, newton
-from .statistics import ROOM
+from ...data.domain import Rows
+from ...errors import InputError
+from ...geometry.regions import Region, Space
+from ...learning.losses import Loss, SquaredDistance
+from ...learning.risks import Risk, newton
+from .answers import ROOM
 from .targets import KnownRisk
 
 
