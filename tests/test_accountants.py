@@ -8,8 +8,6 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 from scipy.stats import binom
 
-from dpcore import accountants
-from dpcore.accountants import GDP, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import (
     Accounting,
@@ -22,7 +20,8 @@ from dpcore.privacy.accounting.budget import (
 )
 from dpcore.privacy.accounting.ledger import Charge
 from dpcore.privacy.accounting.lifetime import Concentrated, Filtered, Lifetime
-from dpcore.theory import guarantee
+from dpcore.theory import accountants, guarantee
+from dpcore.theory.accountants import GDP, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
 from dpcore.theory.printed import GAUSSIAN
 from tests.helpers import hockey_stick
 

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import accountants
 from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy.accounting.budget import Accounting, Budget, Gaussian
 from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
 from dpcore.privacy.accounting.lifetime import Lifetime
 from dpcore.store import Store
-from dpcore.theory import guarantee
+from dpcore.theory import accountants, guarantee
 from pages._ui import promise
 from pages._ui.guarantee import share
 from pages._ui.planned import DELTAS

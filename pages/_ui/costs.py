@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import accountants
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.theory import printed
+from dpcore.theory import accountants, printed
 
 from . import promise
 from .planned import Planned, section

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import accountants, theory
+from dpcore import theory
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.theory import guarantee
+from dpcore.theory import accountants, guarantee
 
 from . import controls, promise
 from .controls import number

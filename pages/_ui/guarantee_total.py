@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import accountants
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.store import DataSet
 from dpcore.tags import Tag
-from dpcore.theory import guarantee
+from dpcore.theory import accountants, guarantee
 
 from . import promise, release_ledger
 from .frame import heading, public

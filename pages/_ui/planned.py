@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpcore import accountants
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
@@ -15,7 +14,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory import guarantee
+from dpcore.theory import accountants, guarantee
 
 from . import controls, questions
 from .frame import heading, public

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .privacy.accounting import conversions
-from .privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
-from .privacy.accounting.ledger import Charge
-from .privacy.accounting.lifetime import Concentrated, Event, Lifetime, gaussian_cost
-from .theory.guarantee import worst_profile
-from .theory.printed import GAUSSIAN, renyi_closed, strong_composition
+from ..privacy.accounting import conversions
+from ..privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
+from ..privacy.accounting.ledger import Charge
+from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, gaussian_cost
+from .guarantee import worst_profile
+from .printed import GAUSSIAN, renyi_closed, strong_composition
 
 GDP, ZCDP, PURE, PLD = (str(a) for a in (Accounting.GDP, Accounting.ZCDP, Accounting.PURE, Accounting.PLD))
 RENYI = "Rényi DP"
