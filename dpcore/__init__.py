@@ -1,1 +1,1 @@
-"""Differentially private algorithms for tables, with exact accounting: see `dpcore.run` and `python -m dpcore`."""
+"""Differentially private algorithms for tables, with exact accounting: see `dpcore.evaluation.run` and `python -m dpcore`."""

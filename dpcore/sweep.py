@@ -16,12 +16,12 @@ from .algorithms.base import Algorithm, forecast, make_plan
 from .data.domain import Rows
 from .data.schema import domain_to_json
 from .errors import InputError, PrivacyWarning, in_words
+from .evaluation.run import Run
 from .params import parameters
 from .points import Key, Point
 from .pool import Job, Pool, SharedRows, Task
 from .privacy.accounting.budget import Budget
 from .problems import QueryRelease
-from .run import Run
 from .workloads import Explicit, Marginals, TableQueries, Union, Workload
 
 MAX_POINTS = 100_000

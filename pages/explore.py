@@ -4,10 +4,10 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.errors import InputError
+from dpcore.evaluation.run import compare
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import compare
 from dpcore.tags import Tag
 from pages._ui import comparison, controls, keep, lessons, questions, results, runs
 from pages._ui.frame import frame, tag, unfinished, whose

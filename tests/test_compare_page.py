@@ -10,10 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.evaluation.run import Run
 from dpcore.frontier import steps
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Marginals
 from pages._ui import drawing, frontier
 from pages._ui.state import sample_table

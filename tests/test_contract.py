@@ -14,11 +14,11 @@ from dpcore.algorithms import ALGORITHMS, registered_name
 from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError, PrivacyWarning
+from dpcore.evaluation.run import Record, Run, compare, pairs_with, subgroups
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.releases import Histogram
-from dpcore.run import Record, Run, compare, pairs_with, subgroups
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 from tests.helpers import (

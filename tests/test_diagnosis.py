@@ -9,12 +9,12 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.schema import domain_from_json
-from dpcore.diagnosis import Conclusion, baselines, draw, independent, resample, settled, twin, waterfall
 from dpcore.errors import InputError, PrivacyWarning
+from dpcore.evaluation.diagnosis import Conclusion, baselines, draw, independent, resample, settled, twin, waterfall
+from dpcore.evaluation.run import Run
 from dpcore.parsing.questions import unbinned, understand
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.tags import Tag
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import QUERIES, codes, histogram, random_rows, task

@@ -9,10 +9,10 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.dual_query import _Expected, _Rows
 from dpcore.data.domain import Rows
+from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget
 from dpcore.privacy.statistics.query_draws import bit_range
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows, signs, task
 

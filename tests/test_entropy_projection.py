@@ -11,8 +11,8 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.entropy_projection import SHARE, to_the_edge
 from dpcore.algorithms.past_measurements import Fact, Queries
+from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Accounting, Budget, Pure
-from dpcore.run import Run
 from dpcore.workloads import Marginals
 from tests.helpers import codes, signs, task
 

@@ -15,13 +15,13 @@ from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, simplex, t
 from dpcore.algorithms.signed_measure import PSMM, grid
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Ball, box, point_rows
 from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.statistics.votes import Votes
 from dpcore.problems import PointRelease
-from dpcore.run import Run
 from dpcore.tags import Tag
 from tests.helpers import identical
 from tests.test_replay import replay

@@ -10,10 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.evaluation.run import Run
 from dpcore.geometry.point_samples import POINT_SAMPLES
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.run import Run
 from pages._ui import evolution_choice, evolution_figures
 from pages._ui.evolution import points
 from pages._ui.evolution_charts import step

@@ -8,9 +8,9 @@ from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.evolution_table import PrivateEvolutionTable, _calmed, _Coarse, _quantiles
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Marginals
 
 SCHEMA = {

@@ -12,9 +12,9 @@ from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.graphical import SHARE, Measured, closure, coverage
 from dpcore.data import samples
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Marginals, TableQueries, Union
 from tests.helpers import codes, random_rows, signs, task
 

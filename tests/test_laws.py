@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from dpcore import laws, staged
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
+from dpcore.evaluation import output_laws as laws
+from dpcore.evaluation import staged
+from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Ball
 from dpcore.learning.losses import Logistic, pinball
 from dpcore.parsing.tasks import group
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
-from dpcore.run import Run
 from tests.learning import task
 
 BUDGET = Budget(1, 1e-6)

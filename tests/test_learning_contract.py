@@ -7,6 +7,7 @@ import pytest
 
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import BudgetError, InputError
+from dpcore.evaluation.run import Run
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
@@ -14,7 +15,6 @@ from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.releases import Parameter
-from dpcore.run import Run
 from dpcore.tags import Tag
 from dpcore.theory import learning as theory
 from tests.learning import LEARNERS, TASKS, serves, task, variants

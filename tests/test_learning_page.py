@@ -8,9 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.evaluation.run import Run
 from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.run import Run
 from pages._ui import learning, learning_runs
 from pages._ui.state import sample_table
 from tests.test_pages import figures, said, settled

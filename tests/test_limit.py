@@ -11,9 +11,9 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.fitting import Evidence, fit, product, summed
 from dpcore.algorithms.maximum_entropy import stages_of
 from dpcore.data.domain import Rows
+from dpcore.evaluation.run import Run
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import QUERIES, codes, histogram, matrix_of, random_rows, softmax, task, within
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpcore import memory
-from dpcore.memory import Peak
+from dpcore.evaluation import memory
+from dpcore.evaluation.memory import Peak
 
 
 @pytest.mark.skipif(not memory.RESET.exists(), reason="only Linux tells")

@@ -12,12 +12,12 @@ from dpcore.algorithms.base import make_plan, stars
 from dpcore.algorithms.mirror_descent import _descend, _release
 from dpcore.data import samples
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, histogram, random_rows, rows_of, signs, softmax, task
 

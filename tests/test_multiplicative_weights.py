@@ -13,13 +13,13 @@ from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.algorithms.past_measurements import PRIOR, Queries, likeliest
 from dpcore.data import samples
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.calibrations import select_and_measure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import SomeAnswers
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, data_sets, histogram, neighbours, random_rows, rows_of, signs, softmax, task
 

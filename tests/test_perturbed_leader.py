@@ -8,10 +8,10 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import equal_selections
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, random_rows, signs, task
 

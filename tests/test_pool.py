@@ -11,10 +11,10 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
+from dpcore.evaluation.run import Run
 from dpcore.pool import Pool, SharedRows, Task
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Marginals
 
 SAMPLE = samples.census(2_000)

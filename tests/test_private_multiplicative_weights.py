@@ -10,6 +10,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.errors import BudgetError, InputError
+from dpcore.evaluation.run import Run
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
@@ -17,7 +18,6 @@ from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import SignedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors
 from dpcore.releases import StreamedHistogram
-from dpcore.run import Run
 from dpcore.workloads import Marginals
 from tests.helpers import codes, data_sets, neighbours, rows_of, signs, task
 

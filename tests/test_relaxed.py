@@ -9,11 +9,11 @@ from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.data import samples
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.models.product_mixture import Generator, MixtureFit, Noisy, RelaxedRows, Target
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.statistics.answers import Answers, SomeAnswers
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Marginals, TableQueries, Union
 from dpcore.workloads.products import Products, blocks
 from tests.helpers import codes, random_rows, signs, softmax, task

@@ -5,10 +5,10 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
+from dpcore.evaluation.run import Run
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease, public_start
-from dpcore.run import Run
 from dpcore.workloads import Marginals
 from tests.helpers import QUERIES, histogram, serves, task, variants
 

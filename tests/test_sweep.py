@@ -23,11 +23,11 @@ from dpcore.cli import main
 from dpcore.cli import sweep as command
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError, in_words
+from dpcore.evaluation.run import Run
 from dpcore.points import Mean, Point, best, means
 from dpcore.pool import Pool
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.sweep import cases, identity, missing, rows_digest, settings_of, sweep
 from dpcore.workloads import Explicit, Marginals
 from tests.cli_files import write_files

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InputError
+from dpcore.evaluation.truth import RiskTruth
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic
 from dpcore.parsing.tasks import read_task
-from dpcore.truth import RiskTruth
 from tests.learning import DOMAIN, TASKS, table, task
 
 

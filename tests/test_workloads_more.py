@@ -18,13 +18,13 @@ from dpcore.cli import main
 from dpcore.data import samples
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
-from dpcore.metrics import errors
+from dpcore.evaluation.metrics import errors
+from dpcore.evaluation.run import Run
 from dpcore.params import build
 from dpcore.parsing.queries import parse_queries, read_queries
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
 from dpcore.problems import QueryRelease
-from dpcore.run import Run
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.base import largest_distance
 from tests.cli_files import arguments, write_files

@@ -11,10 +11,10 @@ from ..algorithms import solving
 from ..algorithms.evolution_parts import PRESETS
 from ..data.readers import read_table
 from ..errors import InputError
+from ..evaluation.run import Run
 from ..geometry.regions import Ball, Bounded, box, point_rows
 from ..privacy.accounting.budget import Budget
 from ..problems import PointRelease
-from ..run import Run
 from .files import check_writable, write
 from .follow import follow, report, start
 from .task import check_least, choose

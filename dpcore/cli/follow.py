@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import PrivacyWarning
-from ..run import Record, Run
+from ..evaluation.run import Record, Run
 from .files import Progress
 from .task import shown
 

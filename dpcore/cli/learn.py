@@ -7,10 +7,10 @@ from typing import Any
 from ..algorithms import solving
 from ..data.readers import limit_rows, read_json, read_table
 from ..data.schema import domain_from_json
+from ..evaluation.run import Run
 from ..parsing.tasks import HELP, REGIONS, read_task
 from ..privacy.accounting.budget import Budget
 from ..problems import RiskMinimisation
-from ..run import Run
 from .files import Progress, check_writable, write
 from .follow import report, start
 from .task import check_least, choose

@@ -5,9 +5,9 @@ import json
 from typing import Any
 
 from ..algorithms import solving
+from ..evaluation.run import Run
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
-from ..run import Run
 from .files import check_writable, write
 from .follow import follow, report, start
 from .task import ERRORS, add_task_arguments, check_least, choose, read_task

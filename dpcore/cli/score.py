@@ -5,9 +5,9 @@ import json
 from typing import Any
 
 from ..data.readers import read_table
-from ..diagnosis import baselines
+from ..evaluation.diagnosis import baselines
+from ..evaluation.run import compare_tables
 from ..problems import QueryRelease
-from ..run import compare_tables
 from ..tags import Tag
 from .files import check_writable, write
 from .task import ERRORS, add_question_arguments, read_questions, shown

@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpcore.algorithms import solving
 from dpcore.data.domain import Domain
-from dpcore.diagnosis import Conclusion, Waterfall, twin, waterfall
 from dpcore.errors import InputError
+from dpcore.evaluation.diagnosis import Conclusion, Waterfall, twin, waterfall
 from dpcore.params import build
 from dpcore.parsing.questions import unbinned, understand
 from dpcore.pool import Job

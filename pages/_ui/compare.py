@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
-from dpcore.diagnosis import baselines, draw, empirical
+from dpcore.evaluation.diagnosis import baselines, draw, empirical
+from dpcore.evaluation.run import Comparison
 from dpcore.frontier import middles, regret, steps
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import Comparison
 from dpcore.tags import Tag
 
 from . import charts, controls, frontier, overlay, questions

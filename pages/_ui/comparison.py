@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.data.domain import Domain
+from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
 from dpcore.pool import Result
-from dpcore.run import Comparison, compare, pairs_with, subgroups
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 

@@ -9,11 +9,11 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.domain import Rows
+from dpcore.evaluation.run import compare
 from dpcore.params import build
 from dpcore.pool import Result
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import compare
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 

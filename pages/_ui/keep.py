@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpcore.evaluation.run import generators
 from dpcore.params import parameters
 from dpcore.parsing.queries import join_names
 from dpcore.pool import Job, Result
-from dpcore.run import generators
 from dpcore.tags import Tag
 
 from .frame import heading, peek

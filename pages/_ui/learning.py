@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore.algorithms import solving
 from dpcore.data.domain import Rows
-from dpcore.laws import line_law, risk_by_mu
+from dpcore.evaluation.output_laws import line_law, risk_by_mu
 from dpcore.params import build
 from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting.budget import Budget

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.laws import LineLaw, PlaneLaw
+from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
 from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
 from .frontier import COLOURS, look

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.laws import plane_law, public_walk
+from dpcore.evaluation.output_laws import plane_law, public_walk
 from dpcore.learning.losses import Logistic
 from dpcore.parsing.tasks import task_text
 from dpcore.privacy.accounting.budget import Budget

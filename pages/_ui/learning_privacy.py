@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.laws import calibrations, gaussian_curve, neighbour_curve, neighbour_s
+from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve, neighbour_s
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 

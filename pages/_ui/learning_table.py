@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.data.domain import Column
-from dpcore.laws import optimum, split
+from dpcore.evaluation.output_laws import optimum, split
 from dpcore.parsing.tasks import task_text
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from dpcore.run import Comparison, subgroups
+from dpcore.evaluation.run import Comparison, subgroups
 
 from .state import shared
 from .sweeps import Dot, Sweep

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.data.readers import UPLOADED, read
 from dpcore.errors import InputError
-from dpcore.run import Comparison, compare_tables
+from dpcore.evaluation.run import Comparison, compare_tables
 
 from .state import Table
 from .sweeps import Sweep

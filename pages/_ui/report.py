@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 
 from dpcore.algorithms import solving
+from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.frontier import middles, steps
 from dpcore.problems import QueryRelease
-from dpcore.run import Comparison, subgroups
 from dpcore.tags import Tag
 from dpcore.theory import balanced_guess
 

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.evaluation.run import Run, compare
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import Run, compare
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 

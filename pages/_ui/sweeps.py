@@ -11,11 +11,11 @@ import streamlit as st
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
+from dpcore.evaluation.run import pairs_with, real_answers
 from dpcore.points import Point
 from dpcore.pool import Result, Task
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.run import pairs_with, real_answers
 from dpcore.sweep import Case, cases, task
 from dpcore.workloads import Marginals
 

@@ -26,6 +26,7 @@ from dpcore.algorithms.evolution_parts import PRESETS, Given
 from dpcore.data.domain import Rows
 from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
+from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Ball, point_rows
 from dpcore.geometry.transport import bounded_lipschitz, w1
 from dpcore.params import build
@@ -34,7 +35,6 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.privacy.statistics.votes import Votes
 from dpcore.problems import PointRelease, QueryRelease
-from dpcore.run import Run
 from dpcore.theory import evolution as theory
 from dpcore.workloads import Marginals
 from pages._ui.evolution_figures import RATIOS, REFERENCE_SAMPLES, REFERENCE_SPREAD, REFERENCE_STEPS

@@ -19,13 +19,13 @@ from dpcore.data.domain import Rows
 from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
+from dpcore.evaluation.output_laws import line_law, risk_by_mu
+from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Ball
-from dpcore.laws import line_law, risk_by_mu
 from dpcore.learning.losses import Logistic, hinge, pinball
 from dpcore.parsing.tasks import group, read_task
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
-from dpcore.run import Run
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SEEDS = range(5)

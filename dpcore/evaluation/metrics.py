@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from .workloads import Workload
+from ..workloads import Workload
 
 
 @dataclass(frozen=True)

@@ -10,23 +10,23 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from .algorithms import ALGORITHMS
-from .data.domain import Rows
-from .errors import InputError
-from .geometry.regions import Ball
-from .learning.losses import Bent, absolute, pinball
-from .learning.risks import Risk, smallest
-from .privacy.accounting.budget import Budget
-from .privacy.accounting.conversions import gdp_log_delta, gdp_mu
-from .privacy.accounting.ledger import Plan
-from .privacy.samplers.alternating import Proposal, walk
-from .privacy.samplers.line import PiecewiseGaussian
-from .privacy.samplers.plane import TangentBoxes
-from .privacy.statistics.targets import Density, RegularisedRisk
-from .problems import RiskMinimisation
+from ..algorithms import ALGORITHMS
+from ..data.domain import Rows
+from ..errors import InputError
+from ..geometry.regions import Ball
+from ..learning.losses import Bent, absolute, pinball
+from ..learning.risks import Risk, smallest
+from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.conversions import gdp_log_delta, gdp_mu
+from ..privacy.accounting.ledger import Plan
+from ..privacy.samplers.alternating import Proposal, walk
+from ..privacy.samplers.line import PiecewiseGaussian
+from ..privacy.samplers.plane import TangentBoxes
+from ..privacy.statistics.targets import Density, RegularisedRisk
+from ..problems import RiskMinimisation
+from ..tags import Tag
+from ..theory import learning as theory
 from .staged import Cells, first, following, values
-from .tags import Tag
-from .theory import learning as theory
 
 POINTS = 1200
 BINS = 300  # of a column whose law is only averaged over, for a curve over μ

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .data.domain import Rows
-from .errors import InputError
-from .geometry.transport import w1
-from .learning.risks import Risk, smallest
+from ..data.domain import Rows
+from ..errors import InputError
+from ..geometry.transport import w1
+from ..learning.risks import Risk, smallest
+from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
+from ..releases import Parameter, Points, Release
 from .metrics import Errors, errors
-from .problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
-from .releases import Parameter, Points, Release
 
 
 class Measured(Protocol):

@@ -12,18 +12,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from .algorithms import registered_name
-from .algorithms.base import Algorithm, Step, make_plan
-from .data.domain import Domain, Rows
-from .errors import InputError, PrivacyWarning
+from ..algorithms import registered_name
+from ..algorithms.base import Algorithm, Step, make_plan
+from ..data.domain import Domain, Rows
+from ..errors import InputError, PrivacyWarning
+from ..privacy.accounting.budget import Budget, Spent
+from ..privacy.curator import Curator
+from ..releases import Release
+from ..tags import Tag
+from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, errors
-from .privacy.accounting.budget import Budget, Spent
-from .privacy.curator import Curator
-from .releases import Release
-from .tags import Tag
 from .truth import TRUTHS, Measured
-from .workloads import Marginals, Workload
 
 MAX_ROWS = 100_000_000  # of synthetic rows at once
 

@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .algorithms.base import Algorithm, make_plan
-from .data.domain import Domain, Rows
-from .errors import InputError
+from ..algorithms.base import Algorithm, make_plan
+from ..data.domain import Domain, Rows
+from ..errors import InputError
+from ..params import parameters
+from ..privacy.accounting.budget import LARGEST, Budget
+from ..privacy.accounting.ledger import Plan
+from ..problems import MAX_CELLS, QueryRelease, require_enumerable
+from ..releases import Release
+from ..tags import Tag
+from ..workloads import Marginals, Workload
 from .metrics import Errors, errors
-from .params import parameters
-from .privacy.accounting.budget import LARGEST, Budget
-from .privacy.accounting.ledger import Plan
-from .problems import MAX_CELLS, QueryRelease, require_enumerable
-from .releases import Release
-from .tags import Tag
-from .workloads import Marginals, Workload
 
 RESAMPLES = 10  # tables drawn to measure a sampling error
 

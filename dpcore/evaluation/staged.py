@@ -7,11 +7,11 @@ and over cells of x on which the exponent counts as straight. Cells are narrow w
 
 import numpy as np
 
-from .errors import InputError
-from .learning.losses import Bent
-from .learning.risks import Risk
-from .privacy.samplers.line import PiecewiseGaussian
-from .privacy.statistics.targets import Density
+from ..errors import InputError
+from ..learning.losses import Bent
+from ..learning.risks import Risk
+from ..privacy.samplers.line import PiecewiseGaussian
+from ..privacy.statistics.targets import Density
 
 PLACES = 240
 CELLS = 1500

@@ -1,0 +1,1 @@
+"""Where a release meets the truth: every number from here is a private peek, and tagged so."""
