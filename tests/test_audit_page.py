@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.audit import audit
+from dpcore.experiments.audit import audit
 from dpcore.privacy.accounting.budget import Budget
 from pages._ui import audits
 from pages._ui.background import Stopped, Work

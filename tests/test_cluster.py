@@ -10,10 +10,10 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
-from dpcore.cluster import check_address, connect, sweep_on
 from dpcore.errors import InputError
+from dpcore.experiments.cluster import check_address, connect, sweep_on
+from dpcore.experiments.sweep import cases, sweep
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.sweep import cases, sweep
 from tests.cli_files import write_files
 from tests.helpers import task
 
@@ -131,7 +131,7 @@ def test_other_addresses_are_refused(address, message):
 
 def test_nobody_at_the_address_is_one_clear_line(tmp_path, monkeypatch, capsys):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("dpcore.cluster.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 1)
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:1", "--algorithms", "dpfw"]

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.evaluation.run import Run
-from dpcore.frontier import steps
+from dpcore.experiments.frontier import steps
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InputError
-from dpcore.frontier import Search, middles, regret, steps
+from dpcore.experiments.frontier import Search, middles, regret, steps
 
 DOTS = pd.DataFrame(
     [

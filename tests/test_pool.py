@@ -12,7 +12,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.evaluation.run import Run
-from dpcore.pool import Pool, SharedRows, Task
+from dpcore.experiments.pool import Pool, SharedRows, Task
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals

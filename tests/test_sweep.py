@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dpcore.sweep as module
+import dpcore.experiments.sweep as module
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.multiplicative_weights import MWEM
 from dpcore.cli import main
@@ -24,11 +24,11 @@ from dpcore.cli import sweep as command
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError, in_words
 from dpcore.evaluation.run import Run
-from dpcore.points import Mean, Point, best, means
-from dpcore.pool import Pool
+from dpcore.experiments.pool import Pool
+from dpcore.experiments.sweep import cases, identity, missing, rows_digest, settings_of, sweep
+from dpcore.experiments.sweep_point import Mean, Point, best, means
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.sweep import cases, identity, missing, rows_digest, settings_of, sweep
 from dpcore.workloads import Explicit, Marginals
 from tests.cli_files import write_files
 from tests.helpers import QUERIES, TASKS, random_rows, task

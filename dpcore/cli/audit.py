@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..algorithms import solving
-from ..audit import BUGS, CONFIDENCE, RUNS, Audit, audit
+from ..experiments.audit import BUGS, CONFIDENCE, RUNS, Audit, audit
 from ..params import parameters
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease

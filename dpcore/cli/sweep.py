@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from ..algorithms import solving
-from ..cluster import check_address, connect, sweep_on
 from ..data.domain import Rows
 from ..data.readers import read_json
 from ..errors import InputError
+from ..experiments.cluster import check_address, connect, sweep_on
+from ..experiments.pool import Pool
+from ..experiments.sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
+from ..experiments.sweep_point import Mean, Point, best, means
 from ..parsing.queries import split_names
-from ..points import Mean, Point, best, means
-from ..pool import Pool
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
-from ..sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
 from ..tags import Tag
 from .files import Progress, check_writable, write
 from .task import add_task_arguments, check_least, choose, read_task, shown

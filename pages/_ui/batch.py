@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.data.domain import Rows
-from dpcore.pool import Job, Result, SharedRows, Task
+from dpcore.experiments.pool import Job, Result, SharedRows, Task
 
 from .runs import pool
 from .text import plain

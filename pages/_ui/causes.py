@@ -11,9 +11,9 @@ from dpcore.algorithms import solving
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.evaluation.diagnosis import Conclusion, Waterfall, twin, waterfall
+from dpcore.experiments.pool import Job
 from dpcore.params import build
 from dpcore.parsing.questions import unbinned, understand
-from dpcore.pool import Job
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag

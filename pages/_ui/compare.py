@@ -11,7 +11,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
-from dpcore.frontier import middles, regret, steps
+from dpcore.experiments.frontier import middles, regret, steps
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.data.domain import Domain
 from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
-from dpcore.pool import Result
+from dpcore.experiments.pool import Result
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 

@@ -10,10 +10,10 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
+from dpcore.experiments.pool import Result
 from dpcore.geometry.point_samples import DISC, NAMES, POINT_SAMPLES
 from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
-from dpcore.pool import Result
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
 from dpcore.tags import Tag

@@ -10,8 +10,8 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import compare
+from dpcore.experiments.pool import Result
 from dpcore.params import build
-from dpcore.pool import Result
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag

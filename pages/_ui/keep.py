@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.evaluation.run import generators
+from dpcore.experiments.pool import Job, Result
 from dpcore.params import parameters
 from dpcore.parsing.queries import join_names
-from dpcore.pool import Job, Result
 from dpcore.tags import Tag
 
 from .frame import heading, peek

@@ -10,11 +10,11 @@ import streamlit as st
 
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
-from dpcore.points import Point
-from dpcore.pool import Result
+from dpcore.experiments.pool import Result
+from dpcore.experiments.sweep import Case
+from dpcore.experiments.sweep_point import Point
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
-from dpcore.sweep import Case
 
 from .several import Several
 

@@ -7,9 +7,9 @@ import streamlit as st
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.evaluation.run import compare
+from dpcore.experiments.pool import Job
 from dpcore.parsing.queries import join_names, read_queries
 from dpcore.parsing.questions import understand
-from dpcore.pool import Job
 from dpcore.tags import Tag
 from dpcore.workloads import Workload
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.algorithms import solving
 from dpcore.evaluation.run import Comparison, subgroups
-from dpcore.frontier import middles, steps
+from dpcore.experiments.frontier import middles, steps
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory import balanced_guess

@@ -8,7 +8,7 @@ import streamlit as st
 from plotly.graph_objects import Figure
 
 from dpcore.evaluation.run import Comparison
-from dpcore.pool import Job, Result
+from dpcore.experiments.pool import Job, Result
 from dpcore.tags import Tag
 
 from . import charts

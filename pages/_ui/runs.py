@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.algorithms.base import Algorithm
-from dpcore.pool import Job, Pool, SharedRows, Task
+from dpcore.experiments.pool import Job, Pool, SharedRows, Task
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 

@@ -7,9 +7,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import streamlit as st
 
 from dpcore.data.domain import Rows
-from dpcore.points import Point
-from dpcore.pool import Job, Result, SharedRows
-from dpcore.sweep import Case, collect, missing, task
+from dpcore.experiments.pool import Job, Result, SharedRows
+from dpcore.experiments.sweep import Case, collect, missing, task
+from dpcore.experiments.sweep_point import Point
 
 from .runs import pool
 

@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import solving
-from dpcore.frontier import RUNS, SHARE, Search
+from dpcore.experiments.frontier import RUNS, SHARE, Search
+from dpcore.experiments.pool import Job
 from dpcore.params import build
-from dpcore.pool import Job
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag

@@ -12,11 +12,11 @@ from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.evaluation.run import pairs_with, real_answers
-from dpcore.points import Point
-from dpcore.pool import Result, Task
+from dpcore.experiments.pool import Result, Task
+from dpcore.experiments.sweep import Case, cases, task
+from dpcore.experiments.sweep_point import Point
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.sweep import Case, cases, task
 from dpcore.workloads import Marginals
 
 from .several import Several

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from dpcore.pool import Job
+from dpcore.experiments.pool import Job
 from dpcore.tags import Tag
 
 from . import charts

@@ -22,11 +22,11 @@ from dpcore.data.domain import Domain, Rows
 from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.evaluation.run import Run
-from dpcore.points import Mean, Point, means
-from dpcore.pool import Pool
+from dpcore.experiments.pool import Pool
+from dpcore.experiments.sweep import cases, sweep
+from dpcore.experiments.sweep_point import Mean, Point, means
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.sweep import cases, sweep
 from dpcore.workloads import Explicit, Marginals
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms.base import Algorithm
-from .data.domain import Rows
-from .errors import PrivacyWarning, in_words
-from .evaluation.run import Record, Run
-from .privacy.accounting.budget import Budget
-from .releases import Release
+from ..algorithms.base import Algorithm
+from ..data.domain import Rows
+from ..errors import PrivacyWarning, in_words
+from ..evaluation.run import Record, Run
+from ..privacy.accounting.budget import Budget
+from ..releases import Release
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1

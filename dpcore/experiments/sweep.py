@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms.base import Algorithm, forecast, make_plan
-from .data.domain import Rows
-from .data.schema import domain_to_json
-from .errors import InputError, PrivacyWarning, in_words
-from .evaluation.run import Run
-from .params import parameters
-from .points import Key, Point
+from ..algorithms.base import Algorithm, forecast, make_plan
+from ..data.domain import Rows
+from ..data.schema import domain_to_json
+from ..errors import InputError, PrivacyWarning, in_words
+from ..evaluation.run import Run
+from ..params import parameters
+from ..privacy.accounting.budget import Budget
+from ..problems import QueryRelease
+from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .pool import Job, Pool, SharedRows, Task
-from .privacy.accounting.budget import Budget
-from .problems import QueryRelease
-from .workloads import Explicit, Marginals, TableQueries, Union, Workload
+from .sweep_point import Key, Point
 
 MAX_POINTS = 100_000
 LOOKS = 50  # times, at most, that a run in this process lets its caller look around

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from .data.domain import Rows
-from .errors import InputError
-from .points import Point
-from .problems import QueryRelease
+from ..data.domain import Rows
+from ..errors import InputError
+from ..problems import QueryRelease
 from .sweep import POLL_SECONDS, Case, run_case
+from .sweep_point import Point
 
 CONNECT_SECONDS = 10
 

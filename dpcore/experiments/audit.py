@@ -14,15 +14,15 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
-from .algorithms import registered_name
-from .algorithms.base import Algorithm, make_plan
-from .data.domain import Column, Domain, Rows
-from .errors import InputError
-from .privacy.accounting.budget import Accounting, Budget, Sums
-from .privacy.accounting.ledger import Plan
-from .privacy.curator import Curator
-from .problems import QueryRelease
-from .workloads import Marginals
+from ..algorithms import registered_name
+from ..algorithms.base import Algorithm, make_plan
+from ..data.domain import Column, Domain, Rows
+from ..errors import InputError
+from ..privacy.accounting.budget import Accounting, Budget, Sums
+from ..privacy.accounting.ledger import Plan
+from ..privacy.curator import Curator
+from ..problems import QueryRelease
+from ..workloads import Marginals
 
 RUNS, MOST_RUNS = 4000, 1_000_000  # on each of the two tables
 RECORDS = (10, 1000)  # a few records show selections best, many show measurements; a pilot decides

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from .errors import InputError
+from ..errors import InputError
 
 RUNS, SHARE = 20, 0.95  # how many runs an ε is judged by, and how many of them must be good enough
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .errors import InputError
-from .tags import Tag
+from ..errors import InputError
+from ..tags import Tag
 
 Key = tuple[str, float, float, int]  # algorithm, ε, δ, seed
 
