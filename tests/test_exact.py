@@ -13,7 +13,6 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.cli import main
 from dpcore.errors import BudgetError, InputError
-from dpcore.orders import Order, prepare
 from dpcore.privacy import exact
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
@@ -21,7 +20,8 @@ from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Lifetime, planned, reserved
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
-from dpcore.store import Store, verify
+from dpcore.publishing.ledger_store import Store, verify
+from dpcore.publishing.request import Order, prepare
 from dpcore.workloads import Explicit, Marginals
 from tests.cli_files import write_files
 from tests.helpers import codes, hockey_stick

@@ -13,7 +13,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy.accounting.budget import Accounting, Budget, Gaussian
 from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
 from dpcore.privacy.accounting.lifetime import Lifetime
-from dpcore.store import Store
+from dpcore.publishing.ledger_store import Store
 from dpcore.theory import accountants, guarantee
 from pages._ui import promise
 from pages._ui.guarantee import share

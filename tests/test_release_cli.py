@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import publish
-from dpcore.card import card, odds
 from dpcore.cli import main
-from dpcore.outputs import neutral
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
-from dpcore.store import Store, verify
+from dpcore.publishing import publish
+from dpcore.publishing.card import card, odds
+from dpcore.publishing.files import neutral
+from dpcore.publishing.ledger_store import Store, verify
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
 from tests.cli_files import write_files
 from tests.helpers import QUERIES

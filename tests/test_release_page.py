@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore import orders, publish
 from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy import exact
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.store import Store, verify
+from dpcore.publishing import publish
+from dpcore.publishing import request as orders
+from dpcore.publishing.ledger_store import Store, verify
 from dpcore.workloads import Marginals
 from pages._ui import release_files, release_ledger, release_order
 from tests.test_pages import button, figures, said, settled

@@ -30,7 +30,7 @@ from dpcore.privacy.accounting.lifetime import (
     gaussian_cost,
     reserved,
 )
-from dpcore.store import Store, verify
+from dpcore.publishing.ledger_store import Store, verify
 from tests.helpers import hockey_stick, within
 from tests.test_schema import JSON
 

@@ -6,7 +6,7 @@ import sys
 
 from ..data.readers import read_json
 from ..errors import InputError
-from ..store import DataSet, Store, verify
+from ..publishing.ledger_store import DataSet, Store, verify
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from ..algorithms import solving
 from ..data.readers import read_table
 from ..errors import InputError
-from ..orders import NOISES, Order, fixed_for, prepare
-from ..outputs import check_folder
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease, public_start
-from ..publish import publish
-from ..store import Store
+from ..publishing.files import check_folder
+from ..publishing.ledger_store import Store
+from ..publishing.publish import publish
+from ..publishing.request import NOISES, Order, fixed_for, prepare
 from .task import add_task_arguments, check_least, choose, read_questions
 
 

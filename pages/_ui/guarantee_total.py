@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.lifetime import events_from_json
-from dpcore.store import DataSet
+from dpcore.publishing.ledger_store import DataSet
 from dpcore.tags import Tag
 from dpcore.theory import accountants, guarantee
 

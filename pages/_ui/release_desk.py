@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.orders import Ready
-from dpcore.publish import publish
-from dpcore.store import Store
+from dpcore.publishing.ledger_store import Store
+from dpcore.publishing.publish import publish
+from dpcore.publishing.request import Ready
 
 from .background import Work, begin
 from .release_files import Made

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.card import odds
+from dpcore.publishing.card import odds
 from dpcore.tags import Tag
 
 from .frame import heading

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.store import DataSet, Store, verify
+from dpcore.publishing.ledger_store import DataSet, Store, verify
 from dpcore.tags import Tag
 
 from .frame import heading, tag

@@ -9,11 +9,11 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.errors import InputError
-from dpcore.orders import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.store import LONGEST_NAME, DataSet, Reservation, Store
+from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
+from dpcore.publishing.request import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.tags import Tag
 
 from . import controls, questions

@@ -18,7 +18,7 @@ import pandas as pd
 
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
-from dpcore.store import Store, verify
+from dpcore.publishing.ledger_store import Store, verify
 
 
 def write_table(folder: Path, rows: int = 20_000) -> None:

@@ -6,7 +6,7 @@ import zipfile
 
 from playwright.sync_api import expect
 
-from dpcore.store import Store, verify
+from dpcore.publishing.ledger_store import Store, verify
 
 NOW = "Release now – this cannot be undone"
 

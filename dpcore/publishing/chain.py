@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError
+from ..errors import InputError
 
 KIND, FORMAT = 0x64706C67, 1  # application_id ("dplg") and user_version
 MOST = 20  # problems named at once

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from .tags import Tag
+from ..tags import Tag
 
 STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;max-width:46rem;margin:2rem auto;padding:0 1rem}

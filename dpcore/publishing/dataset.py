@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from .privacy.accounting.lifetime import Lifetime
+from ..privacy.accounting.lifetime import Lifetime
 
 
 @dataclass(frozen=True)

@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .algorithms import registered_name
-from .algorithms.base import Algorithm, make_plan
-from .data.domain import Rows
-from .data.readers import limit_rows
-from .errors import InputError
-from .privacy import exact
-from .privacy.accounting import conversions
-from .privacy.accounting.budget import Accounting, Budget, Gaussian
-from .privacy.accounting.ledger import Choice, Plan
-from .privacy.accounting.lifetime import Event, reserved
-from .privacy.statistics.answers import whole
-from .problems import QueryRelease
-from .store import Reservation, Store
-from .workloads import Workload
+from ..algorithms import registered_name
+from ..algorithms.base import Algorithm, make_plan
+from ..data.domain import Rows
+from ..data.readers import limit_rows
+from ..errors import InputError
+from ..privacy import exact
+from ..privacy.accounting import conversions
+from ..privacy.accounting.budget import Accounting, Budget, Gaussian
+from ..privacy.accounting.ledger import Choice, Plan
+from ..privacy.accounting.lifetime import Event, reserved
+from ..privacy.statistics.answers import whole
+from ..problems import QueryRelease
+from ..workloads import Workload
+from .ledger_store import Reservation, Store
 
 MAX_ROWS = 100_000_000  # synthetic rows at once
 NOISES = ("auto", "exact", "float")

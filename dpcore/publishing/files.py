@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..data.domain import Domain
+from ..errors import InputError
+from ..releases import Histogram, Release
+from ..workloads import Workload
 from .card import card
-from .data.domain import Domain
-from .errors import InputError
-from .releases import Histogram, Release
-from .workloads import Workload
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula

@@ -16,12 +16,12 @@ from typing import Any
 
 import pandas as pd
 
+from ..data.fingerprint import fingerprint
+from ..errors import InputError, OverspendError
+from ..privacy.accounting.budget import Accounting, Budget
+from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, events_from_json, events_to_json
 from . import chain
-from .data.fingerprint import fingerprint
 from .dataset import DataSet, Reservation
-from .errors import InputError, OverspendError
-from .privacy.accounting.budget import Accounting, Budget
-from .privacy.accounting.lifetime import Concentrated, Event, Lifetime, events_from_json, events_to_json
 
 WAIT = 60.0  # seconds for another process to finish its reservation
 LONGEST_NAME = 200  # characters

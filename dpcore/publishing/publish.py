@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 import scipy
 
-from .algorithms import registered_name
-from .data.schema import domain_to_json
-from .errors import BudgetError, InputError
-from .orders import Ready, plain
-from .outputs import Measurement, check_folder, write
-from .privacy import exact
-from .privacy.accounting.budget import Accounting, Gaussian
-from .privacy.accounting.lifetime import events_to_json, planned
-from .privacy.curator import Curator
-from .privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
-from .releases import Release
-from .store import Reservation, Store, now
-from .workloads import Workload
+from ..algorithms import registered_name
+from ..data.schema import domain_to_json
+from ..errors import BudgetError, InputError
+from ..privacy import exact
+from ..privacy.accounting.budget import Accounting, Gaussian
+from ..privacy.accounting.lifetime import events_to_json, planned
+from ..privacy.curator import Curator
+from ..privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
+from ..releases import Release
+from ..workloads import Workload
+from .files import Measurement, check_folder, write
+from .ledger_store import Reservation, Store, now
+from .request import Ready, plain
 
 FLOATING = (
     "floating-point noise (PCG64, seeded with 128 bits of the operating system's entropy); the proof speaks of real "
