@@ -4,8 +4,8 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from pages._ui import audits
-from pages._ui.frame import frame
-from pages._ui.text import plain
+from pages._ui.shell.frame import frame
+from pages._ui.shell.text import plain
 
 frame("Audit", "Is the promise kept? Run an algorithm many times on two tables that differ in one record, and guess.")
 audits.explain()

@@ -5,11 +5,11 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui import causes, compare, measures, others, report, solve, sweeps
-from pages._ui.frame import frame, heading, tag, unfinished, whose
 from pages._ui.several import watch
-from pages._ui.state import stakeholder
-from pages._ui.state import table as current_table
-from pages._ui.text import plain
+from pages._ui.shell.frame import frame, heading, tag, unfinished, whose
+from pages._ui.shell.state import stakeholder
+from pages._ui.shell.state import table as current_table
+from pages._ui.shell.text import plain
 
 frame("Compare", "Which algorithm, and how small an ε, does this table bear? Every dot is a run; lower is better.")
 table, sweep = current_table(), sweeps.current()

@@ -4,8 +4,8 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from pages._ui import evolution, evolution_choice, evolution_figures, evolution_lessons, evolution_table
-from pages._ui.frame import frame
-from pages._ui.text import plain
+from pages._ui.shell.frame import frame
+from pages._ui.shell.text import plain
 
 PARTS = {
     "Watch it evolve": evolution.watch_it,

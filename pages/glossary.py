@@ -6,8 +6,8 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
-from pages._ui.controls import number
-from pages._ui.frame import frame, heading, tag
+from pages._ui.shell.controls import number
+from pages._ui.shell.frame import frame, heading, tag
 
 frame("Glossary", "One meaning each, everywhere: on these pages, in the command line and in the code.")
 

@@ -5,11 +5,12 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
-from pages._ui import controls, costs, guarantee, guarantee_total
-from pages._ui.frame import frame, tag, whose
+from pages._ui import costs, guarantee, guarantee_total
 from pages._ui.planned import plan
-from pages._ui.state import table as current_table
-from pages._ui.text import plain
+from pages._ui.shell import controls
+from pages._ui.shell.frame import frame, tag, whose
+from pages._ui.shell.state import table as current_table
+from pages._ui.shell.text import plain
 
 frame("Guarantee", "What does this ε promise, and to whom? Nothing on this page reads a record.")
 table = current_table()

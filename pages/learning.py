@@ -5,9 +5,9 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui import learning, learning_plane, learning_privacy, learning_table
-from pages._ui.frame import frame, tag, unfinished, whose
-from pages._ui.state import table as current_table
-from pages._ui.text import plain
+from pages._ui.shell.frame import frame, tag, unfinished, whose
+from pages._ui.shell.state import table as current_table
+from pages._ui.shell.text import plain
 
 frame("Learning", "What does privacy cost when a number, a classifier or a regression is learned from this table?")
 table = current_table()

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages._ui.frame import frame
-from pages._ui.lessons import LESSONS
+from pages._ui.shell.frame import frame
+from pages._ui.shell.lessons import LESSONS
 
 frame(
     "Lessons",

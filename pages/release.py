@@ -5,8 +5,8 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui import release_desk, release_files, release_ledger, release_order
-from pages._ui.frame import frame, heading, unfinished, whose
-from pages._ui.state import table as current_table
+from pages._ui.shell.frame import frame, heading, unfinished, whose
+from pages._ui.shell.state import table as current_table
 
 frame("Release", "One real release that keeps the promise: planned in the open, charged for ever, drawn once.")
 table, desk = current_table(), release_desk.current()

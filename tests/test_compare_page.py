@@ -16,7 +16,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from pages._ui import drawing, frontier
-from pages._ui.state import sample_table
+from pages._ui.shell.state import sample_table
 from tests.test_pages import figures, settled
 
 pytestmark = pytest.mark.usefixtures("tab")

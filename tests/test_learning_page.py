@@ -12,7 +12,7 @@ from dpcore.evaluation.run import Run
 from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting.budget import Budget
 from pages._ui import learning, learning_runs
-from pages._ui.state import sample_table
+from pages._ui.shell.state import sample_table
 from tests.test_pages import figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -191,7 +191,7 @@ def test_hostile_names_reach_the_task_and_the_page_as_text():
     problem, _ = read_task(task_text("quantile", feature, level=0.25), domain, frame)
     assert problem.loss.name == "pinball(0.25)"
     app = opened()
-    from pages._ui.state import Table
+    from pages._ui.shell.state import Table
 
     app.session_state["_table"] = Table("<i>t</i>", frame, {"columns": columns}, "", uploaded=True)
     app.run()

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.data.schema import domain_from_json, domain_to_json
-from pages._ui import lessons, questions
-from pages._ui.state import Table
+from pages._ui.shell import lessons, questions
+from pages._ui.shell.state import Table
 from pages._ui.table_editor import _from_grid, _to_grid
 from tests.helpers import QUERIES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages._ui.text import clean, figure_text, plain, points, question
+from pages._ui.shell.text import clean, figure_text, plain, points, question
 
 MARKS = ["*", "_", "`", "[", "]", "(", ")", "<", ">", "$", "~", "#", "!", "|", "&", "\\", ":", "{", "}"]
 

@@ -16,11 +16,12 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory import guarantee
 
-from . import charts, controls
+from . import charts
 from .background import Work, begin
-from .frame import heading, tag
-from .results import panel
-from .text import plain
+from .shell import controls
+from .shell.frame import heading, tag
+from .shell.results import panel
+from .shell.text import plain
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game

@@ -12,7 +12,7 @@ from dpcore.data.domain import Rows
 from dpcore.experiments.pool import Job, Result, SharedRows, Task
 
 from .runs import pool
-from .text import plain
+from .shell.text import plain
 
 PATIENCE = 0.9  # seconds a page waits for short runs before it shows progress instead
 POLL = 0.5  # seconds between two looks at long ones

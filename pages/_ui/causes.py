@@ -20,13 +20,13 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Workload
 
 from . import frontier
-from .frame import heading, peek
-from .questions import GRAMMAR
-from .results import QUIET, below
 from .runs import pool
-from .state import Table, shared
+from .shell.frame import heading, peek
+from .shell.questions import GRAMMAR
+from .shell.results import QUIET, below
+from .shell.state import Table, shared
+from .shell.text import clean, plain, question
 from .sweeps import Dot, Sweep
-from .text import clean, plain, question
 
 PATIENCE = 120  # seconds that taking an error apart may take
 MOST_LISTED = 300

@@ -17,13 +17,14 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 
-from . import charts, controls, frontier, overlay, questions
-from .frame import heading, peek
+from . import charts, frontier, overlay
 from .measures import Measure
-from .results import QUIET, below
-from .state import Table, shared
+from .shell import controls, questions
+from .shell.frame import heading, peek
+from .shell.results import QUIET, below
+from .shell.state import Table, shared
+from .shell.text import clean, plain
 from .sweeps import Dot, Sweep
-from .text import clean, plain
 
 FIRST = ("gaussian_maxent", "aim", "dpam", "mwem", "pep", "dpfw")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)

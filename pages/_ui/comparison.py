@@ -13,10 +13,10 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
 from . import charts, linked
-from .frame import heading, peek
-from .results import QUIET, below, panel
-from .state import Table, shared
-from .text import clean, points, question
+from .shell.frame import heading, peek
+from .shell.results import QUIET, below, panel
+from .shell.state import Table, shared
+from .shell.text import clean, points, question
 
 LISTED = 1000  # queries that are put into words
 

@@ -11,7 +11,7 @@ from dpcore.theory import accountants, printed
 
 from . import promise
 from .planned import Planned, section
-from .results import panel
+from .shell.results import panel
 
 BEST = "best accountant"
 

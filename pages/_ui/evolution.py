@@ -19,11 +19,12 @@ from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
-from . import evolution_charts, results
+from . import evolution_charts
 from .batch import LAST, Wanted, batch, watch
-from .controls import DELTAS, EPSILONS, KEPT, number
-from .frame import heading, peek, tag
-from .state import stakeholder
+from .shell import results
+from .shell.controls import DELTAS, EPSILONS, KEPT, number
+from .shell.frame import heading, peek, tag
+from .shell.state import stakeholder
 
 PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
-from .text import figure_text
+from .shell.text import figure_text
 
 MARKS = [(REAL, "circle"), (SYNTHETIC, "square"), (THIRD, "diamond"), (FOURTH, "triangle-up"), (GREY, "x")]
 DASHES = ["solid", "dash", "dashdot", "dot", "longdash"]

@@ -13,13 +13,14 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 
-from . import evolution_charts, results
+from . import evolution_charts
 from .batch import LAST, Batch, Wanted, batch, watch
-from .controls import DELTAS, EPSILONS, KEPT, number
 from .evolution_table import present
-from .frame import heading, peek, tag
-from .state import Table, shared
-from .text import clean, plain
+from .shell import results
+from .shell.controls import DELTAS, EPSILONS, KEPT, number
+from .shell.frame import heading, peek, tag
+from .shell.state import Table, shared
+from .shell.text import clean, plain
 
 PE, RANDOM = "Private Evolution", "random points, no data"
 METHODS: dict[str, tuple[str, dict[str, str]]] = {

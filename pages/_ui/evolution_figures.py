@@ -13,12 +13,13 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from . import evolution_charts, results
+from . import evolution_charts
 from .batch import LAST, Batch, Wanted, batch, watch
-from .controls import KEPT
 from .evolution import PE, points
-from .frame import heading, peek, tag
-from .state import stakeholder
+from .shell import results
+from .shell.controls import KEPT
+from .shell.frame import heading, peek, tag
+from .shell.state import stakeholder
 
 BUDGET = Budget(1.0, 1e-4)  # the paper's
 SIZES = [500, 1000, 2000]

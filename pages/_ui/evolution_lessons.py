@@ -12,10 +12,10 @@ from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
 from . import evolution_charts
-from .controls import DELTAS, EPSILONS, KEPT, number
-from .frame import heading, tag
-from .lessons import Lesson, predict
-from .results import panel
+from .shell.controls import DELTAS, EPSILONS, KEPT, number
+from .shell.frame import heading, tag
+from .shell.lessons import Lesson, predict
+from .shell.results import panel
 
 PARTITION = Lesson(
     "Noise as Algorithm 5 prints it",

@@ -17,13 +17,14 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from . import charts, results
+from . import charts
 from .batch import Wanted, batch, watch
-from .controls import DELTAS, EPSILONS, KEPT, number
-from .frame import heading, peek, tag, unfinished, whose
-from .results import QUIET, below, panel
-from .state import Table, shared, table
-from .text import clean, plain, points
+from .shell import results
+from .shell.controls import DELTAS, EPSILONS, KEPT, number
+from .shell.frame import heading, peek, tag, unfinished, whose
+from .shell.results import QUIET, below, panel
+from .shell.state import Table, shared, table
+from .shell.text import clean, plain, points
 
 RECIPE = ALGORITHMS["private_evolution_table"]
 

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from .charts import GREY, finish
-from .text import figure_text
+from .shell.text import figure_text
 
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]

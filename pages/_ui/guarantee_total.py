@@ -15,12 +15,12 @@ from dpcore.tags import Tag
 from dpcore.theory import accountants, guarantee
 
 from . import promise, release_ledger
-from .frame import heading, public
 from .guarantee import beliefs, evidence, share
 from .planned import DELTAS
-from .results import panel
-from .state import Table, public_host
-from .text import clean, plain
+from .shell.frame import heading, public
+from .shell.results import panel
+from .shell.state import Table, public_host
+from .shell.text import clean, plain
 
 
 def total(table: Table, prior: float) -> None:

@@ -14,13 +14,14 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.tags import Tag
 
-from . import controls, learning_charts
-from .frame import heading, peek, public
+from . import learning_charts
 from .learning_runs import Learned, line_runs
-from .results import panel
 from .several import watch
-from .state import Table, shared
-from .text import clean, plain
+from .shell import controls
+from .shell.frame import heading, peek, public
+from .shell.results import panel
+from .shell.state import Table, shared
+from .shell.text import clean, plain
 
 PARTS = ("One column", "Two coefficients", "The whole table", "The guarantee")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)

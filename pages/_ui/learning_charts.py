@@ -8,7 +8,7 @@ from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
 from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
 from .frontier import COLOURS, look
-from .text import figure_text
+from .shell.text import figure_text
 
 SCALE = {"type": "log", "exponentformat": "power", "dtick": 1}
 

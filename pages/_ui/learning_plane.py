@@ -11,12 +11,12 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from . import learning_charts
-from .frame import heading, peek
 from .learning import calibration, made, numeric
 from .learning_table import LOSSES, targets
-from .results import panel
-from .state import Table, shared
-from .text import clean
+from .shell.frame import heading, peek
+from .shell.results import panel
+from .shell.state import Table, shared
+from .shell.text import clean
 
 
 def plane(table: Table, spend: Budget) -> None:

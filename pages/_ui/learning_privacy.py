@@ -9,9 +9,9 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from . import learning_charts
-from .frame import heading
-from .results import panel
-from .state import Table
+from .shell.frame import heading
+from .shell.results import panel
+from .shell.state import Table
 
 SMALLEST = 1e-12  # below which quadrature says nothing
 

@@ -11,14 +11,15 @@ from dpcore.parsing.tasks import task_text
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from . import controls, learning_charts
-from .frame import heading, peek
+from . import learning_charts
 from .learning import METHODS, begin, excess_by_epsilon, made
 from .learning_runs import Learned, table_runs
-from .results import panel
 from .several import watch
-from .state import Table, shared
-from .text import clean
+from .shell import controls
+from .shell.frame import heading, peek
+from .shell.results import panel
+from .shell.state import Table, shared
+from .shell.text import clean
 
 LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
           "huber": "regression, Huber", "quantile": "regression, 90% quantile"}  # fmt: skip

@@ -8,9 +8,9 @@ import streamlit as st
 
 from dpcore.evaluation.run import Comparison, subgroups
 
-from .state import shared
+from .shell.state import shared
+from .shell.text import clean, question
 from .sweeps import Dot, Sweep
-from .text import clean, question
 
 MOST_LISTED = 2_000  # questions in the list to choose one from
 KINDS = {

@@ -6,9 +6,9 @@ from dpcore.data.readers import UPLOADED, read
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison, compare_tables
 
-from .state import Table
+from .shell.state import Table
+from .shell.text import clean, plain
 from .sweeps import Sweep
-from .text import clean, plain
 
 KINDS = ["csv", "tsv", "parquet", "xlsx"]
 

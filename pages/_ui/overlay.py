@@ -9,9 +9,9 @@ from dpcore.tags import Tag
 from dpcore.theory import gaussian_width
 from dpcore.theory.rates import ROWS, Setting
 
-from .frame import tag
+from .shell.frame import tag
+from .shell.text import plain
 from .sweeps import Sweep
-from .text import plain
 
 DRAWS = 20  # of the Gaussian width
 POINTS = 30  # of a curve

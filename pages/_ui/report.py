@@ -16,10 +16,10 @@ from dpcore.theory import balanced_guess
 
 from . import drawing, frontier
 from .compare import floors_of
-from .frame import heading, peek
-from .state import Table
+from .shell.frame import heading, peek
+from .shell.state import Table
+from .shell.text import clean
 from .sweeps import Dot, Sweep
-from .text import clean
 
 STYLE = """body {font: 15px/1.45 system-ui, sans-serif; color: #111}
 body {max-width: 46rem; margin: 2rem auto; padding: 0 1rem}

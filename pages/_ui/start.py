@@ -10,10 +10,10 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
 from . import charts
-from .frame import heading
-from .results import panel
-from .state import sample_table, stakeholder
-from .text import points
+from .shell.frame import heading
+from .shell.results import panel
+from .shell.state import sample_table, stakeholder
+from .shell.text import points
 
 SAMPLE, DELTA = "berkeley", 1e-9
 SHOWN = ("Gender", "Admission")

@@ -20,7 +20,7 @@ from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
 from .several import Several
-from .state import Table
+from .shell.state import Table
 
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
 
