@@ -9,12 +9,13 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from pages._ui import comparison, keep, runs
+from pages._ui import comparison, keep
+from pages._ui.jobs import runs
+from pages._ui.jobs.watch import watch
 from pages._ui.shell import controls, lessons, questions, results
 from pages._ui.shell.frame import frame, tag, unfinished, whose
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
-from pages._ui.watch import watch
 
 frame("Explore", "What does privacy cost on this table? Choose questions, an algorithm and ε; the charts follow.")
 table = current_table()

@@ -7,7 +7,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.experiments.audit import audit
 from dpcore.privacy.accounting.budget import Budget
 from pages._ui import audits
-from pages._ui.background import Stopped, Work
+from pages._ui.jobs.background import Stopped, Work
 from tests.helpers import QUERIES
 from tests.test_pages import button, figures, open_page, said
 

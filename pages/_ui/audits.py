@@ -17,7 +17,7 @@ from dpcore.tags import Tag
 from dpcore.theory import guarantee
 
 from . import charts
-from .background import Work, begin
+from .jobs.background import Work, begin
 from .shell import controls
 from .shell.frame import heading, tag
 from .shell.results import panel

@@ -20,7 +20,7 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Workload
 
 from . import frontier
-from .runs import pool
+from .jobs.runs import pool
 from .shell.frame import heading, peek
 from .shell.questions import GRAMMAR
 from .shell.results import QUIET, below

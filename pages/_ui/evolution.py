@@ -20,7 +20,7 @@ from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
 from . import evolution_charts
-from .batch import LAST, Wanted, batch, watch
+from .jobs.batch import LAST, Wanted, batch, watch
 from .shell import results
 from .shell.controls import DELTAS, EPSILONS, KEPT, number
 from .shell.frame import heading, peek, tag

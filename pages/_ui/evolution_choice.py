@@ -14,8 +14,8 @@ from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 
 from . import evolution_charts
-from .batch import LAST, Batch, Wanted, batch, watch
 from .evolution_table import present
+from .jobs.batch import LAST, Batch, Wanted, batch, watch
 from .shell import results
 from .shell.controls import DELTAS, EPSILONS, KEPT, number
 from .shell.frame import heading, peek, tag

@@ -14,8 +14,8 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from . import evolution_charts
-from .batch import LAST, Batch, Wanted, batch, watch
 from .evolution import PE, points
+from .jobs.batch import LAST, Batch, Wanted, batch, watch
 from .shell import results
 from .shell.controls import KEPT
 from .shell.frame import heading, peek, tag

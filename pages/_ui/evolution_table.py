@@ -18,7 +18,7 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
 from . import charts
-from .batch import Wanted, batch, watch
+from .jobs.batch import Wanted, batch, watch
 from .shell import results
 from .shell.controls import DELTAS, EPSILONS, KEPT, number
 from .shell.frame import heading, peek, tag, unfinished, whose

@@ -15,8 +15,8 @@ from dpcore.problems import RiskMinimisation
 from dpcore.tags import Tag
 
 from . import learning_charts
+from .jobs.several import watch
 from .learning_runs import Learned, line_runs
-from .several import watch
 from .shell import controls
 from .shell.frame import heading, peek, public
 from .shell.results import panel

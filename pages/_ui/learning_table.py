@@ -12,9 +12,9 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from . import learning_charts
+from .jobs.several import watch
 from .learning import METHODS, begin, excess_by_epsilon, made
 from .learning_runs import Learned, table_runs
-from .several import watch
 from .shell import controls
 from .shell.frame import heading, peek
 from .shell.results import panel

@@ -13,7 +13,7 @@ from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.publish import publish
 from dpcore.publishing.request import Ready
 
-from .background import Work, begin
+from .jobs.background import Work, begin
 from .release_files import Made
 from .release_ledger import folder_for
 

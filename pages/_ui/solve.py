@@ -14,8 +14,8 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 
-from .runs import pool
-from .several import POLL
+from .jobs.runs import pool
+from .jobs.several import POLL
 from .shell import controls
 from .shell.frame import heading, peek
 from .shell.state import Table

@@ -19,7 +19,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
-from .several import Several
+from .jobs.several import Several
 from .shell.state import Table
 
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions

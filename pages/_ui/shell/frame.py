@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.tags import Tag
 
-from ..runs import pool
+from ..jobs.runs import pool
 from .state import STAKEHOLDER, Table, keep, look, stakeholder, table
 from .text import clean
 

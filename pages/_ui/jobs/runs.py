@@ -11,7 +11,7 @@ from dpcore.experiments.pool import Job, Pool, SharedRows, Task
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 
-from .shell.state import Table
+from ..shell.state import Table
 
 
 @st.cache_resource(on_release=Pool.close, show_spinner=False)

@@ -6,9 +6,9 @@ import streamlit as st
 from dpcore.experiments.pool import Job
 from dpcore.tags import Tag
 
-from . import charts
-from .shell.frame import heading
-from .shell.state import look, stakeholder, table
+from .. import charts
+from ..shell.frame import heading
+from ..shell.state import look, stakeholder, table
 
 PATIENCE = 0.9  # seconds a page waits for a short run before it shows progress instead
 POLL = 0.5  # seconds between two looks at a long one

@@ -11,8 +11,8 @@ import streamlit as st
 from dpcore.data.domain import Rows
 from dpcore.experiments.pool import Job, Result, SharedRows, Task
 
+from ..shell.text import plain
 from .runs import pool
-from .shell.text import plain
 
 PATIENCE = 0.9  # seconds a page waits for short runs before it shows progress instead
 POLL = 0.5  # seconds between two looks at long ones
