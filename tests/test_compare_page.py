@@ -15,7 +15,8 @@ from dpcore.experiments.frontier import steps
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
-from pages._ui import drawing, frontier
+from pages._ui.charts import frontier
+from pages._ui.charts import svg as drawing
 from pages._ui.shell.state import sample_table
 from tests.test_pages import figures, settled
 

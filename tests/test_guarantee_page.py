@@ -15,7 +15,7 @@ from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
 from dpcore.privacy.accounting.lifetime import Lifetime
 from dpcore.publishing.ledger_store import Store
 from dpcore.theory import accountants, guarantee
-from pages._ui import promise
+from pages._ui.charts import privacy as promise
 from pages._ui.guarantee import share
 from pages._ui.planned import DELTAS
 from tests.helpers import QUERIES

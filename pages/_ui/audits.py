@@ -16,7 +16,7 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory import guarantee
 
-from . import charts
+from .charts import base as charts
 from .jobs.background import Work, begin
 from .shell import controls
 from .shell.frame import heading, tag

@@ -19,7 +19,7 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Workload
 
-from . import frontier
+from .charts import frontier
 from .jobs.runs import pool
 from .shell.frame import heading, peek
 from .shell.questions import GRAMMAR

@@ -17,7 +17,9 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 
-from . import charts, frontier, overlay
+from . import overlay
+from .charts import base as charts
+from .charts import frontier
 from .measures import Measure
 from .shell import controls, questions
 from .shell.frame import heading, peek

@@ -12,7 +12,8 @@ from dpcore.experiments.pool import Result
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from . import charts, linked
+from .charts import base as charts
+from .charts import linked
 from .shell.frame import heading, peek
 from .shell.results import QUIET, below, panel
 from .shell.state import Table, shared

@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants, printed
 
-from . import promise
+from .charts import privacy as promise
 from .planned import Planned, section
 from .shell.results import panel
 

@@ -19,7 +19,7 @@ from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
-from . import evolution_charts
+from .charts import evolution as evolution_charts
 from .jobs.batch import LAST, Wanted, batch, watch
 from .shell import results
 from .shell.controls import DELTAS, EPSILONS, KEPT, number

@@ -13,7 +13,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from . import evolution_charts
+from .charts import evolution as evolution_charts
 from .evolution import PE, points
 from .jobs.batch import LAST, Batch, Wanted, batch, watch
 from .shell import results

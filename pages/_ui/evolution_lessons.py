@@ -11,7 +11,7 @@ from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
-from . import evolution_charts
+from .charts import evolution as evolution_charts
 from .shell.controls import DELTAS, EPSILONS, KEPT, number
 from .shell.frame import heading, tag
 from .shell.lessons import Lesson, predict

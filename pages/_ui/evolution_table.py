@@ -17,7 +17,7 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from . import charts
+from .charts import base as charts
 from .jobs.batch import Wanted, batch, watch
 from .shell import results
 from .shell.controls import DELTAS, EPSILONS, KEPT, number

@@ -10,7 +10,7 @@ from dpcore import theory
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants, guarantee
 
-from . import promise
+from .charts import privacy as promise
 from .planned import Planned, section, total_delta
 from .shell import controls
 from .shell.controls import number

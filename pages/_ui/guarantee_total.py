@@ -14,7 +14,8 @@ from dpcore.publishing.ledger_store import DataSet
 from dpcore.tags import Tag
 from dpcore.theory import accountants, guarantee
 
-from . import promise, release_ledger
+from . import release_ledger
+from .charts import privacy as promise
 from .guarantee import beliefs, evidence, share
 from .planned import DELTAS
 from .shell.frame import heading, public

@@ -14,7 +14,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.tags import Tag
 
-from . import learning_charts
+from .charts import learning as learning_charts
 from .jobs.several import watch
 from .learning_runs import Learned, line_runs
 from .shell import controls

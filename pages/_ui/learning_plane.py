@@ -10,7 +10,7 @@ from dpcore.parsing.tasks import task_text
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from . import learning_charts
+from .charts import learning as learning_charts
 from .learning import calibration, made, numeric
 from .learning_table import LOSSES, targets
 from .shell.frame import heading, peek

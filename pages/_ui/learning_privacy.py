@@ -8,7 +8,7 @@ from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbou
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from . import learning_charts
+from .charts import learning as learning_charts
 from .shell.frame import heading
 from .shell.results import panel
 from .shell.state import Table

@@ -11,7 +11,7 @@ from dpcore.parsing.tasks import task_text
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from . import learning_charts
+from .charts import learning as learning_charts
 from .jobs.several import watch
 from .learning import METHODS, begin, excess_by_epsilon, made
 from .learning_runs import Learned, table_runs

@@ -14,7 +14,8 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory import balanced_guess
 
-from . import drawing, frontier
+from .charts import frontier
+from .charts import svg as drawing
 from .compare import floors_of
 from .shell.frame import heading, peek
 from .shell.state import Table

@@ -9,7 +9,7 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from . import charts
+from .charts import base as charts
 from .shell.frame import heading
 from .shell.results import panel
 from .shell.state import sample_table, stakeholder

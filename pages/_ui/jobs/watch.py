@@ -6,7 +6,7 @@ import streamlit as st
 from dpcore.experiments.pool import Job
 from dpcore.tags import Tag
 
-from .. import charts
+from ..charts import base as charts
 from ..shell.frame import heading
 from ..shell.state import look, stakeholder, table
 

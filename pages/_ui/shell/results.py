@@ -11,7 +11,7 @@ from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Job, Result
 from dpcore.tags import Tag
 
-from .. import charts
+from ..charts import base as charts
 from .frame import heading, peek
 from .text import plain, points, question
 

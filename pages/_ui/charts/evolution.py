@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
-from .shell.text import figure_text
+from ..shell.text import figure_text
+from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
 
 MARKS = [(REAL, "circle"), (SYNTHETIC, "square"), (THIRD, "diamond"), (FOURTH, "triangle-up"), (GREY, "x")]
 DASHES = ["solid", "dash", "dashdot", "dot", "longdash"]

@@ -6,9 +6,9 @@ import plotly.graph_objects as go
 
 from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
-from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+from ..shell.text import figure_text
+from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
 from .frontier import COLOURS, look
-from .shell.text import figure_text
 
 SCALE = {"type": "log", "exponentformat": "power", "dtick": 1}
 

@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from .charts import REAL, SYNTHETIC
+from .base import REAL, SYNTHETIC
 
 
 def queries(table: pd.DataFrame, columns: list[list[str]]) -> alt.VConcatChart:

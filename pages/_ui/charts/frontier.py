@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .charts import GREY, finish
-from .shell.text import figure_text
+from ..shell.text import figure_text
+from .base import GREY, finish
 
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]

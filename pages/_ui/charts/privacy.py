@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .charts import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
 
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, "#E69F00", "#56B4E9"]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .shell.text import figure_text
+from ..shell.text import figure_text
 
 REAL, SYNTHETIC, THIRD, FOURTH, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7A7A7A"
 LINES = {  # error: colour, dash, words

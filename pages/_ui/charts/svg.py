@@ -6,7 +6,7 @@ from html import escape
 
 import pandas as pd
 
-from .shell.text import clean
+from ..shell.text import clean
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 720, 400, 70, 16, 190, 48
 SHAPES = {
