@@ -4,11 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.tags import Tag
-from pages._ui.readiness import policies, readiness
+from pages._ui.data.readiness import policies, readiness
+from pages._ui.data.table_editor import WHERE, choose_table, hidden
 from pages._ui.shell.frame import frame, heading
 from pages._ui.shell.state import forget, look, stakeholder, table
 from pages._ui.shell.text import clean, plain
-from pages._ui.table_editor import WHERE, choose_table, hidden
 
 frame("Data", "Bring a table, or take a sample; say what everybody may know about it, and whom the promise protects.")
 current = choose_table()

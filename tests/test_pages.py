@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.data.schema import domain_from_json, domain_to_json
+from pages._ui.data.table_editor import _from_grid, _to_grid
 from pages._ui.shell import lessons, questions
 from pages._ui.shell.state import Table
-from pages._ui.table_editor import _from_grid, _to_grid
 from tests.helpers import QUERIES
 
 pytestmark = pytest.mark.usefixtures("tab")

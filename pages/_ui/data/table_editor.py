@@ -11,9 +11,9 @@ from dpcore.data.schema import propose
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 
-from .shell.frame import heading, tag
-from .shell.state import SAMPLES, Table, public_host, stakeholder, table, use_sample, use_upload
-from .shell.text import clean, plain
+from ..shell.frame import heading, tag
+from ..shell.state import SAMPLES, Table, public_host, stakeholder, table, use_sample, use_upload
+from ..shell.text import clean, plain
 
 GRID = {
     "column": st.column_config.TextColumn(disabled=True, pinned=True),

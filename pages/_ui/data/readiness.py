@@ -10,9 +10,9 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
-from .shell.frame import peek
-from .shell.state import Table, size_words
-from .shell.text import clean, plain
+from ..shell.frame import peek
+from ..shell.state import Table, size_words
+from ..shell.text import clean, plain
 
 USUAL = Budget(1.0, 1e-9)
 
