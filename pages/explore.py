@@ -9,7 +9,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from pages._ui import comparison, keep
+from pages._ui.explore import comparison, keep
 from pages._ui.jobs import runs
 from pages._ui.jobs.watch import watch
 from pages._ui.shell import controls, lessons, questions, results

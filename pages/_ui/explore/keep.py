@@ -13,8 +13,8 @@ from dpcore.params import parameters
 from dpcore.parsing.queries import join_names
 from dpcore.tags import Tag
 
-from .shell.frame import heading, peek
-from .shell.state import Table
+from ..shell.frame import heading, peek
+from ..shell.state import Table
 
 ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")
 

@@ -12,12 +12,12 @@ from dpcore.experiments.pool import Result
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from .charts import base as charts
-from .charts import linked
-from .shell.frame import heading, peek
-from .shell.results import QUIET, below, panel
-from .shell.state import Table, shared
-from .shell.text import clean, points, question
+from ..charts import base as charts
+from ..charts import linked
+from ..shell.frame import heading, peek
+from ..shell.results import QUIET, below, panel
+from ..shell.state import Table, shared
+from ..shell.text import clean, points, question
 
 LISTED = 1000  # queries that are put into words
 
