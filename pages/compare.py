@@ -4,7 +4,8 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.tags import Tag
-from pages._ui import causes, compare, measures, others, report, solve, sweeps
+from pages._ui.compare import causes, measures, others, report, solve, sweeps
+from pages._ui.compare import overview as compare
 from pages._ui.jobs.several import watch
 from pages._ui.shell.frame import frame, heading, tag, unfinished, whose
 from pages._ui.shell.state import stakeholder

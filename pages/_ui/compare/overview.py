@@ -17,15 +17,15 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 
+from ..charts import base as charts
+from ..charts import frontier
+from ..shell import controls, questions
+from ..shell.frame import heading, peek
+from ..shell.results import QUIET, below
+from ..shell.state import Table, shared
+from ..shell.text import clean, plain
 from . import overlay
-from .charts import base as charts
-from .charts import frontier
 from .measures import Measure
-from .shell import controls, questions
-from .shell.frame import heading, peek
-from .shell.results import QUIET, below
-from .shell.state import Table, shared
-from .shell.text import clean, plain
 from .sweeps import Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "dpam", "mwem", "pep", "dpfw")

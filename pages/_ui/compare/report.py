@@ -14,12 +14,12 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory import balanced_guess
 
-from .charts import frontier
-from .charts import svg as drawing
-from .compare import floors_of
-from .shell.frame import heading, peek
-from .shell.state import Table
-from .shell.text import clean
+from ..charts import frontier
+from ..charts import svg as drawing
+from ..shell.frame import heading, peek
+from ..shell.state import Table
+from ..shell.text import clean
+from .overview import floors_of
 from .sweeps import Dot, Sweep
 
 STYLE = """body {font: 15px/1.45 system-ui, sans-serif; color: #111}

@@ -9,8 +9,8 @@ from dpcore.tags import Tag
 from dpcore.theory import gaussian_width
 from dpcore.theory.rates import ROWS, Setting
 
-from .shell.frame import tag
-from .shell.text import plain
+from ..shell.frame import tag
+from ..shell.text import plain
 from .sweeps import Sweep
 
 DRAWS = 20  # of the Gaussian width

@@ -19,8 +19,8 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
-from .jobs.several import Several
-from .shell.state import Table
+from ..jobs.several import Several
+from ..shell.state import Table
 
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
 

@@ -19,13 +19,13 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Workload
 
-from .charts import frontier
-from .jobs.runs import pool
-from .shell.frame import heading, peek
-from .shell.questions import GRAMMAR
-from .shell.results import QUIET, below
-from .shell.state import Table, shared
-from .shell.text import clean, plain, question
+from ..charts import frontier
+from ..jobs.runs import pool
+from ..shell.frame import heading, peek
+from ..shell.questions import GRAMMAR
+from ..shell.results import QUIET, below
+from ..shell.state import Table, shared
+from ..shell.text import clean, plain, question
 from .sweeps import Dot, Sweep
 
 PATIENCE = 120  # seconds that taking an error apart may take

@@ -14,12 +14,12 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 
-from .jobs.runs import pool
-from .jobs.several import POLL
-from .shell import controls
-from .shell.frame import heading, peek
-from .shell.state import Table
-from .shell.text import plain
+from ..jobs.runs import pool
+from ..jobs.several import POLL
+from ..shell import controls
+from ..shell.frame import heading, peek
+from ..shell.state import Table
+from ..shell.text import plain
 from .sweeps import Sweep
 
 TOLERANCES = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1]
