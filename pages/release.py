@@ -4,7 +4,10 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.tags import Tag
-from pages._ui import release_desk, release_files, release_ledger, release_order
+from pages._ui.release import desk as release_desk
+from pages._ui.release import files as release_files
+from pages._ui.release import ledger as release_ledger
+from pages._ui.release import order as release_order
 from pages._ui.shell.frame import frame, heading, unfinished, whose
 from pages._ui.shell.state import table as current_table
 

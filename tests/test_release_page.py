@@ -19,7 +19,9 @@ from dpcore.publishing import publish
 from dpcore.publishing import request as orders
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.workloads import Marginals
-from pages._ui import release_files, release_ledger, release_order
+from pages._ui.release import files as release_files
+from pages._ui.release import ledger as release_ledger
+from pages._ui.release import order as release_order
 from tests.test_pages import button, figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")

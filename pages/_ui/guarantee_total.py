@@ -14,10 +14,10 @@ from dpcore.publishing.ledger_store import DataSet
 from dpcore.tags import Tag
 from dpcore.theory import accountants, guarantee
 
-from . import release_ledger
 from .charts import privacy as promise
 from .guarantee import beliefs, evidence, share
 from .planned import DELTAS
+from .release import ledger as release_ledger
 from .shell.frame import heading, public
 from .shell.results import panel
 from .shell.state import Table, public_host

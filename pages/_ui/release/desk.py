@@ -13,9 +13,9 @@ from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.publish import publish
 from dpcore.publishing.request import Ready
 
-from .jobs.background import Work, begin
-from .release_files import Made
-from .release_ledger import folder_for
+from ..jobs.background import Work, begin
+from .files import Made
+from .ledger import folder_for
 
 POLL = 0.5  # seconds between two looks at a release under way
 PATIENCE = 0.9  # seconds a page waits for a short one

@@ -12,10 +12,10 @@ from dpcore.errors import InputError
 from dpcore.publishing.ledger_store import DataSet, Store, verify
 from dpcore.tags import Tag
 
-from .release_files import archive
-from .shell.frame import heading, tag
-from .shell.state import public_host
-from .shell.text import clean, plain
+from ..shell.frame import heading, tag
+from ..shell.state import public_host
+from ..shell.text import clean, plain
+from .files import archive
 
 VARIABLE = "DPCORE_LEDGER"
 FILE = "ledger.sqlite"

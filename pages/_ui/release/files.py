@@ -11,8 +11,8 @@ import streamlit as st
 from dpcore.publishing.card import odds
 from dpcore.tags import Tag
 
-from .shell.frame import heading
-from .shell.text import plain
+from ..shell.frame import heading
+from ..shell.text import plain
 
 WORDS = {
     "synthetic.csv": "Synthetic rows (CSV)",

@@ -16,12 +16,12 @@ from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, S
 from dpcore.publishing.request import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.tags import Tag
 
-from .release_ledger import headline
-from .shell import controls, questions
-from .shell.frame import heading, tag
-from .shell.results import plan as plan_tables
-from .shell.state import Table, looked, public_host, shared
-from .shell.text import clean, plain
+from ..shell import controls, questions
+from ..shell.frame import heading, tag
+from ..shell.results import plan as plan_tables
+from ..shell.state import Table, looked, public_host, shared
+from ..shell.text import clean, plain
+from .ledger import headline
 
 NOISE_WORDS = {"auto": "exact where possible", "exact": "exact on counts", "float": "floating point"}
 LONGEST_REASON = 1000  # characters
