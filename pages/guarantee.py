@@ -5,8 +5,10 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
-from pages._ui import costs, guarantee, guarantee_total
-from pages._ui.planned import plan
+from pages._ui.guarantee import costs
+from pages._ui.guarantee import promise as guarantee
+from pages._ui.guarantee import total as guarantee_total
+from pages._ui.guarantee.planned import plan
 from pages._ui.shell import controls
 from pages._ui.shell.frame import frame, tag, whose
 from pages._ui.shell.state import table as current_table

@@ -16,8 +16,8 @@ from dpcore.privacy.accounting.lifetime import Lifetime
 from dpcore.publishing.ledger_store import Store
 from dpcore.theory import accountants, guarantee
 from pages._ui.charts import privacy as promise
-from pages._ui.guarantee import share
-from pages._ui.planned import DELTAS
+from pages._ui.guarantee.planned import DELTAS
+from pages._ui.guarantee.promise import share
 from tests.helpers import QUERIES
 from tests.test_pages import figures, open_page, said
 

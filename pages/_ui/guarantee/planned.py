@@ -16,10 +16,10 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory import accountants, guarantee
 
-from .shell import controls, questions
-from .shell.frame import heading, public
-from .shell.state import Table, stakeholder
-from .shell.text import plain
+from ..shell import controls, questions
+from ..shell.frame import heading, public
+from ..shell.state import Table, stakeholder
+from ..shell.text import plain
 
 DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
 

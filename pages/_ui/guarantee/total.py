@@ -14,14 +14,14 @@ from dpcore.publishing.ledger_store import DataSet
 from dpcore.tags import Tag
 from dpcore.theory import accountants, guarantee
 
-from .charts import privacy as promise
-from .guarantee import beliefs, evidence, share
+from ..charts import privacy as promise
+from ..release import ledger as release_ledger
+from ..shell.frame import heading, public
+from ..shell.results import panel
+from ..shell.state import Table, public_host
+from ..shell.text import clean, plain
 from .planned import DELTAS
-from .release import ledger as release_ledger
-from .shell.frame import heading, public
-from .shell.results import panel
-from .shell.state import Table, public_host
-from .shell.text import clean, plain
+from .promise import beliefs, evidence, share
 
 
 def total(table: Table, prior: float) -> None:

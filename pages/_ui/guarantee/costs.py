@@ -9,9 +9,9 @@ import streamlit as st
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants, printed
 
-from .charts import privacy as promise
+from ..charts import privacy as promise
+from ..shell.results import panel
 from .planned import Planned, section
-from .shell.results import panel
 
 BEST = "best accountant"
 

@@ -10,11 +10,11 @@ from dpcore import theory
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants, guarantee
 
-from .charts import privacy as promise
+from ..charts import privacy as promise
+from ..shell import controls
+from ..shell.controls import number
+from ..shell.results import below, panel
 from .planned import Planned, section, total_delta
-from .shell import controls
-from .shell.controls import number
-from .shell.results import below, panel
 
 PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 MOST = 100  # releases like this one
