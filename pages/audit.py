@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages._ui import audits
+from pages._ui.audit import game as audits
 from pages._ui.shell.frame import frame
 from pages._ui.shell.text import plain
 

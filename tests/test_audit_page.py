@@ -6,7 +6,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.experiments.audit import audit
 from dpcore.privacy.accounting.budget import Budget
-from pages._ui import audits
+from pages._ui.audit import game as audits
 from pages._ui.jobs.background import Stopped, Work
 from tests.helpers import QUERIES
 from tests.test_pages import button, figures, open_page, said

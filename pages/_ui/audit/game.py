@@ -16,12 +16,12 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory import guarantee
 
-from .charts import base as charts
-from .jobs.background import Work, begin
-from .shell import controls
-from .shell.frame import heading, tag
-from .shell.results import panel
-from .shell.text import plain
+from ..charts import base as charts
+from ..jobs.background import Work, begin
+from ..shell import controls
+from ..shell.frame import heading, tag
+from ..shell.results import panel
+from ..shell.text import plain
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
