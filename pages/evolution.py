@@ -3,7 +3,11 @@
 import streamlit as st
 
 from dpcore.errors import InputError
-from pages._ui import evolution, evolution_choice, evolution_figures, evolution_lessons, evolution_table
+from pages._ui.evolution import choice as evolution_choice
+from pages._ui.evolution import figures as evolution_figures
+from pages._ui.evolution import lessons as evolution_lessons
+from pages._ui.evolution import on_table as evolution_table
+from pages._ui.evolution import player as evolution
 from pages._ui.shell.frame import frame
 from pages._ui.shell.text import plain
 

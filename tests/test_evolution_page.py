@@ -14,10 +14,11 @@ from dpcore.evaluation.run import Run
 from dpcore.geometry.point_samples import POINT_SAMPLES
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
-from pages._ui import evolution_choice, evolution_figures
 from pages._ui.charts.evolution import step
-from pages._ui.evolution import points
-from pages._ui.evolution_choice import OFF, verdict
+from pages._ui.evolution import choice as evolution_choice
+from pages._ui.evolution import figures as evolution_figures
+from pages._ui.evolution.choice import OFF, verdict
+from pages._ui.evolution.player import points
 from tests.test_compare_page import _plain
 from tests.test_pages import button, figures, said, settled
 

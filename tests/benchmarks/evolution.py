@@ -37,7 +37,7 @@ from dpcore.privacy.statistics.votes import Votes
 from dpcore.problems import PointRelease, QueryRelease
 from dpcore.theory import evolution as theory
 from dpcore.workloads import Marginals
-from pages._ui.evolution_figures import RATIOS, REFERENCE_SAMPLES, REFERENCE_SPREAD, REFERENCE_STEPS
+from pages._ui.evolution.figures import RATIOS, REFERENCE_SAMPLES, REFERENCE_SPREAD, REFERENCE_STEPS
 
 SIMULATIONS = PRESETS["simulations"]
 PE, PSMM = ALGORITHMS["private_evolution"], ALGORITHMS["psmm"]

@@ -13,14 +13,14 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 
-from .charts import evolution as evolution_charts
-from .evolution_table import present
-from .jobs.batch import LAST, Batch, Wanted, batch, watch
-from .shell import results
-from .shell.controls import DELTAS, EPSILONS, KEPT, number
-from .shell.frame import heading, peek, tag
-from .shell.state import Table, shared
-from .shell.text import clean, plain
+from ..charts import evolution as evolution_charts
+from ..jobs.batch import LAST, Batch, Wanted, batch, watch
+from ..shell import results
+from ..shell.controls import DELTAS, EPSILONS, KEPT, number
+from ..shell.frame import heading, peek, tag
+from ..shell.state import Table, shared
+from ..shell.text import clean, plain
+from .on_table import present
 
 PE, RANDOM = "Private Evolution", "random points, no data"
 METHODS: dict[str, tuple[str, dict[str, str]]] = {

@@ -13,13 +13,13 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from .charts import evolution as evolution_charts
-from .evolution import PE, points
-from .jobs.batch import LAST, Batch, Wanted, batch, watch
-from .shell import results
-from .shell.controls import KEPT
-from .shell.frame import heading, peek, tag
-from .shell.state import stakeholder
+from ..charts import evolution as evolution_charts
+from ..jobs.batch import LAST, Batch, Wanted, batch, watch
+from ..shell import results
+from ..shell.controls import KEPT
+from ..shell.frame import heading, peek, tag
+from ..shell.state import stakeholder
+from .player import PE, points
 
 BUDGET = Budget(1.0, 1e-4)  # the paper's
 SIZES = [500, 1000, 2000]

@@ -17,14 +17,14 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from .charts import base as charts
-from .jobs.batch import Wanted, batch, watch
-from .shell import results
-from .shell.controls import DELTAS, EPSILONS, KEPT, number
-from .shell.frame import heading, peek, tag, unfinished, whose
-from .shell.results import QUIET, below, panel
-from .shell.state import Table, shared, table
-from .shell.text import clean, plain, points
+from ..charts import base as charts
+from ..jobs.batch import Wanted, batch, watch
+from ..shell import results
+from ..shell.controls import DELTAS, EPSILONS, KEPT, number
+from ..shell.frame import heading, peek, tag, unfinished, whose
+from ..shell.results import QUIET, below, panel
+from ..shell.state import Table, shared, table
+from ..shell.text import clean, plain, points
 
 RECIPE = ALGORITHMS["private_evolution_table"]
 

@@ -19,12 +19,12 @@ from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
-from .charts import evolution as evolution_charts
-from .jobs.batch import LAST, Wanted, batch, watch
-from .shell import results
-from .shell.controls import DELTAS, EPSILONS, KEPT, number
-from .shell.frame import heading, peek, tag
-from .shell.state import stakeholder
+from ..charts import evolution as evolution_charts
+from ..jobs.batch import LAST, Wanted, batch, watch
+from ..shell import results
+from ..shell.controls import DELTAS, EPSILONS, KEPT, number
+from ..shell.frame import heading, peek, tag
+from ..shell.state import stakeholder
 
 PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"

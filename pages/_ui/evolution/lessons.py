@@ -11,11 +11,11 @@ from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
-from .charts import evolution as evolution_charts
-from .shell.controls import DELTAS, EPSILONS, KEPT, number
-from .shell.frame import heading, tag
-from .shell.lessons import Lesson, predict
-from .shell.results import panel
+from ..charts import evolution as evolution_charts
+from ..shell.controls import DELTAS, EPSILONS, KEPT, number
+from ..shell.frame import heading, tag
+from ..shell.lessons import Lesson, predict
+from ..shell.results import panel
 
 PARTITION = Lesson(
     "Noise as Algorithm 5 prints it",
