@@ -4,7 +4,10 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.tags import Tag
-from pages._ui import learning, learning_plane, learning_privacy, learning_table
+from pages._ui.learning import on_table as learning_table
+from pages._ui.learning import plane as learning_plane
+from pages._ui.learning import privacy as learning_privacy
+from pages._ui.learning import quantile as learning
 from pages._ui.shell.frame import frame, tag, unfinished, whose
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain

@@ -11,7 +11,8 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.evaluation.run import Run
 from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting.budget import Budget
-from pages._ui import learning, learning_runs
+from pages._ui.learning import quantile as learning
+from pages._ui.learning import runs as learning_runs
 from pages._ui.shell.state import sample_table
 from tests.test_pages import figures, said, settled
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from pages._ui.learning import PARTS
+from pages._ui.learning.quantile import PARTS
 
 
 def visit(page, server, part, query=""):

@@ -10,13 +10,13 @@ from dpcore.parsing.tasks import task_text
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from .charts import learning as learning_charts
-from .learning import calibration, made, numeric
-from .learning_table import LOSSES, targets
-from .shell.frame import heading, peek
-from .shell.results import panel
-from .shell.state import Table, shared
-from .shell.text import clean
+from ..charts import learning as learning_charts
+from ..shell.frame import heading, peek
+from ..shell.results import panel
+from ..shell.state import Table, shared
+from ..shell.text import clean
+from .on_table import LOSSES, targets
+from .quantile import calibration, made, numeric
 
 
 def plane(table: Table, spend: Budget) -> None:

@@ -8,10 +8,10 @@ from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbou
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from .charts import learning as learning_charts
-from .shell.frame import heading
-from .shell.results import panel
-from .shell.state import Table
+from ..charts import learning as learning_charts
+from ..shell.frame import heading
+from ..shell.results import panel
+from ..shell.state import Table
 
 SMALLEST = 1e-12  # below which quadrature says nothing
 

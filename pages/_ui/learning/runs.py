@@ -16,7 +16,7 @@ from dpcore.experiments.sweep_point import Point
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 
-from .jobs.several import Several
+from ..jobs.several import Several
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,14 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 from dpcore.tags import Tag
 
-from .charts import learning as learning_charts
-from .jobs.several import watch
-from .learning_runs import Learned, line_runs
-from .shell import controls
-from .shell.frame import heading, peek, public
-from .shell.results import panel
-from .shell.state import Table, shared
-from .shell.text import clean, plain
+from ..charts import learning as learning_charts
+from ..jobs.several import watch
+from ..shell import controls
+from ..shell.frame import heading, peek, public
+from ..shell.results import panel
+from ..shell.state import Table, shared
+from ..shell.text import clean, plain
+from .runs import Learned, line_runs
 
 PARTS = ("One column", "Two coefficients", "The whole table", "The guarantee")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)

@@ -11,15 +11,15 @@ from dpcore.parsing.tasks import task_text
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
-from .charts import learning as learning_charts
-from .jobs.several import watch
-from .learning import METHODS, begin, excess_by_epsilon, made
-from .learning_runs import Learned, table_runs
-from .shell import controls
-from .shell.frame import heading, peek
-from .shell.results import panel
-from .shell.state import Table, shared
-from .shell.text import clean
+from ..charts import learning as learning_charts
+from ..jobs.several import watch
+from ..shell import controls
+from ..shell.frame import heading, peek
+from ..shell.results import panel
+from ..shell.state import Table, shared
+from ..shell.text import clean
+from .quantile import METHODS, begin, excess_by_epsilon, made
+from .runs import Learned, table_runs
 
 LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
           "huber": "regression, Huber", "quantile": "regression, 90% quantile"}  # fmt: skip
