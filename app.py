@@ -4,9 +4,9 @@ import streamlit as st
 
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import balanced_guess
-from pages._ui import start
 from pages._ui.shell import controls
 from pages._ui.shell.frame import frame
+from pages._ui.start import admissions as start
 
 frame(
     "What does privacy cost on my table?", "See it before you decide: move ε and watch the real answers turn private."

@@ -9,11 +9,11 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from .charts import base as charts
-from .shell.frame import heading
-from .shell.results import panel
-from .shell.state import sample_table, stakeholder
-from .shell.text import points
+from ..charts import base as charts
+from ..shell.frame import heading
+from ..shell.results import panel
+from ..shell.state import sample_table, stakeholder
+from ..shell.text import points
 
 SAMPLE, DELTA = "berkeley", 1e-9
 SHOWN = ("Gender", "Admission")
