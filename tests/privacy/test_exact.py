@@ -23,7 +23,7 @@ from dpcore.privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.request import Order, prepare
 from dpcore.workloads import Explicit, Marginals
-from tests.cli_files import write_files
+from tests.cli.files import write_files
 from tests.helpers import codes, hockey_stick
 
 BUDGET = Budget(1.0, 1e-6)

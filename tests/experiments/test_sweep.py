@@ -30,9 +30,9 @@ from dpcore.experiments.sweep_point import Mean, Point, best, means
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals
-from tests.cli_files import write_files
+from tests.cli.files import write_files
+from tests.data.test_schema import JSON
 from tests.helpers import QUERIES, TASKS, random_rows, task
-from tests.test_schema import JSON
 
 PROBLEM, ROWS = task("2-way")
 CHOSEN = {"dpfw": ALGORITHMS["dpfw"](rounds=6), "gaussian_maxent": ALGORITHMS["gaussian_maxent"](rounds=5)}

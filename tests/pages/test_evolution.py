@@ -19,8 +19,8 @@ from pages._ui.evolution import choice as evolution_choice
 from pages._ui.evolution import figures as evolution_figures
 from pages._ui.evolution.choice import OFF, verdict
 from pages._ui.evolution.player import points
-from tests.test_compare_page import _plain
-from tests.test_pages import button, figures, said, settled
+from tests.pages.test_compare import _plain
+from tests.pages.test_pages import button, figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]

@@ -16,7 +16,7 @@ from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.statistics.gradients import MeanGradient, RegularisedMinimiser
 from dpcore.privacy.statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk
 from dpcore.theory import learning as theory
-from tests.learning import quadrature
+from tests.risk_tasks import quadrature
 
 UNIT = Ball(np.zeros(1), 1.0)
 GRID = np.linspace(-1, 1, 8001)

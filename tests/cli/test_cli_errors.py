@@ -5,7 +5,7 @@ import os
 import pytest
 
 from dpcore.cli import main
-from tests.cli_files import arguments, write_files
+from tests.cli.files import arguments, write_files
 from tests.helpers import QUERIES
 
 HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.enumerates]

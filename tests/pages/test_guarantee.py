@@ -19,7 +19,7 @@ from pages._ui.charts import privacy as promise
 from pages._ui.guarantee.planned import DELTAS
 from pages._ui.guarantee.promise import share
 from tests.helpers import QUERIES
-from tests.test_pages import figures, open_page, said
+from tests.pages.test_pages import figures, open_page, said
 
 PAGE = "pages/guarantee.py"
 pytestmark = pytest.mark.usefixtures("tab")

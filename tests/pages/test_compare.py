@@ -18,7 +18,7 @@ from dpcore.workloads import Marginals
 from pages._ui.charts import frontier
 from pages._ui.charts import svg as drawing
 from pages._ui.shell.state import sample_table
-from tests.test_pages import figures, settled
+from tests.pages.test_pages import figures, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]

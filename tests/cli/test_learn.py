@@ -6,7 +6,7 @@ import pytest
 
 from dpcore.cli import main
 from dpcore.data.schema import domain_to_json
-from tests.learning import DOMAIN, table
+from tests.risk_tasks import DOMAIN, table
 
 KEYS = {
     "n",

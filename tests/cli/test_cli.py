@@ -12,7 +12,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
 from dpcore.params import parameters
-from tests.cli_files import arguments, write_files
+from tests.cli.files import arguments, write_files
 from tests.helpers import QUERIES
 
 

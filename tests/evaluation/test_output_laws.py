@@ -15,7 +15,7 @@ from dpcore.learning.losses import Logistic, pinball
 from dpcore.parsing.tasks import group
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
-from tests.learning import task
+from tests.risk_tasks import task
 
 BUDGET = Budget(1, 1e-6)
 

@@ -27,7 +27,7 @@ from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workl
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.base import largest_distance
-from tests.cli_files import arguments, write_files
+from tests.cli.files import arguments, write_files
 from tests.helpers import QUERIES, cells, codes, few_rounds, histogram, matrix_of, random_rows, signs
 
 SMALL = domain_from_json(

@@ -20,7 +20,7 @@ from dpcore.publishing.card import card, odds
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
-from tests.cli_files import write_files
+from tests.cli.files import write_files
 from tests.helpers import QUERIES
 
 PLANTED = "planted-8317-secret"

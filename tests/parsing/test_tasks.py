@@ -10,7 +10,7 @@ from dpcore.evaluation.truth import RiskTruth
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic
 from dpcore.parsing.tasks import read_task
-from tests.learning import DOMAIN, TASKS, table, task
+from tests.risk_tasks import DOMAIN, TASKS, table, task
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -9,7 +9,7 @@ from dpcore.privacy.accounting.budget import Budget
 from pages._ui.audit import game as audits
 from pages._ui.jobs.background import Stopped, Work
 from tests.helpers import QUERIES
-from tests.test_pages import button, figures, open_page, said
+from tests.pages.test_pages import button, figures, open_page, said
 
 pytestmark = pytest.mark.usefixtures("tab")
 PAGE = "pages/audit.py"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
-from tests.cli_files import arguments, write_files
+from tests.cli.files import arguments, write_files
 
 
 @pytest.fixture

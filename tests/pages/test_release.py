@@ -22,7 +22,7 @@ from dpcore.workloads import Marginals
 from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import order as release_order
-from tests.test_pages import button, figures, said, settled
+from tests.pages.test_pages import button, figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]

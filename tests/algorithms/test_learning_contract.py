@@ -17,7 +17,7 @@ from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.releases import Parameter
 from dpcore.tags import Tag
 from dpcore.theory import learning as theory
-from tests.learning import LEARNERS, TASKS, serves, task, variants
+from tests.risk_tasks import LEARNERS, TASKS, serves, task, variants
 from tests.test_replay import Recorder, Replayer, releases
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")

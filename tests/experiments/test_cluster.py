@@ -14,7 +14,7 @@ from dpcore.errors import InputError
 from dpcore.experiments.cluster import check_address, connect, sweep_on
 from dpcore.experiments.sweep import cases, sweep
 from dpcore.privacy.accounting.budget import Budget
-from tests.cli_files import write_files
+from tests.cli.files import write_files
 from tests.helpers import task
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's own

@@ -14,7 +14,7 @@ from dpcore.privacy.accounting.budget import Budget
 from pages._ui.learning import quantile as learning
 from pages._ui.learning import runs as learning_runs
 from pages._ui.shell.state import sample_table
-from tests.test_pages import figures, said, settled
+from tests.pages.test_pages import figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[1]

@@ -31,8 +31,8 @@ from dpcore.privacy.accounting.lifetime import (
     reserved,
 )
 from dpcore.publishing.ledger_store import Store, verify
+from tests.data.test_schema import JSON
 from tests.helpers import hockey_stick, within
-from tests.test_schema import JSON
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})

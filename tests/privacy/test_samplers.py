@@ -18,7 +18,7 @@ from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import Envelope, cut_off
 from dpcore.privacy.statistics.targets import Density, PlainRisk, RankError, RegularisedRisk
-from tests.learning import quadrature
+from tests.risk_tasks import quadrature
 
 B = np.linspace(-0.8, 0.6, 1001)
 INTERVAL = Ball(np.zeros(1), 1.0)
