@@ -1,1 +1,38 @@
-"""Differentially private algorithms for tables, with exact accounting: see `dpcore.evaluation.run` and `python -m dpcore`."""
+"""Differentially private algorithms for tables, with exact accounting: see the README, and `python -m dpcore`."""
+
+from .algorithms import ALGORITHMS
+from .data import samples
+from .data.domain import Column, Domain, Rows
+from .data.readers import limit_rows, read_json, read_table
+from .data.schema import domain_from_json, domain_to_json
+from .errors import BudgetError, InputError
+from .evaluation.run import Run
+from .parsing.queries import read_queries
+from .privacy.accounting.budget import Budget
+from .problems import PointRelease, QueryRelease, RiskMinimisation
+from .workloads import Explicit, Marginals, TableQueries, Union
+
+__all__ = [
+    "ALGORITHMS",
+    "Budget",
+    "BudgetError",
+    "Column",
+    "Domain",
+    "Explicit",
+    "InputError",
+    "Marginals",
+    "PointRelease",
+    "QueryRelease",
+    "RiskMinimisation",
+    "Rows",
+    "Run",
+    "TableQueries",
+    "Union",
+    "domain_from_json",
+    "domain_to_json",
+    "limit_rows",
+    "read_json",
+    "read_queries",
+    "read_table",
+    "samples",
+]

@@ -9,7 +9,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from pages._ui.explore import comparison, keep
+from pages._ui.explore import comparison, keep, outcome
 from pages._ui.jobs import runs
 from pages._ui.jobs.watch import watch
 from pages._ui.shell import controls, lessons, questions, results
@@ -60,9 +60,9 @@ if job.state == "cancelled":
 if job.results:
     result, rows = job.results[0], table.rows(workload.domain.names)
     pinned, curve = keep.pinned(table) or (None, None)
-    results.verdict(job, compare(result.release, rows, workload), table.promise)
+    outcome.verdict(job, compare(result.release, rows, workload), table.promise)
     questions.ask(table, job)
-    results.convergence(job, curve)
+    outcome.convergence(job, curve)
     comparison.queries(compare(result.release, rows, workload))
     comparison.groups(table, result, workload.domain)
     comparison.marginals(table, result, workload.domain, pinned)

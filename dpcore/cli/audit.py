@@ -2,19 +2,14 @@
 
 import argparse
 import json
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 from ..algorithms import solving
-from ..experiments.audit import BUGS, CONFIDENCE, RUNS, Audit, audit
-from ..params import parameters
+from ..experiments.audit import BUGS, CONFIDENCE, RUNS, Audit, audit, short
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from .task import choose
 
 ALL = "all"
-ROUNDS = 1  # where nothing else is asked for: the game needs many short runs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,10 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> int:
     """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
+    given = {text.partition("=")[0] for text in chosen.set}
     names = solving(QueryRelease) if chosen.algorithm == ALL else [chosen.algorithm]
     budget, kept = Budget(chosen.epsilon, chosen.delta), True
     for name in names:
-        algorithm = short(choose(name, chosen.set, QueryRelease), chosen.set)
+        algorithm = short(choose(name, chosen.set, QueryRelease), given)
         found = audit(algorithm, budget, runs=chosen.runs, bug=chosen.bug, seed=chosen.seed)
         kept &= found.kept
         if chosen.json:
@@ -56,11 +52,3 @@ def _tell(found: Audit, budget: Budget) -> None:
     print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
     print(f"              epsilon ≥ {found.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)")
     print("the promise is consistent with this game" if found.kept else "THE PROMISE IS BROKEN")
-
-
-def short(algorithm: Any, settings: Sequence[str] = ()) -> Any:
-    """The algorithm with as few rounds as it can do, unless `settings` set them."""
-    given = {text.partition("=")[0] for text in settings}
-    rounds = [p for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in given]
-    short = {p.name: max(ROUNDS, int(p.low or 0)) for p in rounds}
-    return replace(algorithm, **short)

@@ -1,4 +1,4 @@
-"""The distinguishing game: what an algorithm's releases tell about one record, beside its promise. Imports run's peers.
+"""The distinguishing game: what an algorithm's releases tell about one record, beside its promise.
 
 Two neighbouring public tables, many runs on each, and a test that sees released objects only. Whatever it finds is a
 lower bound on ε. The tables are made here, and so is the bug that the game must catch: half the sensitivity. Neither is
@@ -6,8 +6,8 @@ within reach of a run or a release.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, make_plan
 from ..data.domain import Column, Domain, Rows
 from ..errors import InputError
+from ..params import parameters
 from ..privacy.accounting.budget import Accounting, Budget, Sums
 from ..privacy.accounting.ledger import Plan
 from ..privacy.curator import Curator
@@ -255,3 +256,9 @@ def _accounted(cost: float, plan: Plan) -> float:
     failure = plan.sums.failure
     sums = Sums(cost, cost, cost, failure)  # only the accounting's own is read
     return sums.epsilon(plan.budget.delta, plan.accounting)
+
+
+def short(algorithm: Any, given: Iterable[str] = ()) -> Any:
+    """The algorithm with as few rounds as it can do, unless `given` names them; the game needs many short runs."""
+    rounds = [p for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in set(given)]
+    return replace(algorithm, **{p.name: max(1, int(p.low or 0)) for p in rounds})

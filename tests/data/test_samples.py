@@ -10,7 +10,7 @@ from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 
-ASSETS = Path(__file__).parents[1] / "assets"
+ASSETS = Path(__file__).parents[2] / "assets"
 
 
 def test_berkeley_has_the_published_totals():

@@ -9,9 +9,8 @@ from scipy.special import ndtr
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
-from dpcore.cli.audit import short
 from dpcore.errors import InputError
-from dpcore.experiments.audit import BUGS, _cost, _direct, _rates, _Test, audit
+from dpcore.experiments.audit import BUGS, _cost, _direct, _rates, _Test, audit, short
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from tests.helpers import QUERIES
 

@@ -21,7 +21,7 @@ from pages._ui.shell.state import sample_table
 from tests.pages.test_pages import figures, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RUN = "Run the comparison"
 
 

@@ -23,7 +23,7 @@ from tests.pages.test_compare import _plain
 from tests.pages.test_pages import button, figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PE = ALGORITHMS["private_evolution"]
 
 

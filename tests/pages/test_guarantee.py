@@ -23,7 +23,7 @@ from tests.pages.test_pages import figures, open_page, said
 
 PAGE = "pages/guarantee.py"
 pytestmark = pytest.mark.usefixtures("tab")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from pages._ui.shell.state import sample_table
 from tests.pages.test_pages import figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def opened(**query):

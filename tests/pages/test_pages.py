@@ -16,7 +16,7 @@ from pages._ui.shell.state import Table
 from tests.helpers import QUERIES
 
 pytestmark = pytest.mark.usefixtures("tab")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = ["app.py", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "pages").glob("*.py"))]
 EXPLORE = "pages/explore.py"
 

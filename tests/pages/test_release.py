@@ -25,7 +25,7 @@ from pages._ui.release import order as release_order
 from tests.pages.test_pages import button, figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NOW = "Release now – this cannot be undone"
 PLANTED = "planted-4711"
 PEOPLE = ("who,job\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(300))).encode()

@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
-from dpcore.cli.audit import short
-from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit
+from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease

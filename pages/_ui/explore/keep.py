@@ -119,13 +119,9 @@ def _python(table: Table, facts: dict[str, Any]) -> str:
     """The library calls that repeat the run."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items() if value is not None)
     limit = f"limit_rows(table, {table.person!r}, {table.most_rows})" if table.person is not None else "table"
-    return f"""from dpcore.algorithms import ALGORITHMS
-from dpcore.cli.queries import read_queries
-from dpcore.privacy.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.run import Run
-from dpcore.schema import domain_from_json
-from dpcore.tables import limit_rows, read_json, read_table
+    return f"""from dpcore import (
+    ALGORITHMS, Budget, QueryRelease, Run, domain_from_json, limit_rows, read_json, read_queries, read_table,
+)
 
 domain = domain_from_json(read_json("schema.json")).project({facts["columns"]!r})
 table = read_table({_file(table)!r})
