@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from pages._ui.audit import game as audits
+from pages._ui.jobs.job import watch
 from pages._ui.shell.frame import frame
 from pages._ui.shell.text import plain
 
@@ -16,6 +17,5 @@ try:
 except InputError as error:
     st.error(plain(error, 400))
     st.stop()
-audits.watch(game)
-if game.work is not None and game.work.ended:
+if game.work is not None and watch(game.work, "audit"):
     audits.verdict(game)

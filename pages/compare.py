@@ -6,7 +6,7 @@ from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui.compare import causes, measures, others, report, solve, sweeps
 from pages._ui.compare import overview as compare
-from pages._ui.jobs.several import watch
+from pages._ui.jobs.job import watch
 from pages._ui.shell.frame import frame, heading, tag, unfinished, whose
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table

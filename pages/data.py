@@ -5,10 +5,11 @@ import streamlit as st
 
 from dpcore.tags import Tag
 from pages._ui.data.readiness import policies, readiness
-from pages._ui.data.table_editor import WHERE, choose_table, hidden
+from pages._ui.data.table_editor import WHERE, choose_table, hidden, whom
 from pages._ui.shell.frame import frame, heading
-from pages._ui.shell.state import forget, look, stakeholder, table
-from pages._ui.shell.text import clean, plain
+from pages._ui.shell.session import forget, session
+from pages._ui.shell.state import stakeholder, table
+from pages._ui.shell.text import plain
 
 frame("Data", "Bring a table, or take a sample; say what everybody may know about it, and whom the promise protects.")
 current = choose_table()
@@ -28,7 +29,7 @@ if current.domain is not None:
         columns = [None, *map(str, current.frame.columns)]
         person = st.selectbox(
             "Column that names the person", columns, columns.index(current.person), key=f"person-{id(current)}",
-            format_func=lambda name: "none: every row is protected by itself" if name is None else clean(name),
+            format_func=whom,
         )  # fmt: skip
         most = st.number_input("Rows of one person, at most", 1, 1000, current.most_rows, disabled=person is None)
         current.protect(person, most if person is not None else 1)
@@ -44,7 +45,7 @@ if not stakeholder():
     box = st.expander("Look at the records", icon=":material/visibility:", key="records-open", on_change="rerun")
     with box:
         if box.open:
-            look(current)
+            session().look(current)
             heading("First rows", Tag.PEEK)
             st.dataframe(pd.DataFrame(current.frame.head(50)), hide_index=True)
             if current.domain is not None:

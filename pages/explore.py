@@ -9,9 +9,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from pages._ui.explore import comparison, keep, outcome
-from pages._ui.jobs import runs
-from pages._ui.jobs.watch import watch
+from pages._ui.explore import comparison, keep, outcome, run
 from pages._ui.shell import controls, lessons, questions, results
 from pages._ui.shell.frame import frame, tag, unfinished, whose
 from pages._ui.shell.state import table as current_table
@@ -42,7 +40,8 @@ try:
             settings = controls.settings(name, problem, budget)
             again = st.button("Run again", icon=":material/replay:")
         tag(Tag.TYPED)
-    job = runs.job_for(table, build(ALGORITHMS[name], settings), problem, texts, budget, seeds, again=again)
+    algorithm = build(ALGORITHMS[name], settings)
+    started = run.start(table, algorithm, problem, texts, budget, seeds, again=again)
 except InputError as error:
     st.error(plain(error, 400))
     st.stop()
@@ -52,11 +51,7 @@ if not revealed:
     st.caption("Make your prediction above; the charts appear with the reveal.")
     st.stop()
 
-watch(job)
-if job.state == "failed":
-    st.error(plain(job.error, 400))
-if job.state == "cancelled":
-    st.warning("Cancelled: what is shown below is as far as it got. Press “Run again” under More for a full run.")
+job = run.follow(started)
 if job.results:
     result, rows = job.results[0], table.rows(workload.domain.names)
     pinned, curve = keep.pinned(table) or (None, None)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.tags import Tag
+from pages._ui.jobs.job import watch
 from pages._ui.release import desk as release_desk
 from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
@@ -18,8 +19,8 @@ ledger = release_ledger.where()
 if ledger is None:
     st.stop()
 
-release_desk.watch(desk)  # before the ledger is read, so that what has just been released is in it
-if desk.work is not None and desk.work.ended:
+# before the ledger is read, so that what has just been released is in it
+if desk.work is not None and watch(desk.work, "release", final=release_desk.FINAL):
     if desk.work.state == "done":
         release_files.outputs(desk.work.result)
     else:

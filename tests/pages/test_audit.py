@@ -7,7 +7,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.experiments.audit import audit
 from dpcore.privacy.accounting.budget import Budget
 from pages._ui.audit import game as audits
-from pages._ui.jobs.background import Stopped, Work
+from pages._ui.jobs.work import Stopped, Work
 from tests.helpers import QUERIES
 from tests.pages.test_pages import button, figures, open_page, said
 
@@ -82,7 +82,7 @@ def test_a_game_can_be_stopped():
 
     def progress(share):
         told.append(share)
-        work.stop()
+        work.cancel()
         work.tell(share, "")
 
     with pytest.raises(Stopped):
@@ -102,6 +102,6 @@ def test_work_ends_in_words_whatever_happens():
     assert (work.state, work.ended) == ("failed", True)
     assert "unexpected ZeroDivisionError" in work.error
     work = Work()
-    work.stop()
+    work.cancel()
     work.run(lambda _: "never")
     assert (work.state, work.result) == ("stopped", None)

@@ -157,7 +157,7 @@ def test_methods_are_compared_on_numbers_of_the_table(monkeypatch):
     assert "fewer than two columns of numbers" in app.info[0].value
     monkeypatch.setattr(evolution_choice, "RUNS", 1)
     app = part("Which should I use?", sample="census")
-    app.session_state["_table"].frame = app.session_state["_table"].frame.head(300)
+    app.session_state["session"].table.frame = app.session_state["session"].table.frame.head(300)
     app = settled(button(app, "Compare them").click().run())
     assert not app.exception
     assert not app.error

@@ -147,7 +147,7 @@ def test_a_table_without_a_schema_still_learns_what_epsilon_means():
 def test_a_schema_read_off_the_records_is_not_called_public():
     app = page()
     assert not app.warning
-    table = app.session_state["_table"]
+    table = app.session_state["session"].table
     table.set_schema({**table.schema, "peeked": True})
     app.run()
     assert "the plan is not public" in app.warning[0].value

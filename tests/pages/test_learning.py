@@ -192,9 +192,9 @@ def test_hostile_names_reach_the_task_and_the_page_as_text():
     problem, _ = read_task(task_text("quantile", feature, level=0.25), domain, frame)
     assert problem.loss.name == "pinball(0.25)"
     app = opened()
-    from pages._ui.shell.state import Table
+    from pages._ui.shell.table import Table
 
-    app.session_state["_table"] = Table("<i>t</i>", frame, {"columns": columns}, "", uploaded=True)
+    app.session_state["session"].table = Table("<i>t</i>", frame, {"columns": columns}, "", uploaded=True)
     app.run()
     assert not app.exception
     assert "keep them to yourself" in app.warning[-1].value

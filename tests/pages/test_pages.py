@@ -12,7 +12,7 @@ from dpcore.data import samples
 from dpcore.data.schema import domain_from_json, domain_to_json
 from pages._ui.data.table_editor import _from_grid, _to_grid
 from pages._ui.shell import lessons, questions
-from pages._ui.shell.state import Table
+from pages._ui.shell.table import Table
 from tests.helpers import QUERIES
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -185,7 +185,7 @@ def test_people_with_several_rows_are_protected_by_more_noise():
     app = open_page("pages/data.py")
     rows = "\n".join(f"{i // 3},{i % 2}" for i in range(3000))
     app.file_uploader(key="upload").set_value(("t.csv", f"who,x\n{rows}\n".encode(), "text/csv")).run()
-    table = app.session_state["_table"]
+    table = app.session_state["session"].table
     table.set_schema({"columns": {"x": {"kind": "integer", "size": 2}}})
     app.run()
     next(s for s in app.selectbox if s.label == "Column that names the person").set_value("who").run()

@@ -54,7 +54,7 @@ def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
     """The Data page after an upload with a typed schema."""
     app = opened(None, "data", **query)
     app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
-    app.session_state["_table"].set_schema(schema)
+    app.session_state["session"].table.set_schema(schema)
     return app.run()
 
 
@@ -69,8 +69,8 @@ def go(app, page, folder=None):
 def press(app):
     """Press the one button, and wait for what comes of it."""
     button(app, NOW).click().run()
-    if app.session_state["desk"].work is not None:
-        assert app.session_state["desk"].work.wait(60)
+    if app.session_state["session"].held["desk"].work is not None:
+        assert app.session_state["session"].held["desk"].work.wait(60)
     app.run()
     assert not app.exception
     return app
@@ -106,7 +106,7 @@ def test_one_press_spends_once_whatever_comes_after(tmp_path):
     app = press(opened(tmp_path))
     assert "changes the odds by a factor of 2\\.72" in said(app)
     assert NOW not in labels(app)
-    made = app.session_state["desk"].work.result
+    made = app.session_state["session"].held["desk"].work.result
     for _ in range(3):
         app.run()
     go(app, "explore")
@@ -114,7 +114,7 @@ def test_one_press_spends_once_whatever_comes_after(tmp_path):
     app.query_params["epsilon"] = "0.5"
     button(app.run(), "Verify the ledger").click().run()
     assert "Sound" in app.success[-1].value
-    assert app.session_state["desk"].work.result is made
+    assert app.session_state["session"].held["desk"].work.result is made
     (release,) = releases(tmp_path)
     assert (release["state"], release["reason"]) == ("released", "")
     names = set(zipfile.ZipFile(BytesIO(release_files.archive(made.files))).namelist())
@@ -138,8 +138,8 @@ def test_exact_noise_is_named_before_and_after(tmp_path, monkeypatch):
 
 def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path):
     app = opened(tmp_path)
-    desk, folder = app.session_state["desk"], tmp_path / "ledger.sqlite"
-    table = app.session_state["_table"]
+    desk, folder = app.session_state["session"].held["desk"], tmp_path / "ledger.sqlite"
+    table = app.session_state["session"].table
     token, ready = desk.token, _ready(table)
     presses = [threading.Thread(target=desk.start, args=(token, ready, folder)) for _ in range(8)]
     for one in presses:
@@ -221,7 +221,7 @@ def test_a_session_that_looked_must_say_why(tmp_path):
     app.text_area(key="reason").set_value(f"  {text}\n").run()
     press(app)
     assert releases(tmp_path)[0]["reason"] == text
-    card = app.session_state["desk"].work.result.files["card.html"].decode()
+    card = app.session_state["session"].held["desk"].work.result.files["card.html"].decode()
     assert "&lt;script&gt;" in card
     assert "<script" not in card
     assert "http://evil.example" not in said(app)
@@ -232,7 +232,7 @@ def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
     app = go(app, "data")
     button(app, "Forget my table").click().run()
     app.file_uploader(key="upload").set_value(("other.csv", PEOPLE, "text/csv")).run()
-    app.session_state["_table"].set_schema(SCHEMA)
+    app.session_state["session"].table.set_schema(SCHEMA)
     app = go(app.run(), "release", tmp_path)
     assert app.text_area
 
@@ -322,7 +322,7 @@ def test_strangers_are_not_told_where_the_ledger_lies(tmp_path, monkeypatch):
 
 def test_what_was_released_stays_on_the_page_when_the_table_or_the_ledger_goes(tmp_path):
     app = press(opened(tmp_path))
-    app.session_state["_table"].set_schema({"columns": {}})
+    app.session_state["session"].table.set_schema({"columns": {}})
     assert "changes the odds" in said(app.run())
     (tmp_path / "ledger.sqlite").write_text("gone")
     assert "changes the odds" in said(app.run())

@@ -16,15 +16,14 @@ from dpcore.tags import Tag
 from dpcore.theory import guarantee
 
 from ..charts import base as charts
-from ..jobs.background import Work, begin
+from ..jobs.work import Work, begin
 from ..shell import controls
 from ..shell.frame import heading, tag
 from ..shell.results import panel
-from ..shell.text import plain
+from ..shell.session import session
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
-POLL, PATIENCE = 0.5, 0.9  # seconds between two looks, and before the first
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
 
@@ -38,7 +37,7 @@ class Game:
 
     def start(self, name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
         """Play; what runs is stopped."""
-        self.stop()
+        self.close()
         self.of = name
         algorithm = short(ALGORITHMS[name]())
 
@@ -50,16 +49,15 @@ class Game:
 
         self.work = begin("audit", play)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Ask for the end of what runs."""
         if self.work is not None:
-            self.work.stop()
+            self.work.cancel()
 
 
-@st.cache_resource(scope="session", on_release=Game.stop, show_spinner=False)
 def current() -> Game:
     """The audit of the calling tab."""
-    return Game()
+    return session().own("game", Game)
 
 
 def explain() -> None:
@@ -108,33 +106,11 @@ def settings(game: Game) -> None:
         tag(Tag.TYPED)
 
 
-def watch(game: Game) -> None:
-    """Wait a moment; for a longer game show progress and Cancel."""
-    if game.work is None or game.work.wait(PATIENCE):
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _progress(game.work)
-        # Outside the fragment: a press while the page is drawn anew would be lost with the fragment it was meant for.
-        st.button("Cancel", icon=":material/stop_circle:", key="cancel-audit", on_click=game.stop)
-
-
-@st.fragment(run_every=POLL)
-def _progress(work: Work) -> None:
-    if work.ended:
-        st.rerun()
-    st.progress(work.progress, work.words)
-
-
 def verdict(game: Game) -> None:
     """What was found, the curve, and the lesson."""
-    work = game.work
-    if work is None or work.state == "stopped":
-        st.warning("Cancelled.")
+    if game.work is None or game.work.state != "done":
         return
-    if work.state == "failed":
-        st.error(plain(work.error, 400))
-        return
-    found: Audit = work.result
+    found: Audit = game.work.result
     heading("Is the promise kept?", Tag.PUBLIC)
     planted = found.bug == HALF
     low = max(found.epsilon_low, found.accounted_low)

@@ -1,7 +1,7 @@
 """Where the error of one question comes from, and how often a conclusion turns into its opposite."""
 
 import math
-import time
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +10,7 @@ import streamlit as st
 from dpcore.algorithms import solving
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
-from dpcore.evaluation.diagnosis import Conclusion, Waterfall, twin, waterfall
-from dpcore.experiments.pool import Job
+from dpcore.evaluation.diagnosis import Conclusion, twin, waterfall
 from dpcore.params import build
 from dpcore.parsing.questions import unbinned, understand
 from dpcore.privacy.accounting.budget import Budget
@@ -20,15 +19,17 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Workload
 
 from ..charts import frontier
-from ..jobs.runs import pool
+from ..jobs.job import watch
+from ..jobs.runs import Runs, tab_runs
 from ..shell.frame import heading, peek
 from ..shell.questions import GRAMMAR
 from ..shell.results import QUIET, below
-from ..shell.state import Table, shared
+from ..shell.session import session
+from ..shell.state import shared
+from ..shell.table import Table
 from ..shell.text import clean, plain, question
 from .sweeps import Dot, Sweep
 
-PATIENCE = 120  # seconds that taking an error apart may take
 MOST_LISTED = 300
 PARTS = {
     "sampling": "sampling: the table instead of its population",
@@ -59,17 +60,19 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     except InputError as error:
         st.error(plain(error, 400))
         return
-    key = (sweep.of, point.key, text or j)
-    kept = st.session_state.get("_waterfall")
+    key, mine = (sweep.asked, point.key, text or j), tab_runs("waterfall")
     if st.button("Take this error apart", icon=":material/account_tree:"):
-        kept = st.session_state["_waterfall"] = key, _measure(sweep, chosen, asked, values)
-    if kept is None or kept[0] != key:
+        _measure(mine, key, sweep, chosen)
+    if mine.asked != key:
         st.caption("Two runs: this one once more, and its twin without noise.")
         return
-    found = kept[1]
-    if isinstance(found, str):
-        st.error(plain(found, 300))
+    if not watch(mine, "waterfall") or mine.error or mine.cancelled:
         return
+    released, noiseless = (result.release for _, result in mine.results)
+    found = session().memo(
+        "waterfall", (key, mine.id, mine.jobs[0][1].id),
+        lambda: waterfall(asked, sweep.rows, released, noiseless, sweep.beside, values),  # type: ignore[arg-type]
+    )  # fmt: skip
     parts = {name: float(part[j]) for name, part in found.parts.items()}
     total = float(found.released[j] - found.reference[j])
     frame = pd.DataFrame({"part": [*(PARTS[n] for n in parts), "all together"], "share": [*parts.values(), total]})
@@ -101,33 +104,14 @@ def _asked(table: Table, sweep: Sweep, text: str, chosen: Dot) -> tuple[Workload
     return problem.workload, names[label], None, label
 
 
-def _measure(sweep: Sweep, chosen: Dot, asked: Workload, values: np.ndarray | None) -> Waterfall | str:
-    """Both runs in the pool, waited for; an error in words where they fail."""
-    point, problem = chosen.point, sweep.problem
+def _measure(mine: Runs, key: Any, sweep: Sweep, chosen: Dot) -> None:
+    """Start both runs in the pool."""
+    point = chosen.point
     algorithm = build(solving(QueryRelease)[point.algorithm], {})
     budget = Budget(point.epsilon, point.delta)
-    both = (algorithm, budget), twin(algorithm, problem, budget)  # type: ignore[arg-type]
-    jobs = [pool().submit(sweep.task_for(*which, point.seed), f"cause-{sweep.id}") for which in both]
-    if failed := _waited(jobs):
-        return failed
-    released, noiseless = (job.results[0].release for job in jobs)
-    return waterfall(asked, sweep.rows, released, noiseless, sweep.beside, values)  # type: ignore[arg-type]
-
-
-def _waited(jobs: list[Job]) -> str:
-    """Wait for jobs, saying so; what went wrong, or an empty text."""
-    place, started = st.empty(), time.monotonic()
-    try:
-        while not all(job.ended for job in jobs):
-            if time.monotonic() - started > PATIENCE:
-                return f"not done after {PATIENCE} s"
-            place.caption(f"Running both… {time.monotonic() - started:.0f} s")
-            next(job for job in jobs if not job.ended).wait(0.3)
-    finally:
-        for job in jobs:
-            job.cancel()
-        place.empty()
-    return next((job.error or job.state for job in jobs if job.state != "done"), "")
+    mine.start(key, ())
+    for which in ((algorithm, budget), twin(algorithm, sweep.problem, budget)):  # type: ignore[arg-type]
+        mine.submit(None, sweep.once_more(*which, point.seed))
 
 
 @peek

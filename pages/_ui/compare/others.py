@@ -6,7 +6,7 @@ from dpcore.data.readers import UPLOADED, read
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison, compare_tables
 
-from ..shell.state import Table
+from ..shell.table import Table
 from ..shell.text import clean, plain
 from .sweeps import Sweep
 

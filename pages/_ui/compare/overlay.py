@@ -10,6 +10,7 @@ from dpcore.theory import gaussian_width
 from dpcore.theory.rates import ROWS, Setting
 
 from ..shell.frame import tag
+from ..shell.session import session
 from ..shell.text import plain
 from .sweeps import Sweep
 
@@ -61,9 +62,5 @@ def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> Setting:
 
 def _width(sweep: Sweep) -> tuple[float, float]:
     """w(Q) and its standard error, once a comparison."""
-    kept = st.session_state.get("_width")
-    if kept is None or kept[0] is not sweep.problem:
-        workload = sweep.problem.workload  # type: ignore[union-attr]
-        kept = sweep.problem, gaussian_width(workload, DRAWS, np.random.default_rng(0))
-        st.session_state["_width"] = kept
-    return kept[1]
+    workload = sweep.problem.workload  # type: ignore[union-attr]
+    return session().memo("width", sweep.asked, lambda: gaussian_width(workload, DRAWS, np.random.default_rng(0)))

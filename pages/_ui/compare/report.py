@@ -17,7 +17,7 @@ from dpcore.theory import balanced_guess
 from ..charts import frontier
 from ..charts import svg as drawing
 from ..shell.frame import heading, peek
-from ..shell.state import Table
+from ..shell.table import Table
 from ..shell.text import clean
 from .overview import floors_of
 from .sweeps import Dot, Sweep

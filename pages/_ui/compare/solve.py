@@ -1,6 +1,5 @@
 """How small may ε be? A search in the shared pool for the smallest ε at which runs are good enough."""
 
-import uuid
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -8,17 +7,17 @@ import streamlit as st
 
 from dpcore.algorithms import solving
 from dpcore.experiments.frontier import RUNS, SHARE, Search
-from dpcore.experiments.pool import Job
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 
-from ..jobs.runs import pool
-from ..jobs.several import POLL
+from ..jobs.job import watch
+from ..jobs.runs import Runs
 from ..shell import controls
 from ..shell.frame import heading, peek
-from ..shell.state import Table
+from ..shell.session import session
+from ..shell.table import Table
 from ..shell.text import plain
 from .sweeps import Sweep
 
@@ -26,56 +25,67 @@ TOLERANCES = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 
 
 
 @dataclass(eq=False)
-class Solving:
-    """A search for the smallest ε of several algorithms; `of` is the task of the sweep whose table it uses."""
+class Solving(Runs):
+    """A search for the smallest ε of several algorithms; `asked` is the task of the sweep whose table it uses."""
 
-    of: object = None
+    sweep: Sweep | None = None
     tolerance: float = 0.0
     delta: float = 0.0
     searches: dict[str, Search] = field(default_factory=dict)
-    jobs: dict[str, tuple[float, list[Job]]] = field(default_factory=dict)
+    at: dict[str, float] = field(default_factory=dict)  # the ε under trial of every algorithm
     failed: dict[str, str] = field(default_factory=dict)
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
-    def start(self, sweep: Sweep, names: list[str], tolerance: float, delta: float) -> None:
-        """Begin anew."""
-        self.stop()
-        self.of, self.tolerance, self.delta, self.failed = sweep.of, tolerance, delta, {}
-        self.searches = {name: Search(controls.EPSILONS) for name in names}
-        self.advance(sweep)
+    def begin(self, sweep: Sweep, names: list[str], tolerance: float, delta: float) -> None:
+        """Search anew."""
+        self.close()
+        self.asked, self.sweep, self.tolerance, self.delta = sweep.asked, sweep, tolerance, delta
+        self.searches, self.at, self.failed = {name: Search(controls.EPSILONS) for name in names}, {}, {}
+        self.gather()
 
-    def advance(self, sweep: Sweep) -> None:
+    def gather(self) -> None:
         """Take in what came back, and ask for what is to be known next."""
         for name, search in self.searches.items():
-            epsilon, jobs = self.jobs.get(name, (0.0, []))
-            for job in [j for j in jobs if j.ended]:
-                jobs.remove(job)
-                if job.state == "done":
-                    search.tell(epsilon, job.results[0].summary["final"]["max_error"] <= self.tolerance)
-                elif job.state == "failed":
-                    self.failed[name] = job.error
-            asked = None if name in self.failed else search.ask()
+            epsilon, mine = self.at.get(name, 0.0), [pair for pair in self.jobs if pair[0] == name]
+            for pair in [pair for pair in mine if pair[1].ended]:
+                self.jobs.remove(pair)
+                if pair[1].state == "done":
+                    search.tell(epsilon, pair[1].results[0].summary["final"]["max_error"] <= self.tolerance)
+                elif pair[1].state == "failed":
+                    self.failed[name] = pair[1].error
+            asked = None if name in self.failed or self.sweep is None else search.ask()
             if asked is None or asked[0] != epsilon:  # settled: whatever still runs would not change it
-                for job in jobs:
-                    job.cancel()
-                wanted = [] if asked is None else [self._submit(sweep, name, asked[0], seed) for seed in asked[1]]
-                self.jobs[name] = (asked[0] if asked else 0.0, wanted)
+                for pair in [pair for pair in self.jobs if pair[0] == name]:
+                    pair[1].cancel()
+                    self.jobs.remove(pair)
+                if asked is not None and self.sweep is not None:
+                    self.at[name], algorithm = asked[0], build(solving(QueryRelease)[name], {})
+                    for seed in asked[1]:
+                        self.submit(name, self.sweep.once_more(algorithm, Budget(asked[0], self.delta), seed))
 
-    def _submit(self, sweep: Sweep, name: str, epsilon: float, seed: int) -> Job:
-        algorithm = build(solving(QueryRelease)[name], {})
-        return pool().submit(sweep.task_for(algorithm, Budget(epsilon, self.delta), seed), f"solve-{self.id}")
+    def cancel(self) -> None:
+        """Cancel what runs, and ask for nothing more; answers that were found stay."""
+        super().cancel()
+        self.jobs, self.sweep = [], None
 
-    def stop(self) -> None:
-        """Cancel what runs."""
-        for _, jobs in self.jobs.values():
-            for job in jobs:
-                job.cancel()
-        self.jobs = {}
+    def close(self) -> None:
+        """Cancel, and let go of all answers."""
+        super().close()
+        self.searches, self.at, self.failed = {}, {}, {}
 
     @property
-    def ended(self) -> bool:
-        """Whether every algorithm has its answer, or was stopped."""
-        return not any(jobs for _, jobs in self.jobs.values())
+    def progress(self) -> float:
+        """Share of the algorithms whose answer is there."""
+        return sum(search.done for search in self.searches.values()) / max(len(self.searches), 1)
+
+    @property
+    def words(self) -> str:
+        """How many algorithms have their answer."""
+        return f"{sum(search.done for search in self.searches.values())} of {len(self.searches)} algorithms"
+
+    @property
+    def error(self) -> str:
+        """Empty: what failed stands beside its algorithm."""
+        return ""
 
     def answers(self) -> pd.DataFrame:
         """A line for each algorithm: the smallest ε that is good enough, in words."""
@@ -93,17 +103,11 @@ class Solving:
         return "not at this n" if search.found is None else f"{search.found:g}"
 
 
-@st.cache_resource(scope="session", on_release=Solving.stop, show_spinner=False)
-def current() -> Solving:
-    """The search of the calling tab."""
-    return Solving()
-
-
 @peek
 def solve(table: Table, sweep: Sweep) -> None:
     """The widgets, the progress and the answers."""
     heading("How small may ε be?", Tag.PEEK)
-    search = current()
+    search = session().own("solve", Solving)
     if table.uploaded:
         st.warning(
             "On your own table this is a private peek: an ε chosen by the table's real errors says something about the "
@@ -116,23 +120,12 @@ def solve(table: Table, sweep: Sweep) -> None:
         )  # fmt: skip
         if st.button("Find the smallest ε", icon=":material/search:"):
             names = list(dict.fromkeys(case.name for case in sweep.planned))
-            search.start(sweep, names, tolerance, sweep.planned[0].budget.delta)
-    if search.of is not sweep.of or not search.searches:
+            search.begin(sweep, names, tolerance, sweep.planned[0].budget.delta)
+    if search.asked is not sweep.asked or not search.searches:
         st.caption(f"In {SHARE:.0%} of {RUNS} runs, by bisection over the slider's values of ε.")
         return
-    if search.ended:
+    if watch(search, "solve", live=lambda: _show(search)):
         _show(search)
-    else:
-        _follow(search, sweep)
-        st.button("Cancel", icon=":material/stop_circle:", key="cancel-solve", on_click=search.stop)
-
-
-@st.fragment(run_every=POLL)
-def _follow(search: Solving, sweep: Sweep) -> None:
-    search.advance(sweep)
-    if search.ended:
-        st.rerun()
-    _show(search)
 
 
 def _show(search: Solving) -> None:

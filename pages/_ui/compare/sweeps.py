@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.evaluation.run import pairs_with, real_answers
 from dpcore.experiments.pool import Result, Task
-from dpcore.experiments.sweep import Case, cases, task
+from dpcore.experiments.sweep import Case, cases
 from dpcore.experiments.sweep_point import Point
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
 from ..jobs.several import Several
-from ..shell.state import Table
+from ..shell.session import session
+from ..shell.table import Table
 
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
 
@@ -44,18 +44,18 @@ class Sweep(Several[Dot]):
 
     def start(
         self,
-        of: Any,
+        asked: Any,
         make: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]],
         algorithms: Mapping[str, Algorithm],
         budgets: list[Budget],
         seeds: range,
     ) -> None:
         """Run what is not there yet; dots of another problem are dropped, those of the same are kept."""
-        self.stop()
-        if self.of != of:
+        self.cancel()
+        if self.asked != asked:
             self.close()
             self.problem, self.rows, self.beside = make()
-            self.of = of
+            self.asked = asked
             pairs = pairs_with(self.problem.domain)
             self.pairs = pairs if pairs.m <= MOST_KEPT else None
             self.real = real_answers(self.rows, self.problem.workload)
@@ -64,12 +64,11 @@ class Sweep(Several[Dot]):
             raise InputError("choose a table and questions first")
         self.run(cases(algorithms, self.problem, budgets, seeds))
 
-    def task_for(self, algorithm: Algorithm, budget: Budget, seed: int) -> Task:
+    def once_more(self, algorithm: Algorithm, budget: Budget, seed: int) -> Task:
         """One more run of the same problem, as the pool takes it."""
-        if self.problem is None or self.block is None:
+        if self.problem is None:
             raise InputError("the table of this comparison is no longer here; run it again")
-        case = Case(name="", algorithm=algorithm, budget=budget, seed=seed)
-        return task(case, self.problem, self.block, self.beside)
+        return self.task_for(Case(name="", algorithm=algorithm, budget=budget, seed=seed))
 
     def keep(self, point: Point, result: Result | None) -> Dot:
         """A dot: with the answers of a run that ended."""
@@ -81,7 +80,7 @@ class Sweep(Several[Dot]):
 
     def stale(self, table: Table) -> bool:
         """Whether the dots are of another table, or of another schema of it, than `table`."""
-        return self.of is not None and self.of[0] is not table
+        return self.asked is not None and self.asked[0] is not table
 
     def table(self, value: Callable[[Dot], float | None]) -> pd.DataFrame:
         """The finished runs as lines: algorithm, epsilon, seed, error (what `value` says of a dot), seconds, memory."""
@@ -93,7 +92,6 @@ class Sweep(Several[Dot]):
         return pd.DataFrame(lines, columns=pd.Index(columns))
 
 
-@st.cache_resource(scope="session", on_release=Sweep.close, show_spinner=False)
 def current() -> Sweep:
     """The comparison of the calling tab."""
-    return Sweep()
+    return session().own("sweep", Sweep)

@@ -11,7 +11,8 @@ from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
 from ..shell.frame import peek
-from ..shell.state import Table, size_words
+from ..shell.state import size_words
+from ..shell.table import Table
 from ..shell.text import clean, plain
 
 USUAL = Budget(1.0, 1e-9)

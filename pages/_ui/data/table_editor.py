@@ -12,7 +12,8 @@ from dpcore.errors import InputError
 from dpcore.tags import Tag
 
 from ..shell.frame import heading, tag
-from ..shell.state import SAMPLES, Table, public_host, stakeholder, table, use_sample, use_upload
+from ..shell.state import SAMPLES, public_host, stakeholder, table, use_sample, use_upload
+from ..shell.table import Table
 from ..shell.text import clean, plain
 
 GRID = {
@@ -198,3 +199,8 @@ def _number(column: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InputError(f"column {column!r}: {text.strip()!r} in bins is not a number") from None
+
+
+def whom(person: str | None) -> str:
+    """Who is protected when `person` names people, in words. Not a lambda of the page: that would keep its table."""
+    return "none: every row is protected by itself" if person is None else clean(person)

@@ -14,11 +14,13 @@ from dpcore.problems import PointRelease
 from dpcore.tags import Tag
 
 from ..charts import evolution as evolution_charts
-from ..jobs.batch import LAST, Batch, Wanted, batch, watch
+from ..jobs.job import watch
+from ..jobs.runs import LAST, Runs, Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, peek, tag
-from ..shell.state import Table, shared
+from ..shell.state import shared
+from ..shell.table import Table
 from ..shell.text import clean, plain
 from .on_table import present
 
@@ -62,7 +64,7 @@ def choose() -> None:
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
             tag(Tag.TYPED)
             st.caption(plain(f"Protected: {table.promise}. Columns are scaled to 0..1 by their public bounds.", 300))
-    mine = batch("choice")
+    mine = tab_runs("choice")
     if pressed:
         _start(mine, table, [columns[name] for name in names], Budget(epsilon, delta))
     if not mine.jobs:
@@ -70,11 +72,11 @@ def choose() -> None:
         return
     if mine.asked[0] != table.version:
         st.warning("What is shown below is of another table or schema. Press the button to renew it.")
-    if (watch(mine, early=len(METHODS)) and mine.results) or len(mine.results) >= len(METHODS):
+    if (watch(mine, "choice", enough=len(METHODS)) and mine.results) or len(mine.results) >= len(METHODS):
         _draw(mine)
 
 
-def _start(mine: Batch, table: Table, columns: list[Column], budget: Budget) -> None:
+def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> None:
     """Points in the unit box: every column by its public bounds, what is missing in the middle of them."""
     names = tuple(c.name for c in columns)
     scaled = {c.name: _scaled(c, table.kept[c.name]) for c in columns}
@@ -99,7 +101,7 @@ def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
 
 
 @peek
-def _draw(mine: Batch) -> None:
+def _draw(mine: Runs) -> None:
     names, n, budget = mine.context
     lines = []
     for method, result in mine.results:

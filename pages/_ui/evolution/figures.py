@@ -14,7 +14,8 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from ..charts import evolution as evolution_charts
-from ..jobs.batch import LAST, Batch, Wanted, batch, watch
+from ..jobs.job import watch
+from ..jobs.runs import LAST, Runs, Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import KEPT
 from ..shell.frame import heading, peek, tag
@@ -130,7 +131,7 @@ def figures() -> None:
             pressed = st.button("Run the figure", type="primary", icon=":material/play_arrow:")
             tag(Tag.TYPED)
             st.caption("ε = 1, δ = 10⁻⁴ and the settings of the paper's simulations; every run ends with an exact W1.")
-    mine = batch("figures")
+    mine = tab_runs("figures")
     if pressed:
         mine.start((name, n, int(runs)), _wanted(figure, n, int(runs)), (name, n))
     if not mine.jobs:
@@ -139,7 +140,7 @@ def figures() -> None:
             "most of a minute."
         )
         return
-    if watch(mine) and mine.results and not stakeholder():
+    if watch(mine, "figures") and mine.results and not stakeholder():
         _draw(mine, FIGURES[mine.context[0]], mine.context[1])
 
 
@@ -161,7 +162,7 @@ def _wanted(figure: Figure, n: int, runs: int) -> Iterator[Wanted]:
 
 
 @peek
-def _draw(mine: Batch, figure: Figure, n: int) -> None:
+def _draw(mine: Runs, figure: Figure, n: int) -> None:
     """Means and standard errors of what has come back, and how they agree with the reference."""
     lines = [
         {"line": line, "x": float(record.t) if figure.every == 1 else x, "w1": record.to_json()["w1"]}

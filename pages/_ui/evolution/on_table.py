@@ -18,12 +18,14 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
 from ..charts import base as charts
-from ..jobs.batch import Wanted, batch, watch
+from ..jobs.job import watch
+from ..jobs.runs import Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, peek, tag, unfinished, whose
 from ..shell.results import QUIET, below, panel
-from ..shell.state import Table, shared, table
+from ..shell.state import shared, table
+from ..shell.table import Table
 from ..shell.text import clean, plain, points
 
 RECIPE = ALGORITHMS["private_evolution_table"]
@@ -51,7 +53,7 @@ def on_a_table() -> None:
             pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
             tag(Tag.TYPED)
             st.caption(plain(f"Protected: {mine.promise}.", 300))
-    runs = batch("recipe")
+    runs = tab_runs("recipe")
     if pressed:
         rows = mine.rows(mine.domain.names)
         problem = QueryRelease(Marginals.all(mine.domain, min(2, len(mine.domain.columns))), rows.n, mine.most_rows)
@@ -63,7 +65,7 @@ def on_a_table() -> None:
     if not runs.jobs:
         st.info("Nothing has run yet. 20,000 rows of seven columns take some seconds.")
         return
-    if not watch(runs) or not runs.results:
+    if not watch(runs, "recipe") or not runs.results:
         return
     if runs.asked[0] != mine.version:
         st.warning("This run is of another table or schema. Press the button to renew it.")

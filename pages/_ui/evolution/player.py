@@ -20,7 +20,8 @@ from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
 from ..charts import evolution as evolution_charts
-from ..jobs.batch import LAST, Wanted, batch, watch
+from ..jobs.job import watch
+from ..jobs.runs import LAST, Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, peek, tag
@@ -46,11 +47,11 @@ def watch_it() -> None:
     problem, rows = points(sample, n)
     algorithm = build(PE, texts)
     plan = algorithm.plan(problem, budget)
-    mine = batch("evolve")
+    mine = tab_runs("evolve")
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
     if mine.asked != asked:
         mine.start(asked, _wanted(algorithm, texts, problem, rows, budget, plan["samples"], seeds))
-    watch(mine, early=2)  # the path and one start are enough for the player
+    watch(mine, "evolve", enough=2)  # the path and one start are enough for the player
     found: dict[str, list[Result]] = {}
     for (what, _), result in mine.results:
         found.setdefault(what, []).append(result)

@@ -16,7 +16,8 @@ from ..charts import base as charts
 from ..charts import linked
 from ..shell.frame import heading, peek
 from ..shell.results import QUIET, below, panel
-from ..shell.state import Table, shared
+from ..shell.state import shared
+from ..shell.table import Table
 from ..shell.text import clean, points, question
 
 LISTED = 1000  # queries that are put into words

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -14,15 +15,33 @@ from dpcore.parsing.queries import join_names
 from dpcore.tags import Tag
 
 from ..shell.frame import heading, peek
-from ..shell.state import Table
+from ..shell.session import session
+from ..shell.table import Table
 
 ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")
 
 
+@dataclass(eq=False)
+class Pinned:
+    """The run A of a tab: which version of a table it is `of`, its result and its curve."""
+
+    of: str = ""
+    result: Result | None = None
+    curve: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    def keep(self, of: str, result: Result, curve: pd.DataFrame) -> None:
+        """Pin a run."""
+        self.of, self.result, self.curve = of, result, curve
+
+    def close(self) -> None:
+        """Unpin."""
+        self.of, self.result, self.curve = "", None, pd.DataFrame()
+
+
 def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
     """The pinned run A and its curve, if one is pinned on this very table."""
-    kept = st.session_state.get("_pinned")
-    return kept[1:] if kept and kept[0] == table.version else None
+    mine = session().own("pinned", Pinned)
+    return (mine.result, mine.curve) if mine.result is not None and mine.of == table.version else None
 
 
 @peek
@@ -31,10 +50,10 @@ def pin(table: Table, job: Job, curve: pd.DataFrame) -> None:
     heading("Beside another run", Tag.PEEK)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
-            st.session_state["_pinned"] = (table.version, job.results[0], curve)
+            session().own("pinned", Pinned).keep(table.version, job.results[0], curve)
             st.rerun()
         if pinned(table) is not None and st.button("Unpin", icon=":material/close:"):
-            del st.session_state["_pinned"]
+            session().own("pinned", Pinned).close()
             st.rerun()
     if (kept := pinned(table)) is None:
         st.caption("Pin this run, change a setting, and both stand side by side here and in the charts above.")

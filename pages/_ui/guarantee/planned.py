@@ -18,7 +18,9 @@ from dpcore.theory import accountants, guarantee
 
 from ..shell import controls, questions
 from ..shell.frame import heading, public
-from ..shell.state import Table, stakeholder
+from ..shell.session import session
+from ..shell.state import stakeholder
+from ..shell.table import Table
 from ..shell.text import plain
 
 DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
@@ -106,6 +108,6 @@ def section(title: str, sources: str, planned: Planned | None) -> None:
         public(sources)
 
 
-@st.cache_data(scope="session", max_entries=32, show_spinner=False)
-def _curves(key: str, _charges: tuple, deltas: np.ndarray, times: int) -> dict[str, np.ndarray]:
-    return accountants.curves(_charges, deltas, times)
+def _curves(key: str, charges: tuple, deltas: np.ndarray, times: int) -> dict[str, np.ndarray]:
+    known = (key, tuple(deltas), times)
+    return session().memo("curves", known, lambda: accountants.curves(charges, deltas, times))

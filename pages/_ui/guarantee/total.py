@@ -18,7 +18,9 @@ from ..charts import privacy as promise
 from ..release import ledger as release_ledger
 from ..shell.frame import heading, public
 from ..shell.results import panel
-from ..shell.state import Table, public_host
+from ..shell.session import session
+from ..shell.state import public_host
+from ..shell.table import Table
 from ..shell.text import clean, plain
 from .planned import DELTAS
 from .promise import beliefs, evidence, share
@@ -98,6 +100,8 @@ def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
     return sets[place]
 
 
-@st.cache_data(scope="session", max_entries=8, show_spinner=False)
-def _curves(key: str, _life: Any, _events: tuple, deltas: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    return accountants.ledger_curves(_life, _events, deltas), accountants.kept(_life, deltas)
+def _curves(key: str, life: Any, events: tuple, deltas: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    return session().memo(
+        "total", (key, tuple(deltas)),
+        lambda: (accountants.ledger_curves(life, events, deltas), accountants.kept(life, deltas)),
+    )  # fmt: skip

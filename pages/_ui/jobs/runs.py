@@ -1,97 +1,133 @@
-"""Start a run in the shared pool. One job a session; it ends when its tab closes."""
+"""Runs in the shared pool that belong together: several data sets, settings and seeds, watched and cancelled as one."""
 
+import time
 import uuid
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import streamlit as st
+from dpcore.data.domain import Rows
+from dpcore.experiments.pool import Job as PoolJob
+from dpcore.experiments.pool import Result, SharedRows, Task
 
-from dpcore.algorithms.base import Algorithm
-from dpcore.experiments.pool import Job, Pool, SharedRows, Task
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
+from ..shell.session import session
+from .job import Job
+from .pool import pool
 
-from ..shell.state import Table
+LAST = 10**9  # more steps than there are: compared with the truth at the end only
 
 
-@st.cache_resource(on_release=Pool.close, show_spinner=False)
-def pool() -> Pool:
-    """The server's workers; the first page to call this starts them."""
-    return Pool(workers=2)
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """One run: what it is called here, its data, and the rest of a pool's Task."""
+
+    key: Hashable
+    rows: Rows
+    task: dict[str, Any]
 
 
 @dataclass(eq=False)
-class Session:
-    """What a browser tab holds in the pool: one data block, one job and the settings it was started with."""
+class Runs(Job):
+    """What a tab runs under one heading: `asked` says with which settings, `jobs` what became of it.
+
+    `context` is what the page drew the runs from, to draw the results with. Data that several runs use is shared once.
+    """
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    block: SharedRows | None = None
-    holds: Any = None
-    job: Job | None = None
-    settings: Any = None
+    asked: Any = None
+    context: Any = None
+    jobs: list[tuple[Any, PoolJob]] = field(default_factory=list)
+    _blocks: dict[int, tuple[Rows, SharedRows]] = field(default_factory=dict)
 
-    def start(self, table: Table, task: dict[str, Any], settings: Any) -> Job:
-        """Cancel what runs and start `task` on `table`; its block is shared anew only when the data changed."""
-        self.stop()
-        names = task["problem"].domain.names
-        rows = table.rows(names)
-        if self.block is None or self.holds is not rows:
-            self.free()
-            self.block, self.holds = SharedRows(rows), rows
-        job = Task(block=self.block.name, shape=self.block.shape, kind=self.block.kind, **task)
-        self.job, self.settings = pool().submit(job, self.id), settings
-        return self.job
+    def start(self, asked: Any, wanted: Iterable[Wanted], context: Any = None) -> None:
+        """Drop what is there and run these; blocks of data that are wanted again stay shared."""
+        self.cancel()
+        wanted = list(wanted)
+        self._free(keep={id(one.rows) for one in wanted})
+        self.asked, self.context, self.jobs = asked, context, []
+        for one in wanted:
+            self.submit(one.key, self.task(one.rows, **one.task))
 
-    def stop(self) -> None:
-        """Cancel what runs."""
-        if self.job is not None:
-            self.job.cancel()
+    def task(self, rows: Rows, **public: Any) -> Task:
+        """A pool's Task on `rows`."""
+        block = self.shared(rows)
+        return Task(block=block.name, shape=block.shape, kind=block.kind, **public)
 
-    def free(self) -> None:
-        """Give the data block back."""
-        if self.block is not None:
-            self.block.free()
-        self.block = self.holds = None
+    def shared(self, rows: Rows) -> SharedRows:
+        """`rows` in shared memory, put there at their first use."""
+        if id(rows) not in self._blocks:
+            self._blocks[id(rows)] = rows, SharedRows(rows)
+        return self._blocks[id(rows)][1]
+
+    def submit(self, key: Any, task: Task) -> PoolJob:
+        """Queue one run; jobs of one tab's heading run in order."""
+        job = pool().submit(task, self.id)
+        self.jobs.append((key, job))
+        return job
+
+    def cancel(self) -> None:
+        """Ask for the end; what is there stays."""
+        for _, job in self.jobs:
+            job.cancel()
 
     def close(self) -> None:
-        """End of the session."""
-        self.stop()
-        self.free()
+        """Cancel, and give the blocks back."""
+        self.cancel()
+        self._free(keep=set())
+        self.jobs, self.asked, self.context = [], None, None
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for all of it, `seconds` at the most; whether it ended."""
+        until = time.monotonic() + seconds
+        return all([job.wait(max(until - time.monotonic(), 0.0)) for _, job in self.jobs]) and self.ended
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is under way."""
+        return all(job.ended for _, job in self.jobs)
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done."""
+        return sum(job.progress for _, job in self.jobs) / max(len(self.jobs), 1)
+
+    @property
+    def words(self) -> str:
+        """How many runs are done; how far a single one is."""
+        if len(self.jobs) != 1:
+            return f"{sum(job.ended for _, job in self.jobs)} of {len(self.jobs)} runs"
+        job = self.jobs[0][1]
+        if job.state == "queued":
+            return "Waiting for a free worker…"
+        seeds = len(job.task.seeds)
+        round_ = f" · round {job.records[-1].t:,} of at most {job.rounds:,}" if job.records else ""
+        return f"Run {min(len(job.results) + 1, seeds)} of {seeds}{round_}"
+
+    @property
+    def news(self) -> int:
+        """How many runs are finished."""
+        return len(self.results)
+
+    @property
+    def results(self) -> list[tuple[Any, Result]]:
+        """Every finished run with its key, in the order they were asked for."""
+        return [(key, result) for key, job in self.jobs if job.state == "done" for result in job.results]
+
+    @property
+    def error(self) -> str:
+        """What went wrong first, in words; empty if nothing did."""
+        return next((job.error for _, job in self.jobs if job.state == "failed"), "")
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a person stopped it before its end."""
+        return any(job.state == "cancelled" for _, job in self.jobs)
+
+    def _free(self, keep: set[int]) -> None:
+        for place in [place for place in self._blocks if place not in keep]:
+            self._blocks.pop(place)[1].free()
 
 
-@st.cache_resource(scope="session", on_release=Session.close, show_spinner=False)
-def session() -> Session:
-    """What the calling tab holds."""
-    return Session()
-
-
-def job_for(
-    table: Table,
-    algorithm: Algorithm,
-    problem: QueryRelease,
-    asked: list[str],
-    budget: Budget,
-    seeds: tuple[int, ...],
-    *,
-    again: bool,
-) -> Job:
-    """The job of these settings: the one that is there, or a new one when they changed or a person asks again.
-
-    `asked` are the texts of the problem's queries, by which a changed question is seen.
-    """
-    mine = session()
-    settings = (table.rows(problem.domain.names), algorithm, problem.group, asked, budget, seeds)
-    same = mine.job is not None and mine.settings == settings
-    if mine.job is None or not same or again:
-        population = table.population
-        if population is not None and table.domain is not None:
-            population = table.domain.marginal(population, problem.domain.names)
-        public = {
-            "algorithm": algorithm,
-            "problem": problem,
-            "budget": budget,
-            "seeds": seeds,
-            "population": population,
-        }
-        return mine.start(table, public, settings)
-    return mine.job
+def tab_runs(name: str) -> Runs:
+    """The calling tab's runs of that name."""
+    return session().own(name, Runs)

@@ -12,14 +12,16 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
 
 from ..charts import learning as learning_charts
-from ..jobs.several import watch
+from ..jobs.job import watch
 from ..shell import controls
 from ..shell.frame import heading, peek
 from ..shell.results import panel
-from ..shell.state import Table, shared
+from ..shell.session import session
+from ..shell.state import shared
+from ..shell.table import Table
 from ..shell.text import clean
 from .quantile import METHODS, begin, excess_by_epsilon, made
-from .runs import Learned, table_runs
+from .runs import Learned
 
 LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
           "huber": "regression, Huber", "quantile": "regression, 90% quantile"}  # fmt: skip
@@ -75,11 +77,11 @@ def whole(table: Table, spend: Budget) -> None:
         f"{seen.n:,} records are learned from, {held_out.n:,} held out. d = {problem.d} coefficients, R = {problem.R:g}"
         f", G = {problem.G:.4g}. Features are scaled by their public bounds."
     )
-    runs, of = table_runs(), (table.version, text, radius, spend.delta)
+    runs, of = session().own("classifier", Learned), (table.version, text, radius, spend.delta)
     if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
         begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))
     watch(runs, "table")
-    if runs.of is not None and runs.of != of:
+    if runs.asked is not None and runs.asked != of:
         st.warning("These runs are of another task, region or δ. Press Learn to renew them.")
     heading("Which method learns best?", Tag.PEEK)
     excess_by_epsilon(runs, "excess")

@@ -13,7 +13,8 @@ from dpcore.tags import Tag
 from ..charts import learning as learning_charts
 from ..shell.frame import heading, peek
 from ..shell.results import panel
-from ..shell.state import Table, shared
+from ..shell.state import shared
+from ..shell.table import Table
 from ..shell.text import clean
 from .on_table import LOSSES, targets
 from .quantile import calibration, made, numeric

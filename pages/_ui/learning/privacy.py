@@ -11,7 +11,7 @@ from dpcore.tags import Tag
 from ..charts import learning as learning_charts
 from ..shell.frame import heading
 from ..shell.results import panel
-from ..shell.state import Table
+from ..shell.table import Table
 
 SMALLEST = 1e-12  # below which quadrature says nothing
 

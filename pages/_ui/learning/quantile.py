@@ -15,13 +15,15 @@ from dpcore.problems import RiskMinimisation
 from dpcore.tags import Tag
 
 from ..charts import learning as learning_charts
-from ..jobs.several import watch
+from ..jobs.job import watch
 from ..shell import controls
 from ..shell.frame import heading, peek, public
 from ..shell.results import panel
-from ..shell.state import Table, shared
+from ..shell.session import session
+from ..shell.state import shared
+from ..shell.table import Table
 from ..shell.text import clean, plain
-from .runs import Learned, line_runs
+from .runs import Learned
 
 PARTS = ("One column", "Two coefficients", "The whole table", "The guarantee")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -72,13 +74,10 @@ def numeric(table: Table) -> list[str]:
 
 def made(table: Table, text: str, radius: float | None = None) -> tuple[RiskMinimisation, Rows]:
     """A task on the table, made once for every table, schema and text."""
-    kept = st.session_state.setdefault("_learned", {})
-    key = table.version, text, radius
-    if key not in kept:
-        if len(kept) > 8:
-            kept.clear()
-        kept[key] = read_task(text, table.domain, table.kept, radius=radius, group=table.most_rows)  # type: ignore
-    return kept[key]
+    return session().memo(
+        "learned", (table.version, text, radius),
+        lambda: read_task(text, table.domain, table.kept, radius=radius, group=table.most_rows),  # type: ignore
+    )  # fmt: skip
 
 
 @peek
@@ -131,13 +130,13 @@ def line(table: Table, spend: Budget) -> None:
 @peek
 def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, of: Any) -> None:
     heading("Which method comes nearest?", Tag.PEEK)
-    runs = line_runs()
+    runs = session().own("line", Learned)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         seeds = st.number_input("Seeds", 1, 20, 5, key="line-seeds", bind="query-params", width=120)
         if st.button("Run the rivals", type="primary", icon=":material/play_arrow:", key="run-line"):
             begin(runs, (table.version, of, spend.delta), (problem, rows, None), list(METHODS), spend, int(seeds))
     watch(runs, "line")
-    if runs.of is not None and runs.of != (table.version, of, spend.delta):
+    if runs.asked is not None and runs.asked != (table.version, of, spend.delta):
         st.warning("These runs are of another column, quantile or δ. Run the rivals again to renew them.")
     excess_by_epsilon(runs, "line-rivals")
 

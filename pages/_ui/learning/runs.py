@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
@@ -32,14 +31,14 @@ class Learned(Several[Learnt]):
     """What a browser tab learns: the runs of one problem on its records, beside the records that are held out."""
 
     def start(
-        self, of: Any, made: tuple[RiskMinimisation, Rows, Rows | None], algorithms: Mapping[str, Algorithm],
+        self, asked: Any, made: tuple[RiskMinimisation, Rows, Rows | None], algorithms: Mapping[str, Algorithm],
         budgets: list[Budget], seeds: range,
     ) -> None:  # fmt: skip
         """Run what is not there yet; points of another problem are dropped, those of the same are kept."""
-        self.stop()
-        if self.of != of:
+        self.cancel()
+        if self.asked != asked:
             self.close()
-            self.of, (self.problem, self.rows, self.beside) = of, made
+            self.asked, (self.problem, self.rows, self.beside) = asked, made
         planned = [
             Case(name=name, algorithm=algorithm, budget=budget, seed=seed)
             for seed in seeds for budget in budgets for name, algorithm in algorithms.items()
@@ -68,15 +67,3 @@ class Learned(Several[Learnt]):
             for name, value in zip(names, found.x, strict=True)
         ]  # fmt: skip
         return pd.DataFrame(lines, columns=pd.Index(["algorithm", "coefficient", "value"]))
-
-
-@st.cache_resource(scope="session", on_release=Learned.close, show_spinner=False)
-def line_runs() -> Learned:
-    """The runs of one column of the calling tab."""
-    return Learned()
-
-
-@st.cache_resource(scope="session", on_release=Learned.close, show_spinner=False)
-def table_runs() -> Learned:
-    """The runs of the calling tab's classifier or regression."""
-    return Learned()

@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
-
 from dpcore.errors import InputError
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.publish import publish
 from dpcore.publishing.request import Ready
 
-from ..jobs.background import Work, begin
+from ..jobs.work import Work, begin
+from ..shell.session import session
 from .files import Made
 from .ledger import folder_for
 
-POLL = 0.5  # seconds between two looks at a release under way
-PATIENCE = 0.9  # seconds a page waits for a short one
+FINAL = "The budget is charged before the data is touched, so this cannot be taken back by stopping it."
 
 
 @dataclass(eq=False)
@@ -48,6 +46,11 @@ class Desk:
             self.token, self.of = "", None
             self.work = begin("release", lambda work: _release(work, ready, ledger, token))
 
+    def close(self) -> None:
+        """Let go of what was offered and released; a release under way goes on, its files are kept by the ledger."""
+        with self._lock:
+            self.token, self.of, self.work = "", None, None
+
     def clear(self) -> None:
         """Make room for another release; one under way goes on."""
         with self._lock:
@@ -72,18 +75,4 @@ def _release(work: Work, ready: Ready, ledger: Path, token: str) -> Made:
 
 def current() -> Desk:
     """The desk of the calling tab."""
-    return st.session_state.setdefault("desk", Desk())
-
-
-def watch(desk: Desk) -> None:
-    """Wait a moment for a short release; for a longer one show how far it is. It cannot be cancelled: it is charged."""
-    if desk.work is not None and not desk.work.wait(PATIENCE):
-        _progress(desk.work)
-
-
-@st.fragment(run_every=POLL)
-def _progress(work: Work) -> None:
-    if work.ended:
-        st.rerun()
-    st.progress(work.progress, work.words)
-    st.caption("The budget is charged before the data is touched, so this cannot be taken back by stopping it.")
+    return session().own("desk", Desk)

@@ -19,7 +19,9 @@ from dpcore.tags import Tag
 from ..shell import controls, questions
 from ..shell.frame import heading, tag
 from ..shell.results import plan as plan_tables
-from ..shell.state import Table, looked, public_host, shared
+from ..shell.session import session
+from ..shell.state import public_host, shared
+from ..shell.table import Table
 from ..shell.text import clean, plain
 from .ledger import headline
 
@@ -101,13 +103,13 @@ def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
 
 def reason(table: Table) -> tuple[bool, str]:
     """Whether a written reason is needed, and the one that was typed."""
-    if not table.uploaded or not (table.peeked or looked(table)):
+    if not table.uploaded or not (table.peeked or session().has_looked(table)):
         return False, ""
     with st.container(horizontal=True, vertical_alignment="center"):
         tag(Tag.PEEK)
         st.markdown("**This session has looked at this table.**")
     what = "Bounds or values of its schema were read off the records. " if table.peeked else ""
-    what += "Its records or real errors were shown. " if looked(table) else ""
+    what += "Its records or real errors were shown. " if session().has_looked(table) else ""
     st.caption(
         what + "What is chosen after such a look – columns, algorithm, ε – can tell something about the table that no "
         "ε counts. Say why you release all the same; the reason goes into the ledger and on the card, for everybody to "
@@ -171,13 +173,10 @@ def key(ready: Ready, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tu
 
 def _reservation(ready: Ready, ledger: Path, of: tuple) -> Reservation:
     """What reserving would give, asked once a plan: a ledger reads the whole table to know it again."""
-    kept = st.session_state.get("_preview")
-    if kept is None or kept[0] != of:
-        kept = of, _ask(ready, ledger)
-        st.session_state["_preview"] = kept
-    if isinstance(kept[1], InputError):
-        raise kept[1]
-    return kept[1]
+    found = session().memo("preview", of, lambda: _ask(ready, ledger))
+    if isinstance(found, InputError):
+        raise found
+    return found
 
 
 def _ask(ready: Ready, ledger: Path) -> Reservation | InputError:

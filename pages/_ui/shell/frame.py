@@ -9,8 +9,10 @@ import streamlit as st
 
 from dpcore.tags import Tag
 
-from ..jobs.runs import pool
-from .state import STAKEHOLDER, Table, keep, look, stakeholder, table
+from ..jobs.pool import pool
+from .session import session
+from .state import STAKEHOLDER, keep, stakeholder, table
+from .table import Table
 from .text import clean
 
 P, R = ParamSpec("P"), TypeVar("R")
@@ -129,7 +131,7 @@ def peek(section: Callable[P, R]) -> Callable[P, R | None]:
     def shown(*args: P.args, **kwargs: P.kwargs) -> R | None:
         if stakeholder():
             return None
-        look(table())
+        session().look(table())
         return section(*args, **kwargs)
 
     return shown

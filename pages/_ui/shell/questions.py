@@ -14,7 +14,8 @@ from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
 from .frame import heading, peek
-from .state import Table, shared
+from .state import shared
+from .table import Table
 from .text import clean, plain
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first

@@ -10,20 +10,22 @@ import streamlit as st
 
 from dpcore.errors import in_words
 
+from .job import Job
+
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
     """Raised inside the work when a person asked it to stop."""
 
 
 @dataclass(eq=False)
-class Work:
-    """A piece of work on its way: `state` is waiting, running, done, failed or stopped."""
+class Work(Job):
+    """A piece of work on its way: `state` is waiting, running, done, failed or stopped; `result` what came of it."""
 
     state: str = "waiting"
     progress: float = 0.0
     words: str = "Waiting for its turn…"
-    result: Any = None
     error: str = ""
+    result: Any = None
     _ended: threading.Event = field(default_factory=threading.Event)
     _stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -33,9 +35,19 @@ class Work:
         if self._stopped.is_set():
             raise Stopped
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Ask for the end."""
         self._stopped.set()
+
+    def close(self) -> None:
+        """Ask for the end, and let go of what came of it."""
+        self.cancel()
+        self.result = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a person stopped it before its end."""
+        return self.state == "stopped"
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end, `seconds` at the most; whether it came."""

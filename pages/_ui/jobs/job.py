@@ -1,0 +1,101 @@
+"""One handle for all that takes longer than a page may, and the one fragment that watches it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import streamlit as st
+
+from ..shell.text import plain
+
+PATIENCE = 0.9  # seconds a page waits for short work before it shows progress instead
+POLL = 0.5  # seconds between two looks at long work
+
+
+class Job(ABC):
+    """Work on its way: whether it ended, how far it is and in words, what went wrong; it can be cancelled and closed.
+
+    `news` counts partial results, so that a page that draws them is drawn anew when there are more.
+    """
+
+    @property
+    def error(self) -> str:
+        """What went wrong first, in words; empty if nothing did."""
+        return ""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a person stopped it before its end."""
+        return False
+
+    @property
+    @abstractmethod
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+
+    @property
+    @abstractmethod
+    def progress(self) -> float:
+        """Share of the work that is done, 0 to 1."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What is going on."""
+
+    @property
+    def news(self) -> int:
+        """How many partial results are there."""
+        return 0
+
+    def gather(self) -> None:  # noqa: B027 - most work asks for nothing
+        """Take in what came back, and ask for what is to be done next."""
+
+    @abstractmethod
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end, `seconds` at the most; whether it came."""
+
+    @abstractmethod
+    def cancel(self) -> None:
+        """Ask for the end; what is there stays."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Cancel, and give back what is shared: end of the tab, of the table or of these settings."""
+
+
+def watch(
+    job: Job, key: str, *, enough: int | None = None, live: Callable[[], None] | None = None, final: str = ""
+) -> bool:
+    """Wait a moment; for longer work draw progress, `live` below it, and Cancel. True when all has ended.
+
+    The page is drawn anew at the end, and whenever there is more than it drew; with `enough` only once before the end,
+    when so many partial results are there. Work that cannot be taken back has no Cancel but the words `final`.
+    """
+    job.gather()
+    if not job.wait(PATIENCE):
+        drawn = job.news
+        seen = drawn if enough is None else enough - 1 if drawn < enough else None
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _progress(job, seen, live)
+            if not final:
+                # Outside the fragment: a press while the page is drawn anew would be lost with the fragment.
+                st.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{key}", on_click=job.cancel)
+        if final:
+            st.caption(final)
+        return False
+    job.gather()
+    if job.error:
+        st.error(plain(job.error, 400))
+    if job.cancelled:
+        st.warning("Cancelled: what is shown below is as far as it got.")
+    return True
+
+
+@st.fragment(run_every=POLL)
+def _progress(job: Job, seen: int | None, live: Callable[[], None] | None) -> None:
+    job.gather()
+    if job.ended or (seen is not None and job.news > seen):
+        st.rerun()
+    st.progress(job.progress, job.words)
+    if live is not None:
+        live()
