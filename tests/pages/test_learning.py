@@ -165,9 +165,9 @@ def test_cancel_stops_what_runs_and_keeps_what_is_there():
     table = sample_table("census")
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
     learning.begin(runs, 1, (problem, rows, None), ["exponential", "noisy_gd"], Budget(1, 1e-6), 20)
-    runs.running[0][1].wait(30)
-    runs.stop()
-    assert not runs.running
+    runs.jobs[0][1].wait(30)
+    runs.cancel()
+    assert not runs.jobs
     there = len(runs.found)
     assert 0 < there < len(runs.planned) == 160
     learning.begin(runs, 1, (problem, rows, None), ["exponential"], Budget(1, 1e-6), 1)

@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
@@ -40,6 +41,7 @@ def no_ledger_of_the_owner(monkeypatch):
 
 def opened(folder, page="release", **query):
     """The page on the Berkeley sample, with the ledger in `folder`."""
+    clear_session_resource_cache("test session id")  # another tab: AppTest gives all the same session
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in ({"sample": "berkeley"} | query).items():
         app.query_params[name] = value
@@ -446,7 +448,7 @@ GUARDED = {"draw", "_progress", "section"}  # these ask for the view themselves;
 def test_every_section_of_a_private_peek_can_be_hidden():
     sections = [
         (path.name, function.name, {ast.unparse(d) for d in function.decorator_list})
-        for path in sorted((ROOT / "pages" / "_ui").glob("*.py"))
+        for path in sorted((ROOT / "pages" / "_ui").rglob("*.py"))
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(function, ast.FunctionDef) and _peeks(function)
     ]

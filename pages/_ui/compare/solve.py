@@ -73,6 +73,11 @@ class Solving(Runs):
         self.searches, self.at, self.failed = {}, {}, {}
 
     @property
+    def ended(self) -> bool:
+        """Whether every algorithm has its answer, or was stopped; a run that ended may ask for the next one."""
+        return not self.jobs
+
+    @property
     def progress(self) -> float:
         """Share of the algorithms whose answer is there."""
         return sum(search.done for search in self.searches.values()) / max(len(self.searches), 1)
