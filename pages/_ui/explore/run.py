@@ -12,10 +12,7 @@ from dpcore.tags import Tag
 from ..charts import base as charts
 from ..jobs.job import watch
 from ..jobs.runs import Runs, Wanted, tab_runs
-from ..shell.frame import heading
-from ..shell.session import session
-from ..shell.state import stakeholder
-from ..shell.state import table as current_table
+from ..shell.frame import heading, peek
 from ..shell.table import Table
 
 
@@ -51,11 +48,11 @@ def follow(started: Runs) -> PoolJob:
     return job
 
 
+@peek
 def _so_far(job: PoolJob) -> None:
     """The curve of a run under way."""
-    if not job.records or stakeholder():
+    if not job.records:
         return
-    session().look(current_table())  # asked for anew: a fragment that outlives the table must not hold it
     name, value = job.records[-1].empirical.headline
     heading("Does it settle?", Tag.PEEK)
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.records])
