@@ -118,7 +118,9 @@ def _file(table: Table) -> str:
 def _python(table: Table, facts: dict[str, Any]) -> str:
     """The library calls that repeat the run."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items() if value is not None)
-    limit = f"limit_rows(table, {table.person!r}, {table.most_rows})" if table.person is not None else "table"
+    limit = (
+        f"limit_rows(table, {table.person!r}, {table.most_rows}, domain.names)" if table.person is not None else "table"
+    )
     return f"""from dpcore.algorithms import ALGORITHMS
 from dpcore.cli.queries import read_queries
 from dpcore.privacy.budget import Budget
