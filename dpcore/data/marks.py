@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from pandas.util import hash_array
 
 from .domain import MISSING_TEXTS
 
@@ -79,7 +80,7 @@ def _of_texts(texts: list[str]) -> np.ndarray:
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     try:
-        return pd.util.hash_array(found, categorize=False)
+        return hash_array(found, categorize=False)
     except UnicodeEncodeError:  # half a surrogate pair: no file that is read here holds one
         found[:] = [text.encode("utf-8", "surrogatepass") for text in texts]
-        return pd.util.hash_array(found, categorize=False)
+        return hash_array(found, categorize=False)

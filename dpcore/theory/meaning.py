@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..privacy.accounting.budget import Accounting, Sums
-from ..privacy.accounting.lifetime import events_from_json
+from ..privacy.accounting.lifetime import Drawn, events_from_json
 from . import guarantee
 
 COUNTED = (
@@ -36,10 +36,13 @@ def planned(facts: dict[str, Any]) -> Pairs:
     """
     told = facts["promise"]
     epsilon, delta = told["epsilon"], told["delta"]
-    accounting, sums = Accounting(told["accounting"]), Sums.of(events_from_json(told["reserved"]))  # type: ignore[arg-type]
+    events, accounting = events_from_json(told["reserved"]), Accounting(told["accounting"])
+    error = math.fsum(event.error * times for event, times in events if isinstance(event, Drawn))
+    sums = Sums.of([(event, times) for event, times in events if not isinstance(event, Drawn)])  # type: ignore
     deltas = np.append(guarantee.small_failure(delta) * AT, WIDE) if delta else np.array([0.0])
-    found = np.array([sums.epsilon(d, accounting) for d in deltas.tolist()])
-    there = np.isfinite(found)
+    lost = error * (1 + math.exp(min(epsilon, 700.0)))  # enough for what is at most the promised ε
+    found = np.array([sums.epsilon(d - lost, accounting) for d in deltas.tolist()])
+    there = np.isfinite(found) if not error else found <= epsilon
     return np.append(found[there], epsilon), np.append(deltas[there], delta)
 
 
