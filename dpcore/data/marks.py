@@ -1,13 +1,16 @@
 """Marks of cells: 64-bit numbers, equal where two cells mean the same, whatever else a column holds. Imports domain."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
-from pandas.util import hash_array
+from pandas.util import hash_array as keyed_hash
 
 from .domain import MISSING_TEXTS
 
 GOLDEN, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 Mark = np.ndarray | np.uint64
+hash_array: Any = keyed_hash  # SipHash; pandas names it by __getattr__, which type checkers cannot follow
 
 
 def marks(cells: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -144,8 +144,9 @@ def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
         laws = [np.outer(law, one).ravel() for law, one in zip(laws, worst, strict=True)]
     delta = hockey_stick(laws[0], laws[1], total)
     lifetime = Lifetime(Budget(total, 0.5), Accounting.PURE, 0.5)
-    assert delta <= lifetime.lost([(Pure(each), times), (Drawn(tau), times)])
-    assert delta > 0
+    lost = lifetime.lost([(Pure(each), times), (Drawn(tau), times)])
+    assert 0 < delta <= lost * (1 + 1e-9)
+    assert times > 1 or delta == pytest.approx(lost), "of one draw no less would do"
     if times > 1:
         at_plans = times * (1 + math.exp(each)) * tau
         assert lifetime.lost([(Drawn(tau), times)]) > at_plans
