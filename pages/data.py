@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.tags import Tag
+from dpcore.theory.meaning import COUNTED
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.data.table_editor import WHERE, choose_table, hidden, whom
 from pages._ui.shell.frame import frame, heading
@@ -35,7 +36,10 @@ if current.domain is not None:
         current.protect(person, most if person is not None else 1)
         st.caption(plain(f"Protected: {current.promise}.", 200))
         if person is not None:
-            st.caption("Further rows of a person are left out at random, and all noise is scaled to this many rows.")
+            st.caption(
+                "Which rows are left out depends on what that person's rows say, by a hash; rows without a person are "
+                f"one person's. All noise is scaled to this many rows. {COUNTED}"
+            )
 
 if current.domain is not None and not hidden(current):
     heading("What it will cost, before anything runs", Tag.PUBLIC)

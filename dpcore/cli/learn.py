@@ -48,7 +48,7 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)
     domain, table = domain_from_json(read_json(chosen.schema)), read_table(chosen.table)
     if chosen.person is not None:
-        table = limit_rows(table, chosen.person, chosen.most_rows)
+        table = limit_rows(table, chosen.person, chosen.most_rows, domain.names)
     place = {"radius": chosen.radius, "region": chosen.region, "group": chosen.most_rows}
     problem, rows = read_task(chosen.task, domain, table, **place)
     runs, progress = [], Progress()

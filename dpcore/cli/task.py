@@ -68,7 +68,7 @@ def read_task(chosen: argparse.Namespace) -> tuple[QueryRelease, Rows]:
     domain = workload.domain
     table = read_table(chosen.table)
     if chosen.person is not None:
-        table = limit_rows(table, chosen.person, chosen.most_rows)
+        table = limit_rows(table, chosen.person, chosen.most_rows, domain.names)
     rows = domain.encode(table)
     start = chosen.start and public_start(domain, read_table(chosen.start), support=chosen.start_support)
     return QueryRelease(workload, rows.n, chosen.most_rows, start), rows

@@ -1,4 +1,4 @@
-"""Read a table file (CSV, TSV, Excel or Parquet) or a JSON file.
+"""Read a table file (CSV, TSV, Excel or Parquet) or a JSON file, and limit rows.
 
 Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means.
 """
@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +17,7 @@ import pandas as pd
 from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
+from .marks import marks, mixed
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -89,19 +91,48 @@ def read_json(source: str | Path | BinaryIO, name: str = "") -> Any:
         raise InputError(f"{label}: nested too deeply, or a number too long") from None
 
 
-def limit_rows(frame: pd.DataFrame, person: str, most: int, seed: int = 0) -> pd.DataFrame:
-    """Keep at most `most` rows of every value of the column `person`, chosen at random by a public seed.
+def limit_rows(
+    frame: pd.DataFrame, person: str, most: int, columns: Sequence[str] | None = None, seed: int = 0
+) -> pd.DataFrame:
+    """Keep at most `most` = B rows of every value of the column `person`, in the order of the table.
 
-    Another person's rows never decide which of mine are kept, so that replacing one person's rows replaces at most
-    `most` rows of the result. Raises InputError when there is no such column.
+    Each row gets a hash of the seed, its person, what it says in `columns` (default: all that there are), and a copy
+    number, which counts the rows of that person that say the same; the B smallest of each person are kept. So what is
+    kept of mine depends on my rows alone, not on their order in the file or that of the columns, nor on how many rows
+    anybody else has or how they are written: replacing one person's rows replaces at most B rows of the result by at
+    most B others. This holds for every seed, which may be public: who can choose rows with small hashes chooses among
+    their own. How many rows are kept, Σ min(rows of a person, B), is not hidden.
+
+    Persons are one when `marks` says so (17, "17.0" and " 17 "; that may merge two, whose rows are then limited
+    together, but splits none), and all rows without a person are one person's. Copies that are written differently are
+    ordered by how. Raises InputError when there is no such column.
     """
     place = [str(c) for c in frame.columns]
     if place.count(person) != 1:
         raise InputError(f"the table has no column {person!r} that names the person; it has {', '.join(place)}")
-    people = pd.Series(frame.iloc[:, place.index(person)]).astype(str).to_numpy()
-    order = np.random.default_rng(seed).permutation(len(frame))
-    rank = pd.Series(people[order]).groupby(people[order]).cumcount().to_numpy()
-    return frame.iloc[np.sort(order[rank < most])].reset_index(drop=True)
+    who = marks(pd.Series(frame.iloc[:, place.index(person)]))[0]
+    _, group, sizes = np.unique(who, return_inverse=True, return_counts=True)
+    left_out = sizes[group] > most
+    crowded = np.flatnonzero(left_out)
+    who = who[crowded]
+    said = written = np.zeros(len(crowded), np.uint64)
+    for _, i in sorted((name, i) for i, name in enumerate(place) if columns is None or name in columns):
+        meant, how = marks(pd.Series(frame.iloc[crowded, i]))
+        said, written = mixed(said, meant), mixed(written, how)
+    order = np.lexsort((written, said, who))
+    who, said = who[order], said[order]
+    rank = mixed(mixed(mixed(np.uint64(seed), who), said), _place_in_run(who, said))
+    last = np.lexsort((rank, who))  # stable: equal ranks keep the order above
+    kept = crowded[order[last[_place_in_run(who[last]) < most]]]
+    left_out[kept] = False
+    return frame.iloc[~left_out].reset_index(drop=True)
+
+
+def _place_in_run(*keys: np.ndarray) -> np.ndarray:
+    """How many rows before each one (n,) have the same keys, in arrays sorted by them."""
+    rows = np.arange(len(keys[0]))
+    first = np.any([key != np.roll(key, 1) for key in keys], axis=0) | (rows == 0)
+    return (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)
 
 
 def _text(content: bytes, ending: str) -> Reading:

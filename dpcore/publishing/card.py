@@ -5,11 +5,11 @@ All text is escaped and stands in <bdi>, so that a hostile column name neither r
 
 import html
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
 from ..tags import Tag
+from ..theory.meaning import COUNTED, released
 
 STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;max-width:46rem;margin:2rem auto;padding:0 1rem}
@@ -23,18 +23,6 @@ code{font-size:.8rem;overflow-wrap:anywhere}td{overflow-wrap:anywhere}
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def odds(epsilon: float, delta: float) -> str:
-    """What the promise means to one person, in a sentence."""
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than any number in use"
-    e = math.exp(-epsilon)
-    guess = 1 - (1 - delta) * e / (1 + e)  # (e^ε + δ)/(1 + e^ε)
-    return (
-        f"Whatever somebody believes about one person before, this release changes the odds by a factor of {factor} at"
-        f" the most, except with probability {delta:g}; told that one of two tables is the real one, the same but for"
-        f" that person, they guess which with probability {guess:.3g} at the most (a coin: 0.5)."
-    )
-
-
 def card(facts: dict[str, Any]) -> str:
     """The page (HTML) for the facts of a release as release.json holds them."""
     promise, protects, made = facts["promise"], facts["protects"], facts["made_by"]
@@ -42,6 +30,7 @@ def card(facts: dict[str, Any]) -> str:
     named = {c["name"]: c for c in facts["plan"]["choices"]}
     total, spent = dataset["total"], dataset["spent"]
     accounting = f"{promise['accounting']}: costs {promise['cost']}"
+    limit = [("Their number", COUNTED, Tag.PUBLIC)] if protects["unit"] != "one row" else []
     sections = [
         (
             "Promise",
@@ -63,6 +52,7 @@ def card(facts: dict[str, Any]) -> str:
                 ("Noise", made["noise"], Tag.PUBLIC),
                 ("Asked", "; ".join(facts["queries"]["asked"]) + f" ({facts['queries']['count']} answers)", Tag.TYPED),
                 ("Records", f"{protects['records']:,}", Tag.PUBLIC),
+                *limit,
                 ("Released", ", ".join(facts["files"]), Tag.PAID),
             ],
         ),
@@ -90,7 +80,7 @@ def card(facts: dict[str, Any]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f'<meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'
         f"<style>{STYLE}</style></head><body><h1>{_text(title)}</h1>"
-        f'<p class="odds">{_text(odds(promise["epsilon"], promise["delta"]))}</p>{body}'
+        f'<p class="odds">{_text(released(facts))}</p>{body}'
         f"<h2>What the tags mean</h2><ul>{tags}</ul></body></html>\n"
     )
 

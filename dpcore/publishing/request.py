@@ -110,8 +110,10 @@ def prepare(order: Order, rows: Rows | None = None, *, fixed: Accounting | None 
     `rows` are this very table's, where they are encoded already; `fixed` is its data set's accounting in the ledger.
     """
     if rows is None:
-        frame = order.frame if order.person is None else limit_rows(order.frame, order.person, order.most_rows)
-        rows = order.workload.domain.encode(frame)
+        frame, domain = order.frame, order.workload.domain
+        if order.person is not None:
+            frame = limit_rows(frame, order.person, order.most_rows, domain.names)
+        rows = domain.encode(frame)
     problem = QueryRelease(order.workload, rows.n, order.most_rows, order.start)
     plan = make_plan(order.algorithm, problem, order.budget)
     if order.noise == "exact" or (order.noise == "auto" and exact.version() and fixed is not Accounting.GDP):

@@ -7,6 +7,7 @@ accountant here is asked to double them, as dp_accounting's REPLACE_ONE does for
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
 from ..privacy.accounting.ledger import Charge
-from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, gaussian_cost
+from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Lifetime, gaussian_cost
 from .guarantee import worst_profile
 from .printed import GAUSSIAN, renyi_closed, strong_composition
 
@@ -60,11 +61,14 @@ def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], delta
     found = Counter[Event]()
     for event, times in events:
         found[event] += times
-    out = _curves(list(found.items()), deltas) if found else {}
-    mu = math.sqrt(math.fsum(times * gaussian_cost(event) for event, times in found.items()))
+    left = deltas - lifetime.lost(found.items())
+    paid = [(replace(event, failure=0.0), times) for event, times in found.items() if not isinstance(event, Drawn)]
+    out = _curves(paid, left) if found else {}
+    mu = math.sqrt(math.fsum(times * gaussian_cost(event) for event, times in paid))
     if GDP not in out and 0 < mu < math.inf:  # exponential mechanisms and pure releases have a μ too, if not their own
-        left = deltas - Sums.of(list(found.items())).failure  # type: ignore[arg-type]
         out[GDP] = _each(left, lambda d: conversions.gdp_epsilon(mu, d))
+    if any(isinstance(event, Drawn) for event in found):  # whose error counts (1 + e^ε) times: so much up to the total
+        out = {name: np.where(e <= lifetime.budget.epsilon, e, math.inf) for name, e in out.items()}
     return {str(lifetime.accounting): out.pop(str(lifetime.accounting)), **out} if out else out
 
 

@@ -16,9 +16,10 @@ from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing import publish
-from dpcore.publishing.card import card, odds
+from dpcore.publishing.card import card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
+from dpcore.theory.meaning import COUNTED, released
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
 from tests.cli.files import write_files
 from tests.helpers import QUERIES
@@ -271,16 +272,22 @@ def test_mixed_values_can_be_stored(tmp_path, monkeypatch):
     assert set(pd.read_parquet("out/synthetic.parquet").a) <= {"1", "x", "true"}
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 1, 50, 1e6])
-def test_odds_are_said_at_every_epsilon(epsilon):
-    told = odds(epsilon, 1e-9)
-    guess = (1 + 1e-9 * math.exp(-min(epsilon, 700))) / (1 + math.exp(-epsilon)) if epsilon < 700 else 1
-    assert f"probability {guess:.3g} at the most" in told
-
-
 def test_the_card_is_made_of_facts_alone(here):
     release()
-    assert card(facts()) == (here / "out" / "card.html").read_text(encoding="utf-8")
+    said = (here / "out" / "card.html").read_text(encoding="utf-8")
+    assert card(facts()) == said
+    assert html.escape(released(facts())) in said
+    assert html.escape(COUNTED) not in said
+
+
+def test_the_card_of_people_says_what_their_number_tells(here):
+    assert release("out", "--person=name", "--most-rows=2") == 0
+    said = (here / "out" / "card.html").read_text(encoding="utf-8")
+    assert html.escape(COUNTED) in said
+    assert "about one person before" in said
+    told = facts()["protects"]
+    assert "have as many rows after that choice" in told["neighbours"]
+    assert "at most 2, chosen by a public hash of what that person" in told["unit"]
 
 
 # Kills

@@ -1,5 +1,6 @@
 """The release ledger: what is fixed, what is refused, what a total is, and that no change goes unseen."""
 
+import json
 import math
 import os
 import shutil
@@ -7,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,11 +25,13 @@ from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import (
     Concentrated,
+    Drawn,
     Filtered,
     Lifetime,
     events_from_json,
     events_to_json,
     gaussian_cost,
+    planned,
     reserved,
 )
 from dpcore.publishing.ledger_store import Store, verify
@@ -104,6 +108,60 @@ def test_failures_have_a_share_of_delta_that_is_fixed_at_first_use():
     assert lifetime.total(failing) < 2
     assert lifetime.total(failing * 6) == math.inf
     assert Lifetime.fixed_by(TOTAL, SPEND).total(failing) == math.inf
+
+
+def plans_of_draws(epsilon: float, delta: float) -> Plan:
+    """One exact Gaussian draw by a sampler that may fail, as the regularised exponential mechanism plans it."""
+    failure = delta / 100
+    mu = conversions.gdp_mu(epsilon, delta - failure)
+    return Plan(Budget(epsilon, delta), (Charge("draw", Gaussian(mu * (1 - 1e-9), failure)),))
+
+
+def test_the_failures_of_samplers_add_up_at_the_total_epsilon():
+    """At its plan's ε = 0.5 a draw pays 2.65 τ, at the total ε = 2 it costs 8.39 τ: over three times as much."""
+    plan = plans_of_draws(0.5, 1e-7)
+    for events in (planned(plan), reserved(plan, False), reserved(plan, True)):
+        tau = 1e-9 / (1 + math.exp(0.5))
+        lifetime = Lifetime.fixed_by(TOTAL, events)
+        assert lifetime.failure == 5e-7
+        assert lifetime.lost(events) == pytest.approx((1 + math.exp(2)) * tau)
+        most = int(5e-7 / ((1 + math.exp(2)) * tau) * (1 - 1e-9))
+        spread = [(replace(event, mu=1e-6) if isinstance(event, Gaussian) else event, n) for event, n in events]
+        assert lifetime.total(spread * most) < 1
+        assert lifetime.total(spread * (most + 1)) == math.inf
+        assert events_from_json(json.loads(json.dumps(events_to_json(events)))) == list(events)
+
+
+@pytest.mark.parametrize("times", [1, 3, 6])
+def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
+    """Randomised responses whose sampler is off by τ, to the attacker's liking, for both tables."""
+    each, tau = 0.4, 1e-4
+    total = math.fsum([each] * times)
+    p = math.exp(each) / (1 + math.exp(each))
+    worst = [np.array([p + tau, 1 - p - tau]), np.array([1 - p - tau, p + tau])]
+    laws = [np.array([1.0]), np.array([1.0])]
+    for _ in range(times):
+        laws = [np.outer(law, one).ravel() for law, one in zip(laws, worst, strict=True)]
+    delta = hockey_stick(laws[0], laws[1], total)
+    lifetime = Lifetime(Budget(total, 0.5), Accounting.PURE, 0.5)
+    lost = lifetime.lost([(Pure(each), times), (Drawn(tau), times)])
+    assert 0 < delta <= lost * (1 + 1e-9)
+    assert times > 1 or delta == pytest.approx(lost), "of one draw no less would do"
+    if times > 1:
+        at_plans = times * (1 + math.exp(each)) * tau
+        assert lifetime.lost([(Drawn(tau), times)]) > at_plans
+
+
+def test_other_failures_add_up_as_they_are_and_old_entries_are_bounded():
+    lifetime = Lifetime(TOTAL, Accounting.ZCDP, 5e-7)
+    for kind in (Approximate(0.1, 1e-9), Filtered(0.1, 1e-9), Concentrated(0.1, 1e-9)):
+        assert lifetime.lost([(kind, 7)]) == pytest.approx(7e-9)
+    old = lifetime.lost([(Gaussian(0.1, 1e-9), 1)])
+    for epsilon in (0.0, 0.5, 2.0):
+        assert old >= (1 + math.exp(2)) * 1e-9 / (1 + math.exp(epsilon)) * (1 - 1e-12)
+    assert lifetime.cost([(Drawn(1e-9), 1)]) == 0
+    assert Lifetime(TOTAL, Accounting.GDP, 5e-7).cost([(Drawn(1e-9), 1), (Gaussian(0.1), 1)]) == pytest.approx(0.01)
+    assert Lifetime(TOTAL, Accounting.GDP, 0.0).cost([(Drawn(1e-9), 1)]) == math.inf
 
 
 @pytest.mark.parametrize("accounting", [Accounting.GDP, Accounting.ZCDP])

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from ...errors import InputError
+from ...theory.guarantee import evidence_bound, small_failure
 from . import conversions
 
 LARGEST = 1e9  # ε beyond which nothing is promised and floating point gives out
@@ -50,7 +51,8 @@ class Budget:
             allowed = "publishing a whole record picked at random would be allowed"
             out.append(f"delta={self.delta:g} is at least 1/n = {1 / n:.3g}: {allowed}")
         if self.epsilon > 10:
-            change = f"by a factor of {math.exp(min(self.epsilon, 700)):.3g}"
+            moved = evidence_bound(self.epsilon, self.delta, small_failure(self.delta))
+            change = f"by a factor of {math.exp(min(moved, 700)):.3g}"
             out.append(f"epsilon={self.epsilon:g} is above 10: the odds of a guess about a person may change {change}")
         return out
 

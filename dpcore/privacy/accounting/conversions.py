@@ -11,28 +11,41 @@ from scipy.special import erfcx, gammaln, log_ndtr
 
 # Relative step by which a root is moved to its safe side; above the root finder's tolerance.
 STEP = 1e-12
+# Several times the relative error of one floating-point operation, and of the special functions used here.
+BLUR = 2.0**-49
 # Step of the grid of privacy losses in dp_accounting: coarser is faster, and larger on the safe side.
 PLD_INTERVAL = 1e-3
 
 
 def gdp_log_delta(epsilon: float, mu: float) -> float:
-    """log δ(ε) of a μ-GDP mechanism: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), in log space.
+    """log δ(ε) of a μ-GDP mechanism: δ = Φ(a) − e^ε Φ(b), a = μ/2 − ε/μ, b = −μ/2 − ε/μ, rounded up.
 
+    As (a² − b²)/2 = −ε, e^ε Φ(b) is e^(−a²/2) E(y)/2, with E = erfcx, x = −a/√2 and y = −b/√2: nothing large cancels
+    in δ/Φ(a) = 1 − that/Φ(a), which for a < 0 is 1 − E(y)/E(x). For a small μ = √2(y − x) that difference is lost in
+    rounding. But E(x) ∝ ∫_0^∞ e^(−t² − 2xt) dt is completely monotone, so −E'(x) = 2/√π − 2x E(x) is convex, and
+    E(x) − E(y) = ∫_x^y −E' is at most the trapezium below. a is known to a multiple of `blur`, which moves what is
+    compared by no more than a few times itself.
     Source: Balle, Wang 2018, Theorem 8; Dong, Roth, Su 2022, Corollary 2.13.
     """
     if mu == 0:
         return -math.inf
     a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    if a < 0:  # e^ε Φ(b)/Φ(a) is this ratio, as (a² − b²)/2 = −ε: nothing large cancels
-        rest = 1 - float(erfcx(-b / math.sqrt(2)) / erfcx(-a / math.sqrt(2)))
+    x, y = -a / math.sqrt(2), -b / math.sqrt(2)
+    blur = BLUR * (1 + mu / 2 + epsilon / mu)
+    top, low = float(log_ndtr(a)), float(erfcx(y))
+    if a < 0:
+        high = float(erfcx(x))
+        slopes = sum(2 / math.sqrt(math.pi) - 2 * s * e for s, e in ((x, high), (y, low)))
+        trapezium = mu / math.sqrt(8) * (slopes + 8 * blur) / high
+        rest = min(1 - low / high + blur, trapezium * (1 + blur))
     else:
-        rest = -math.expm1(epsilon + float(log_ndtr(b)) - float(log_ndtr(a)))
-    return float(log_ndtr(a)) + math.log(rest) if rest > 0 else -math.inf
+        rest = 1 - math.exp(-a * a / 2 - top) * low / 2 + blur
+    return top + math.log(min(rest, 1.0)) + blur * (1 + abs(a)) + BLUR * abs(top)
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
     """The largest μ with δ(ε; μ) ≤ δ, rounded down; ε > 0, 0 < δ < 1."""
-    target = math.log(delta)
+    target = _log(delta)
 
     def excess(log_mu: float) -> float:
         return max(gdp_log_delta(epsilon, math.exp(log_mu)), -1e6) - target
@@ -50,33 +63,37 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
 def gdp_epsilon(mu: float, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε; μ) ≤ δ, rounded up; 0 < δ < 1."""
-    target = math.log(delta)
+    target = _log(delta)
     if gdp_log_delta(0, mu) <= target:
         return 0.0
 
     def excess(epsilon: float) -> float:
         return max(gdp_log_delta(epsilon, mu), -1e6) - target
 
-    high = zcdp_epsilon(mu**2 / 2, delta) + STEP  # a valid bound, so the root is below it
-    epsilon = _root(excess, 0, high)
+    high = zcdp_epsilon(mu**2 / 2, delta) + STEP  # a valid bound, so the root is below it, up to rounding
+    while excess(high) > 0:
+        high *= 2
+    epsilon, step = _root(excess, 0, high), STEP
     while gdp_log_delta(epsilon, mu) > target:
-        epsilon = epsilon * (1 + STEP) + 1e-300
+        epsilon = epsilon * (1 + step) + 1e-300
+        step *= 2
     return epsilon
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """The ε of ρ-zCDP at δ: min over orders a > 1 of aρ + [log(1/δ) + (a − 1) log(1 − 1/a) − log a]/(a − 1).
 
-    Any order gives a valid bound, so the search need not be exact. Source: Canonne, Kamath, Steinke 2020, Prop. 12.
+    Rounded up. Any order gives a valid bound, so the search need not be exact.
+    Source: Canonne, Kamath, Steinke 2020, Prop. 12.
     """
     if rho == 0:
         return 0.0
-    log_delta = math.log(delta)
+    log_delta = _log(delta)
 
     def bound(log_step: float) -> float:
         step = math.exp(log_step)  # a − 1
-        a = 1 + step
-        return a * rho + (-log_delta - math.log(a)) / step - math.log1p(1 / step)
+        terms = rho, step * rho, -log_delta / step, -math.log1p(step) / step, -math.log1p(1 / step)
+        return sum(terms) + BLUR * sum(map(abs, terms))
 
     guess = 0.5 * math.log(max(-log_delta, 1e-3) / rho)  # a − 1 = √(log(1/δ)/ρ) minimises the leading terms
     found: Any = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9})
@@ -138,29 +155,30 @@ def optimal_log_delta(epsilon: float, each: float, times: int) -> float:
     δ = Σ_i C(T, i) [e^{(T−i)ε₀} − e^{ε+iε₀}]₊ / (1 + e^{ε₀})^T, the hockey-stick divergence of T randomised responses,
     which dominate. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
-    i = np.arange(times + 1)
-    gap = (times - 2 * i) * each - epsilon  # log of the ratio of the two exponentials
-    i, gap = i[gap > 0], gap[gap > 0]
-    if not len(i):
+    if epsilon >= times * each:
         return -math.inf
+    i = np.arange(times + 1)
+    gap = (times - 2 * i) * each - epsilon + BLUR * (times * each + epsilon)  # log of the exponentials' ratio
+    i, gap = i[gap > 0], gap[gap > 0]
     binomial = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
-    terms = binomial + (times - i) * each + np.log(-np.expm1(-gap)) - times * np.logaddexp(0.0, each)
+    terms = binomial - i * each + np.log(-np.expm1(-gap)) - times * math.log1p(math.exp(-each))
     top = float(terms.max())
-    return top + math.log(float(np.exp(terms - top).sum())) + STEP * times
+    return top + math.log(float(np.exp(terms - top).sum())) + STEP * times + BLUR * abs(top)
 
 
 def optimal_epsilon(each: float, times: int, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε) ≤ δ for `times` ε₀-DP releases, ε₀ = each, rounded up; 0 < δ < 1."""
-    target = math.log(delta)
+    target = _log(delta)
     if times == 0 or optimal_log_delta(0.0, each, times) <= target:
         return 0.0
 
     def excess(epsilon: float) -> float:
         return max(optimal_log_delta(epsilon, each, times), -1e6) - target
 
-    epsilon = _root(excess, 0.0, times * each)
+    epsilon, step = _root(excess, 0.0, times * each), STEP
     while optimal_log_delta(epsilon, each, times) > target:
-        epsilon = epsilon * (1 + STEP) + 1e-300
+        epsilon = epsilon * (1 + step) + 1e-300
+        step *= 2
     return min(epsilon, times * each)
 
 
@@ -176,6 +194,11 @@ def optimal_share(epsilon: float, times: int, delta: float) -> float:
         each *= 1 - step
         step *= 2
     return each
+
+
+def _log(delta: float) -> float:
+    """log δ, rounded down."""
+    return math.log(delta) * (1 + BLUR)
 
 
 def _root(f: Callable[[float], float], low: float, high: float) -> float:

@@ -13,11 +13,20 @@ at an early release before deciding which of two rooms to use up gets, for every
 worse of both continuations, and the mean of a maximum exceeds the maximum of the means. So a data set's accounting is
 fixed at its first use, as is the part of δ that may be lost to events of failure (for the same reason: a room that
 grows where less failure was spent is not fixed beforehand).
+
+Failures are of two kinds. Let P, Q be the laws of all releases together about neighbours, ε the total, δ' what is left.
+
+- Approximate(ε₀, δ₀): P = (1 − δ₀)P' + δ₀P'', Q = (1 − δ₀)Q' + δ₀Q'', with P' and Q' ε₀-close (Kairouz, Oh, Viswanath
+  2015, Theorem 3.4). Of several, chosen in any way, P = (1 − D)P' + D P'', D = 1 − Π(1 − δ₀) ≤ Σδ₀, Q alike, so P(E) ≤
+  D + (1 − D)(e^ε Q'(E) + δ') ≤ e^ε Q(E) + δ' + Σδ₀: they add up as they are, whatever ε is.
+- A draw within total variation τ of the law P* that is paid for: by the triangle inequality, one release after the
+  other, P and P* of all together are within Στ, and so are Q and Q*. P(E) ≤ P*(E) + Στ ≤ e^ε Q*(E) + δ' + Στ ≤
+  e^ε Q(E) + δ' + (1 + e^ε)Στ. Here ε is the total: a plan calls failure what (1 + e^ε)τ is at its own, smaller, ε.
 """
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scipy.special import log_expit, ndtri_exp
@@ -44,18 +53,39 @@ class Filtered(Concentrated):
     """Gaussian, BoundedRange and Pure spends chosen as one goes along, with Σρ ≤ ρ on every path."""
 
 
-Event = Spend | Concentrated | Filtered
-EVENTS: dict[str, type] = {t.__name__: t for t in (Gaussian, BoundedRange, Pure, Approximate, Concentrated, Filtered)}
+@dataclass(frozen=True)
+class Drawn:
+    """A draw, paid for by another event, whose law is off by at most `error` in total variation, whatever the data."""
+
+    error: float
+    failure = rho = pure = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.error < 1:
+            raise InputError(f"a draw's error={self.error} is outside [0, 1)")
+
+
+Event = Spend | Concentrated | Filtered | Drawn
+EVENTS: dict[str, type] = {
+    t.__name__: t for t in (Gaussian, BoundedRange, Pure, Approximate, Concentrated, Filtered, Drawn)
+}
 KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a cost in every accounting
 
 
 def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
-    """The charges of a plan as events: of Gaussian noise that is drawn exactly, on counts, no more than ρ is known."""
+    """The charges of a plan as events: of Gaussian noise that is drawn exactly, on counts, no more than ρ is known.
 
-    def event(spend: Spend) -> Event:
-        return Concentrated(spend.rho, spend.failure) if plan.exact and isinstance(spend, Gaussian) else spend
-
-    return tuple((event(charge.spend), charge.times) for charge in plan.charges)
+    A sampler's failure stands beside what the draw costs, as the error that it is.
+    """
+    out: list[tuple[Event, int]] = []
+    for charge in plan.charges:
+        spend, times = charge.spend, charge.times
+        failure = 0.0 if isinstance(spend, Approximate) else spend.failure
+        spend = replace(spend, failure=0.0) if failure else spend
+        out.append((Concentrated(spend.rho) if plan.exact and isinstance(spend, Gaussian) else spend, times))
+        if failure:
+            out.append((Drawn(plan.budget.sampler_error(failure)), times))
+    return tuple(out)
 
 
 def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
@@ -67,13 +97,15 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
     """
     if not adaptive or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
         return planned(plan)
-    room, failure = Ledger(plan).room, plan.sums.failure
+    room, failure = Ledger(plan).room, plan.sums.failure if Approximate in plan.kinds else 0.0
+    drawn = any(c.spend.failure for c in plan.charges if not isinstance(c.spend, Approximate))
+    errors = ((Drawn(plan.budget.sampler_error(plan.sums.failure)), 1),) if drawn else ()
     if plan.accounting is Accounting.GDP:
-        return ((Gaussian(math.sqrt(room), failure), 1),)
+        return ((Gaussian(math.sqrt(room)), 1), *errors)
     if plan.accounting is Accounting.PURE:
-        return ((Approximate(room, failure) if failure else Pure(room), 1),)
+        return ((Approximate(room, failure) if failure else Pure(room), 1), *errors)
     known = plan.kinds <= KNOWN and not plan.exact
-    return (((Filtered if known else Concentrated)(room, failure), 1),)
+    return (((Filtered if known else Concentrated)(room, failure), 1), *errors)
 
 
 def gaussian_cost(spend: Event) -> float:
@@ -88,6 +120,8 @@ def gaussian_cost(spend: Event) -> float:
 
     As g is concave, μ ≤ g'(0) s = s√(2π)/4, so μ² ≤ π s²/8 = πρ: the cost of `Filtered` spends.
     """
+    if isinstance(spend, Drawn):
+        return 0.0
     if isinstance(spend, Gaussian):
         return spend.mu**2
     if isinstance(spend, Filtered):
@@ -123,7 +157,7 @@ class Lifetime:
         spends = list(first)
         if budget.delta == 0:
             return cls(budget, Accounting.PURE, 0.0)
-        failure = budget.delta / 2 if any(spend.failure for spend, _ in spends) else 0.0
+        failure = budget.delta / 2 if any(spend.failure or isinstance(spend, Drawn) for spend, _ in spends) else 0.0
         every = [cls(budget, accounting, failure) for accounting in (Accounting.GDP, Accounting.ZCDP)]
         best = min(every, key=lambda lifetime: lifetime.total(spends))
         pure = cls(budget, Accounting.PURE, budget.delta)
@@ -133,11 +167,26 @@ class Lifetime:
         """The additive cost: Σμ², Σρ or Σε; ∞ for a kind it cannot add up, or failures beyond what is kept for them."""
         counted = list(spends)
         sums = Sums.of(counted)  # type: ignore[arg-type]
-        if sums.failure > self.failure:
+        if self.lost(counted) > self.failure:
             return math.inf
         if self.accounting is Accounting.GDP:
             return math.fsum(times * gaussian_cost(spend) for spend, times in counted)
         return sums.rho if self.accounting is Accounting.ZCDP else sums.pure
+
+    def lost(self, spends: Iterable[tuple[Event, int]]) -> float:
+        """The part of δ that all failures together take at the total ε: Σδ₀ + (1 + e^ε)Στ.
+
+        A ledger may hold draws whose failure was (1 + e^ε')τ at their plan's ε', which it does not know: τ is half of
+        that at the most.
+        """
+        by_error = 1 + math.exp(min(self.budget.epsilon, 700.0))
+
+        def one(event: Event) -> float:
+            if isinstance(event, Drawn):
+                return by_error * event.error
+            return event.failure * (1.0 if isinstance(event, (Approximate, Concentrated)) else by_error / 2)
+
+        return math.fsum(times * one(event) for event, times in spends)
 
     def epsilon(self, cost: float) -> float:
         """The ε, at the total δ, that an additive cost stands for."""

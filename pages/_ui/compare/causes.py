@@ -96,7 +96,7 @@ def _asked(table: Table, sweep: Sweep, text: str, chosen: Dot) -> tuple[Workload
     if text.strip():
         asked = understand(text, problem.domain)
         drawn = problem.n != table.rows(problem.domain.names).n  # a drawn table has cells, and no values of its own
-        values = None if drawn else np.array([unbinned(text, problem.domain, table.kept)])
+        values = None if drawn else np.array([unbinned(text, problem.domain, table.limited(problem.domain.names))])
         return asked.workload, 0, values, asked.text
     worst = np.argsort(-np.abs(chosen.answers - sweep.real), kind="stable")[:MOST_LISTED].tolist()
     names = {f"{clean(question(problem.workload.label(j)), 120)}": j for j in worst}

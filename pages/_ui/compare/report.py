@@ -1,6 +1,5 @@
 """The comparison on one page, for people who were not there: HTML without scripts, to print, mail or keep."""
 
-import math
 from collections.abc import Sequence
 from html import escape
 
@@ -12,7 +11,7 @@ from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.experiments.frontier import middles, steps
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory import balanced_guess
+from dpcore.theory import balanced_guess, guarantee, meaning
 
 from ..charts import frontier
 from ..charts import svg as drawing
@@ -90,12 +89,15 @@ def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
 
 
 def _odds(epsilons: Sequence[float], delta: float) -> str:
-    lines = [(f"{e:g}", f"{math.exp(min(e, 700)):.3g}", f"{balanced_guess(e, delta):.1%}") for e in epsilons]
+    moved = [meaning.factor(delta, meaning.promise(e, delta)) for e in epsilons]
+    guesses = [f"{balanced_guess(e, delta):.1%}" for e in epsilons]
+    rarely = f" (each way, but for probability {guarantee.small_failure(delta):g})" if delta else ""
     words = (
         "<p>Somebody who knows every other record, and sees what is released, tries to tell which of two values the "
     )
     words += "last one has. Without the release a guess is right 50% of the time.</p>"
-    return words + _table(lines, ("ε", "odds change by at most a factor of", "guesses are right at most"))
+    head = ("ε", f"odds change by at most a factor of{rarely}", "guesses are right at most")
+    return words + _table(zip(map("{:g}".format, epsilons), moved, guesses, strict=True), head)
 
 
 def _groups(sweep: Sweep) -> str:

@@ -137,7 +137,9 @@ def _file(table: Table) -> str:
 def _python(table: Table, facts: dict[str, Any]) -> str:
     """The library calls that repeat the run."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items() if value is not None)
-    limit = f"limit_rows(table, {table.person!r}, {table.most_rows})" if table.person is not None else "table"
+    limit = "table"
+    if table.person is not None:
+        limit = f"limit_rows(table, {table.person!r}, {table.most_rows}, domain.names)"
     return f"""from dpcore import (
     ALGORITHMS, Budget, QueryRelease, Run, domain_from_json, limit_rows, read_json, read_queries, read_table,
 )

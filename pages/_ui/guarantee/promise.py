@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore import theory
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.theory import accountants, guarantee
+from dpcore.theory import accountants, guarantee, meaning
 
 from ..charts import privacy as promise
 from ..shell import controls
@@ -27,12 +27,6 @@ def share(chance: float) -> str:
     if chance <= 0.5:
         return f"{100 * chance:.3g}%"
     return f"{100 * chance:.{max(1, math.ceil(-math.log10(1 - chance) - 1e-9) - 1)}f}%"
-
-
-def odds(epsilon: float) -> str:
-    """e^ε in words."""
-    factor = math.exp(epsilon)
-    return f"{factor:.3g}" if factor < 1000 else f"{float(f'{factor:.2g}'):,.0f}"
 
 
 def attacker() -> tuple[float, int]:
@@ -63,11 +57,11 @@ def words(budget: Budget, planned: Planned | None) -> None:
             f"or the one with your record replaced. At **ε = {number(budget.epsilon)}, δ = {number(budget.delta)}** at "
             f"most **{share(guess)[:-1]} of 100** such guesses are right, whatever is published: (e^ε + δ)/(1 + e^ε)."
         )
-        rarely = ", but for rare outcomes counted below" if budget.delta else ", whatever is seen"
         st.markdown(
-            f"Your record makes nothing that may be published more than **{odds(budget.epsilon)} times** (e^ε) likelier"
+            "Your record makes nothing that may be published more than "
+            f"**{meaning.number(budget.epsilon)} times** (e^ε) likelier"
             + (", give or take δ" if budget.delta else "")
-            + f". The odds of a suspicion about you grow no more than that{rarely}."
+            + f". {meaning.odds(budget.delta, meaning.promise(budget.epsilon, budget.delta))}"
         )
         if planned is not None:
             st.markdown(

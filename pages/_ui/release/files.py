@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.publishing.card import odds
 from dpcore.tags import Tag
+from dpcore.theory.meaning import released
 
 from ..shell.frame import heading
 from ..shell.text import plain
@@ -76,7 +76,7 @@ def outputs(made: Made) -> None:
         f"{dataset['total']['epsilon']:g} at δ = {dataset['total']['delta']:g}.",
         icon=":material/verified:",
     )
-    st.markdown(f"**{plain(odds(promise['epsilon'], promise['delta']), 500)}**")
+    st.markdown(f"**{plain(released(facts), 500)}**")
     st.caption(plain(f"Noise: {facts['made_by']['noise']}.", 400))
     number = facts["ledger"]["entry"]
     with st.container(horizontal=True):

@@ -15,6 +15,7 @@ from dpcore.problems import QueryRelease
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.publishing.request import MAX_ROWS, NOISES, Order, Ready, prepare
 from dpcore.tags import Tag
+from dpcore.theory.meaning import COUNTED
 
 from ..shell import controls, questions
 from ..shell.frame import heading, tag
@@ -61,7 +62,8 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
                 help="Only where the ledger says that the content has changed. The old budget stays.",
             )  # fmt: skip
     person = "one record" if table.person is None else f"all rows of one person, at most {table.most_rows}"
-    st.caption(plain(f"Protected: {table.promise}. {NEIGHBOURS.format(person)}", 400))
+    counted = "" if table.person is None else f" {COUNTED}"
+    st.caption(plain(f"Protected: {table.promise}. {NEIGHBOURS.format(person)}{counted}", 600))
     return fields
 
 

@@ -35,7 +35,7 @@ LESSONS = {
         "Noise grows about tenfold, but the error less than that: fitting a smooth, non-negative distribution "
         "takes off most of a large noise and only little of a small one. Move ε from 1 to 0.1 and watch the "
         "verdict. The promise changes much more: at ε = 1 a snooper's odds may change by a factor of 2.7, at ε = "
-        "0.1 by 1.1.",
+        "0.1 by 1.1, with δ by more in rare cases.",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
     ),
     "small-groups": Lesson(

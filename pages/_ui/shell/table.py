@@ -56,13 +56,17 @@ class Table:
     def rows(self, names: tuple[str, ...]) -> Rows:
         """The records encoded in the named columns, once."""
         if names not in self.encoded:
-            self.encoded[names] = domain_from_json(self.schema).project(names).encode(self.kept)
+            self.encoded[names] = domain_from_json(self.schema).project(names).encode(self.limited(names))
         return self.encoded[names]
+
+    def limited(self, names: tuple[str, ...]) -> pd.DataFrame:
+        """The rows that count: all, or at most so many of each person, by what they say in the named columns."""
+        return self.frame if self.person is None else limit_rows(self.frame, self.person, self.most_rows, names)
 
     @property
     def kept(self) -> pd.DataFrame:
-        """The rows that count: all, or at most so many of each person."""
-        return self.frame if self.person is None else limit_rows(self.frame, self.person, self.most_rows)
+        """The rows that count where all columns of the schema are used."""
+        return self.limited(() if self.domain is None else self.domain.names)
 
     @property
     def peeked(self) -> bool:
