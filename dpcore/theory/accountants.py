@@ -14,9 +14,9 @@ import numpy as np
 
 from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
+from ..privacy.accounting.guarantee import worst_profile
 from ..privacy.accounting.ledger import Charge
 from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Lifetime, gaussian_cost
-from .guarantee import worst_profile
 from .printed import GAUSSIAN, renyi_closed, strong_composition
 
 GDP, ZCDP, PURE, PLD = (str(a) for a in (Accounting.GDP, Accounting.ZCDP, Accounting.PURE, Accounting.PLD))

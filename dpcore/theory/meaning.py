@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ..privacy.accounting import guarantee
 from ..privacy.accounting.budget import Accounting, Sums
 from ..privacy.accounting.lifetime import Drawn, events_from_json
-from . import guarantee
 
 COUNTED = (
     "How many rows are kept is not hidden: who knows everybody else's rows reads from it how many this person has, up "

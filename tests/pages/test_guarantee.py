@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget, Gaussian
 from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
 from dpcore.privacy.accounting.lifetime import Lifetime
 from dpcore.publishing.ledger_store import Store
-from dpcore.theory import accountants, guarantee
+from dpcore.theory import accountants
 from pages._ui.charts import privacy as promise
 from pages._ui.guarantee.planned import DELTAS
 from pages._ui.guarantee.promise import share

@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 from scipy.stats import binom
 
-from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting import conversions, guarantee
 from dpcore.privacy.accounting.budget import (
     Accounting,
     Approximate,
@@ -20,7 +20,7 @@ from dpcore.privacy.accounting.budget import (
 )
 from dpcore.privacy.accounting.ledger import Charge
 from dpcore.privacy.accounting.lifetime import Concentrated, Filtered, Lifetime
-from dpcore.theory import accountants, guarantee
+from dpcore.theory import accountants
 from dpcore.theory.accountants import GDP, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
 from dpcore.theory.printed import GAUSSIAN
 from tests.helpers import hockey_stick

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtr
 
-from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting import conversions, guarantee
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import events_to_json, reserved
-from dpcore.theory import guarantee, meaning
+from dpcore.theory import meaning
 
 WORDS = re.compile(r"odds by ([^ ]+) at the most .* probability ([^ ]+); .* probability ([^ ]+) at the most")
 

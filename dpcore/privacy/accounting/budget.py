@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from ...errors import InputError
-from ...theory.guarantee import evidence_bound, small_failure
 from . import conversions
+from .guarantee import evidence_bound, small_failure
 
 LARGEST = 1e9  # ε beyond which nothing is promised and floating point gives out
 

@@ -9,11 +9,11 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short
+from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory import guarantee
 
 from ..charts import base as charts
 from ..jobs.work import Work, begin

@@ -9,9 +9,10 @@ import streamlit as st
 from dpcore.algorithms import solving
 from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.experiments.frontier import middles, steps
+from dpcore.privacy.accounting import guarantee
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory import balanced_guess, guarantee, meaning
+from dpcore.theory import balanced_guess, meaning
 
 from ..charts import frontier
 from ..charts import svg as drawing

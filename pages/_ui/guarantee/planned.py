@@ -11,10 +11,11 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
 from dpcore.params import build
+from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory import accountants, guarantee
+from dpcore.theory import accountants
 
 from ..shell import controls, questions
 from ..shell.frame import heading, public

@@ -7,8 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import theory
+from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.theory import accountants, guarantee, meaning
+from dpcore.theory import accountants, meaning
 
 from ..charts import privacy as promise
 from ..shell import controls

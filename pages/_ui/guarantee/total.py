@@ -9,10 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import DataSet
 from dpcore.tags import Tag
-from dpcore.theory import accountants, guarantee
+from dpcore.theory import accountants
 
 from ..charts import privacy as promise
 from ..release import ledger as release_ledger

@@ -8,8 +8,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.conversions import gdp_log_delta
-from dpcore.theory import balanced_guess, guarantee
+from dpcore.theory import balanced_guess
 
 PROMISES = [(0.1, 0.0), (1.0, 0.0), (1.0, 1e-3), (0.3, 0.2), (3.0, 0.05), (10.0, 1e-9)]
 PRIORS = [1e-4, 0.01, 0.1, 0.5, 0.8, 0.99]
