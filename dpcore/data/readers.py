@@ -1,4 +1,4 @@
-"""Read a table file (CSV, TSV, Excel or Parquet) or a JSON file, and limit rows. Imports errors and marks.
+"""Read a table file (CSV, TSV, Excel or Parquet) or a JSON file, and limit rows.
 
 Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means.
 """
