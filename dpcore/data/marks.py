@@ -1,4 +1,4 @@
-"""Marks of cells: 64-bit numbers, equal where two cells mean the same, whatever else a column holds. Imports domain."""
+"""Marks of cells: 64-bit numbers, equal where two cells mean the same, whatever else a column holds."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a promise means, in the words that card, pages, report and command share. Imports theory and privacy."""
+"""What a promise means, in the words that card, pages, report and command share."""
 
 import math
 from typing import Any
