@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import theory
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import BoundedRange, Budget
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -75,7 +75,7 @@ class DPFW:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection a step; the last step releases the output of the schedule."""
         workload, T, alpha = problem.workload, plan["rounds"], plan["alpha"]
-        spend = plan.spend(BoundedRange)
+        spend = plan.paying("select")
         paper = self.schedule == "paper"
         chosen = int(rng.integers(T)) if paper else T  # which iterate D_0 … D_{T-1} the paper's output is
         D = problem.prior

@@ -1,4 +1,4 @@
-"""The ledger file: tables to which rows are only added, chained by keyed hashes. Imports only errors.
+"""The ledger file: tables to which rows are only added, chained by keyed hashes.
 
 Entry i of the table `chain` names a table and holds HMAC(key, hash of entry i − 1, table, row i). Triggers refuse
 changes; what happens to the file without them shows in the hashes. The key lies in the same file: this shows mistakes

@@ -1,4 +1,4 @@
-"""The release ledger: what was ever released about a data set, in one SQLite file. Imports errors, privacy and chain.
+"""The release ledger: what was ever released about a data set, in one SQLite file.
 
 A budget is reserved here before the data is touched and never given back: a release that fails, or whose process dies,
 stays charged. Rows are only ever added; `chain` sees it when they were changed.

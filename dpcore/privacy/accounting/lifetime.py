@@ -1,4 +1,4 @@
-"""What all releases about the same people cost together. Imports errors, conversions, budget and ledger.
+"""What all releases about the same people cost together.
 
 Releases are chosen one after the other, each in view of what the earlier ones showed: fully adaptive composition. Let
 the t-th cost c_t in one additive measure, planned before its data is touched.
@@ -50,7 +50,7 @@ KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a c
 
 
 def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
-    """The charges of a plan as events: of Gaussian noise that is drawn exactly, on counts, no more than ρ is known."""
+    """The charges of a plan as events: of Gaussian noise that is drawn exactly, discrete, no more than ρ is known."""
 
     def event(spend: Spend) -> Event:
         return Concentrated(spend.rho, spend.failure) if plan.exact and isinstance(spend, Gaussian) else spend
@@ -72,7 +72,7 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
         return ((Gaussian(math.sqrt(room), failure), 1),)
     if plan.accounting is Accounting.PURE:
         return ((Approximate(room, failure) if failure else Pure(room), 1),)
-    known = plan.kinds <= KNOWN and not plan.exact
+    known = plan.kinds <= KNOWN and not (plan.exact and Gaussian in plan.kinds)
     return (((Filtered if known else Concentrated)(room, failure), 1),)
 
 
