@@ -46,7 +46,7 @@ class Curator:
     many records neighbours may differ in (each sensitivity is that many times larger). A plan that is `exact` has noise
     drawn as whole numbers, on counts or on a public grid (`privacy.grid`), from the operating system's entropy, and
     selections drawn without rounding, from the bits of `rng`; `exactly` says which laws were drawn so, and how often,
-    `steps` on which grids that were no counts; all else that was charged was paid for noise in floating point.
+    `step` on which grid what was no counts; all else that was charged was paid for noise in floating point.
     """
 
     def __init__(self, rows: Rows, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1) -> None:
@@ -58,7 +58,7 @@ class Curator:
         self.__rows = rows
         self.__rng = rng
         self.exactly: Counter[str] = Counter()
-        self.steps: list[float] = []
+        self.step = 1.0
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__counts: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__grids: dict[int, tuple[Workload, Workload, float]] = {}
@@ -258,8 +258,7 @@ class Curator:
             own, step = grid.on_grid(statistic, n)
             seen = _Counts(self.__rows.values, self.__rows.weights)
         whole = own.value(seen) / step
-        if step < 1:
-            self.steps.append(step)
+        self.step = min(self.step, step)
         if isinstance(spend, Gaussian):
             self._note("discrete Gaussian")
             noisy = exact.gaussian(whole, b * own.l2 / (step * spend.mu))
@@ -276,8 +275,7 @@ class Curator:
         if id(workload) not in self.__grids:
             self.__grids[id(workload)] = (workload, *grid.workload_on_grid(workload, self.__rows.n))
         _, own, step = self.__grids[id(workload)]
-        if step < 1 and step not in self.steps:
-            self.steps.append(step)
+        self.step = min(self.step, step)
         if id(own) not in self.__counts:
             rows: Any = _Counts(self.__rows.values, self.__rows.weights)
             self.__counts[id(own)] = (own, own.answers_of_rows(rows))

@@ -32,7 +32,7 @@ from .request import Ready, plain
 
 FLOATING = "floating-point noise ({}); the proof speaks of real numbers, and a float's last bits may tell more"
 EXACT = "exact {} (whole numbers and coins, not rounded; by opendp {}, from the operating system's entropy, and by {})"
-GRID = "; answers that are no counts were rounded to {} first, a public grid, and the noise covers it"
+GRID = "; queries that are no counts were rounded to {} first, a public grid, and the noise covers it"
 
 Progress = Callable[[int, int], None]  # is told: this round of so many
 
@@ -98,8 +98,8 @@ def _noise(curator: Curator) -> str:
     exactly, found = curator.exactly, []
     if exactly:
         found.append(EXACT.format(" and ".join(sorted(exactly)), exact.version(), entropy.NAME))
-        if curator.steps:
-            found[0] += GRID.format(f"multiples of {max(curator.steps):.2g}")
+        if curator.step < 1:
+            found[0] += GRID.format(f"multiples of 2^{math.log2(curator.step):.0f}")
     if len(curator.ledger.events) > exactly.total():
         found.append(("the rest by " if exactly else "") + FLOATING.format(entropy.NAME))
     return "; ".join(found)
