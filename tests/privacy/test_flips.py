@@ -64,9 +64,10 @@ def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
         assert not flips.flips(np.array([x]), words)[0], "exp(−x) underflows, and U does not"
     if x == 0:
         assert flips.flips(np.array([x]), Words(2**53 - 1))[0]
-        words = Words(2**53 - 1, [2**64 - 1] * 15 + [2**64 - 2, 2**64 - 1])
-        assert flips.flips(np.array([1e-300]), words)[0]
-        assert words.asked > 15, "1 − exp(−x) is 2^-997"
+        for last, heads in ((2**63 - 1, True), (2**64 - 1, False)):  # 1 − exp(−1e-300) is 2^-996.6
+            words = Words(2**53 - 1, [2**64 - 1] * 14 + [last])
+            assert flips.flips(np.array([1e-300]), words)[0] == heads
+            assert words.asked == 15
 
 
 def test_a_coin_follows_the_fraction_that_is_meant_not_its_rounding():
@@ -189,7 +190,9 @@ def test_rounding_stays_within_what_is_added_for_it(score):
         whole, room = given.in_counts(workload, n)
         found = whole.value(counts)
 
-        def exactly(j, whole=whole, q=tuple(map(Fraction, counts))):
+        q = [Fraction(c) for c in counts]
+
+        def exactly(j, whole=whole, q=q):
             if score == "tables":
                 table = workload.tables[j]
                 cells = [abs(q[i] - Fraction(whole.answers[i])) for i in range(table.start, table.stop)]
