@@ -9,7 +9,7 @@ import secrets
 import numpy as np
 from randomgen import ChaCha
 
-NAME = "ChaCha20, its key 256 bits of the operating system's entropy"
+NAME = "ChaCha20, keyed by the operating system's entropy"
 
 
 def generator() -> np.random.Generator:

@@ -31,8 +31,9 @@ from .ledger_store import Reservation, Store, now
 from .request import Ready, plain
 
 FLOATING = "floating-point noise ({}); the proof speaks of real numbers, and a float's last bits may tell more"
-EXACT = "exact {} (whole numbers and coins, not rounded; by opendp {}, from the operating system's entropy, and by {})"
-GRID = "; queries that are no counts were rounded to {} first, a public grid, and the noise covers it"
+WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating system's entropy)"
+PICKED = "exact {} (coins without rounding, by {})"
+ON_WHOLE = ("discrete Gaussian", "discrete Laplace", "sparse vector")
 
 Progress = Callable[[int, int], None]  # is told: this round of so many
 
@@ -96,10 +97,13 @@ def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measur
 def _noise(curator: Curator) -> str:
     """What was drawn exactly, and what in floating point."""
     exactly, found = curator.exactly, []
-    if exactly:
-        found.append(EXACT.format(" and ".join(sorted(exactly)), exact.version(), entropy.NAME))
-        if curator.step < 1:
-            found[0] += GRID.format(f"multiples of 2^{math.log2(curator.step):.0f}")
+    where = "counts"
+    if curator.step < 1:
+        where = f"queries rounded to multiples of 2^{math.log2(curator.step):.0f}, a public grid, which it covers"
+    if whole := sorted(law for law in exactly if law in ON_WHOLE):
+        found.append(WHOLE.format(" and ".join(whole), where, exact.version()))
+    if picked := sorted(law for law in exactly if law not in ON_WHOLE):
+        found.append(PICKED.format(" and ".join(picked), entropy.NAME))
     if len(curator.ledger.events) > exactly.total():
         found.append(("the rest by " if exactly else "") + FLOATING.format(entropy.NAME))
     return "; ".join(found)
