@@ -11,7 +11,7 @@ from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.models.product_mixture import Generator, MixtureFit, Noisy, RelaxedRows, Target
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Budget, Gaussian, Pure
 from dpcore.privacy.statistics.answers import Answers, SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals, TableQueries, Union

@@ -96,8 +96,8 @@ def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
     assert metric(app, "This release") == "1"
     assert metric(app, "All releases") == "0.771 of 3"
     charges = next(f.value for f in app.dataframe if "mechanism" in f.value)
-    assert charges["mechanism"].tolist() == ["Gaussian"]
-    assert "floating-point" in " ".join(c.value for c in app.caption)
+    assert charges["mechanism"].tolist() == ["discrete Gaussian"]
+    assert "without rounding" in " ".join(c.value for c in app.caption)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -166,7 +166,7 @@ def _ready(table):
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = press(opened(tmp_path))
     button(app, "Prepare another release").click().run()
-    assert "Left: one release of ε = 2.866" in said(app)
+    assert "Left: one release of ε = 2.864" in said(app)
     assert float(metric(app, "All releases").split()[0]) > releases(tmp_path)[0]["total_epsilon"]
     press(app)
     assert len(releases(tmp_path)) == 2
