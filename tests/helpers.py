@@ -111,6 +111,15 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
 
 
+def flip_law(scores: np.ndarray, scale: float) -> np.ndarray:
+    """The law of permute-and-flip: p_i E[1/(1 + other heads)] = p_i ∫_0^1 Π_{j≠i} (1 − p_j + p_j t) dt, exactly."""
+    p = np.exp((scores - scores.max()) / scale)
+    nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
+    factors = 1 - p[:, None] * (1 - (nodes + 1) / 2)
+    others = np.array([np.delete(factors, i, axis=0).prod(axis=0) for i in range(len(p))])
+    return p * (others @ weights) / 2
+
+
 def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
     """Σ max(p − e^ε q, 0): the smallest δ for this pair at ε."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -91,8 +91,8 @@ class PEP:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection and one measurement a step."""
-        workload, select, T = problem.workload, plan.spend(BoundedRange), plan["rounds"]
-        spend = plan.spend(Gaussian) if plan.budget.delta > 0 else plan.spend(Pure)
+        workload, select, T = problem.workload, plan.paying("select"), plan["rounds"]
+        spend = plan.paying("measure")
         past, D = Queries(workload, partial(to_the_edge, slack=self.slack)), problem.prior
         for t in range(1, T + 1):
             j = curator.select(SignedErrors(workload, workload.answers(D)), select) % workload.m

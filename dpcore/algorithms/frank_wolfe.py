@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import theory
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import BoundedRange, Budget
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -29,8 +29,8 @@ class DPFW:
 
     The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform distribution (from a public start D_0, D ∝ D_0 exp(q/α)).
     Each round selects a signed query by s · ⟨q_j, P_n − D⟩, of sensitivity Δ = max_j (hi_j − lo_j)/n, with the
-    exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP (or T ε₀ in pure DP, which is how
-    δ = 0 is served). Nothing else touches records.
+    exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP; at δ = 0 with permute-and-flip, T ε₀ in
+    pure DP. Nothing else touches records.
 
     schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t. "paper": constant γ and T
     of Algorithm 1 as corrected in `theory`, released is one D_t drawn uniformly. Raises InputError for a parameter out
@@ -75,7 +75,7 @@ class DPFW:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection a step; the last step releases the output of the schedule."""
         workload, T, alpha = problem.workload, plan["rounds"], plan["alpha"]
-        spend = plan.spend(BoundedRange)
+        spend = plan.paying("select")
         paper = self.schedule == "paper"
         chosen = int(rng.integers(T)) if paper else T  # which iterate D_0 … D_{T-1} the paper's output is
         D = problem.prior

@@ -176,8 +176,8 @@ def coverage(candidates: Marginals, tables: Marginals) -> np.ndarray:
     return np.array(shared) / max(shared)
 
 
-def _spends(cost: float, budget: Budget) -> tuple[BoundedRange, Gaussian | Pure]:
+def _spends(cost: float, budget: Budget) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
     """A selection and a measurement that cost ρ, or at δ = 0 ε, together."""
     if budget.delta == 0:
-        return BoundedRange((1 - SHARE) * cost), Pure(SHARE * cost)
+        return Pure((1 - SHARE) * cost), Pure(SHARE * cost)
     return BoundedRange(math.sqrt(8 * (1 - SHARE) * cost)), Gaussian(math.sqrt(2 * SHARE * cost))

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -108,8 +108,8 @@ class MWEM:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection and one measurement a step."""
-        workload, select = problem.workload, plan.spend(BoundedRange)
-        spend = plan.spend(Gaussian) if plan.budget.delta > 0 else plan.spend(Pure)
+        workload, select = problem.workload, plan.paying("select")
+        spend = plan.paying("measure")
         past = past_of(self.measure, problem)
         D, total = problem.prior, 0.0
         for t in range(1, plan["rounds"] + 1):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import BoundedRange, Budget
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -105,7 +105,7 @@ class FEM:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """s rows and one selection a step."""
         workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
-        oracle, spend, size = Oracle(workload, self.seconds), plan.spend(BoundedRange), sum(problem.domain.shape)
+        oracle, spend, size = Oracle(workload, self.seconds), plan.paying("select"), sum(problem.domain.shape)
         weights, recent, rows = np.zeros(workload.m), np.zeros(workload.m), []
         share = 1.0 if self.judged == "round" else min(WINDOW / T, 0.5)
         for t in range(1, T + 1):

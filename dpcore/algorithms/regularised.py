@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..learning.losses import Bent
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian
-from ..privacy.accounting.calibrations import equal_selections, regularised_stages
+from ..privacy.accounting.calibrations import equal_draws, regularised_stages
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.samplers import AUTOMATIC, SAMPLERS, choose
@@ -205,7 +205,7 @@ class Exponential:
         pure = budget.delta == 0
         theta = 0.0 if pure else THETA
         failure = theta * budget.delta
-        given = equal_selections(Budget(budget.epsilon, budget.delta - failure), 1)
+        given = equal_draws(Budget(budget.epsilon, budget.delta - failure), 1)
         spend = BoundedRange(given.epsilon, failure)
         k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
         name = choose(target, tau)
@@ -257,7 +257,7 @@ class RankExponential:
             raise InputError("rank_exponential is for a quantile of one column")
         target = RankError(problem.loss, problem.region, problem.location)
         target.check()
-        spend = equal_selections(budget, 1)
+        spend = equal_draws(budget, 1)
         choices = (
             Choice("rounds", 1, "one draw"),
             Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -218,8 +218,8 @@ def _steps(
     rng: np.random.Generator,
 ) -> Iterator[Step]:  # fmt: skip
     """The rounds of both; they differ in what makes the logits, and in how many queries a round has."""
-    workload, select = problem.workload, plan.spend(BoundedRange)
-    paid = plan.spend(Gaussian) if plan.budget.delta > 0 else plan.spend(Pure)
+    workload, select = problem.workload, plan.paying("select")
+    paid = plan.paying("measure")
     asked = past_of(plan["measure"], problem)
     noisy = Noisy(asked.tables if isinstance(asked, Tables) else workload)
     every, prior = Products(workload), PRIOR / plan["sigma"]

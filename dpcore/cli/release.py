@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--total-delta", type=float, metavar="D", help="δ for all releases; given on first use")
     parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why a schema read off the records is used")
-    words = "exact whole noise on counts (the extra [exact]), float, or auto: exact where it can be (default)"
+    words = "exact whole noise and selections, float (delta > 0), or auto: exact where it can be (default)"
     parser.add_argument("--noise", choices=NOISES, default=NOISES[0], help=words)
     parser.add_argument("--neutralize", action="store_true", help="disarm texts that a spreadsheet takes for formulas")
 

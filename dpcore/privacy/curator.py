@@ -5,6 +5,8 @@ A new verb is a privacy review.
 
 import math
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,11 +14,11 @@ import numpy as np
 from ..data.domain import Rows
 from ..errors import BudgetError, InputError
 from ..workloads import Workload
-from . import exact, mechanisms
+from . import exact, grid, mechanisms
 from .accounting.budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
 from .accounting.ledger import Ledger, Plan
 from .samplers import SAMPLERS, objective
-from .statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
+from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
 from .statistics.query_draws import KeepOdds, SummedErrors
 from .statistics.scores import AbsoluteErrors, TableErrors
@@ -25,14 +27,14 @@ from .statistics.votes import CodeVotes, PointStatistic, Votes
 
 VOTED: Final = (Votes, CodeVotes)
 MEASURED: Final = (Answers, SomeAnswers, CellAnswers, MeanGradient, RegularisedMinimiser, *VOTED)
-COUNTABLE: Final = (Answers, SomeAnswers, CellAnswers, *VOTED)
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
+MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vector, both shares
 DRAWN: Final = (RegularisedRisk, PlainRisk, RankError)
 
 
 class _Counts(Rows):
-    """Records of which answers are counts, whole numbers and exactly so, not shares of n."""
+    """Records of which answers are counts, multiples of a step and exactly so, not shares of n."""
 
     n = 1  # type: ignore[assignment]
 
@@ -42,8 +44,9 @@ class Curator:
 
     Args: `rows`, grouped records; `plan`, what may be charged; `n`, their public number; `rng`, the noise; `group`, how
     many records neighbours may differ in (each sensitivity is that many times larger). A plan that is `exact` has noise
-    on counts drawn as whole numbers, from the operating system's entropy and not from `rng`; `exactly` says which laws
-    were drawn so, and how often; all else that was charged was paid for noise in floating point.
+    drawn as whole numbers, on counts or on a public grid (`privacy.grid`), from the operating system's entropy, and
+    selections drawn without rounding, from the bits of `rng`; `exactly` says which laws were drawn so, and how often,
+    `step` on which grid what was no counts; all else that was charged was paid for noise in floating point.
     """
 
     def __init__(self, rows: Rows, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1) -> None:
@@ -55,8 +58,10 @@ class Curator:
         self.__rows = rows
         self.__rng = rng
         self.exactly: Counter[str] = Counter()
+        self.step = 1.0
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__counts: dict[int, tuple[Workload, np.ndarray]] = {}
+        self.__grids: dict[int, tuple[Workload, Workload, float]] = {}
         self.__threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
     def affords(self, spend: Spend, times: int = 1) -> bool:
@@ -74,15 +79,15 @@ class Curator:
         them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others differ by bΔ₁/n in sum:
         ε₀. b = 1 is the paper's H with log(1/(2δ₀)). Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2.
 
-        Where the plan is exact and the statistic counts, whole numbers n · value get discrete noise of scale bΔ₂/μ,
-        μ²/2-zCDP, or bΔ₁/ε, ε-DP, and are divided by n, which is public; not for Approximate.
+        Where the plan is exact, n · value is whole numbers of steps of a public grid (1 for counts), gets discrete
+        noise of scale bΔ₂/μ, μ²/2-zCDP, or bΔ₁/ε, ε-DP, and is divided by n, which is public; see `exact`.
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
         payable = (Gaussian, Pure, Approximate) if type(statistic) in VOTED else (Gaussian, Pure)
         self._check(statistic, MEASURED, spend, payable)
         self.ledger.charge("measure", spend)
-        if self.ledger.plan.exact and type(spend) is not Approximate and self._counts(statistic):
-            return statistic.leaving(self._measure_counts(statistic, spend))
+        if self.ledger.plan.exact and grid.gridded(statistic):
+            return self._measure_exactly(statistic, spend)
         seen = self._true_answers(statistic.workload) if isinstance(statistic, SomeAnswers) else self.__rows
         value = statistic.value(seen)  # type: ignore[arg-type]
         if isinstance(spend, Gaussian):
@@ -95,15 +100,23 @@ class Curator:
             noisy = mechanisms.laplace(value, statistic.l1 / (self.unit * spend.epsilon), self.__rng)
         return statistic.leaving(noisy)
 
-    def select(self, score: SignedErrors | TableErrors, spend: BoundedRange) -> int:
-        """The index of a nearly largest score: exponential mechanism of scale 2Δ/(nε₀), paid by BoundedRange(ε₀).
+    def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
+        """The index of a nearly largest score, of scale 2Δ/(nε₀): permute-and-flip for Pure(ε₀), which is ε₀-DP and all
+        that is known of it; the exponential mechanism for BoundedRange(ε₀), whose scores are lower in the mean.
 
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
-        self._check(score, SCORED, spend, (BoundedRange,))
+        self._check(score, SCORED, spend, (BoundedRange, Pure))
         self.ledger.charge("select", spend)
-        scores = score.value(self._true_answers(score.workload))
-        return mechanisms.exponential(scores, 2 * score.sensitivity / (self.unit * spend.epsilon), self.__rng)
+        scores, delta, unit = self._scores(score)
+        scale = 2 * delta / (unit * spend.epsilon)
+        if isinstance(spend, Pure):
+            self._note("permute-and-flip")
+            return mechanisms.permute_and_flip(scores, scale, self.__rng)
+        if self.ledger.plan.exact:
+            self._note("exponential mechanism")
+            return int(mechanisms.exponential_exactly(scores, scale, 1, self.__rng)[0])
+        return mechanisms.exponential(scores, scale, self.__rng)
 
     def draw_queries(self, score: SummedErrors, spend: BoundedRange, times: int = 1) -> np.ndarray:
         """`times` independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
@@ -114,8 +127,11 @@ class Curator:
         """
         self._check(score, (SummedErrors,), spend, (BoundedRange,))
         self.ledger.charge("draw_queries", spend, times)
-        scores = score.value(self._true_answers(score.workload))
-        return mechanisms.categorical(scores, 2 * score.sensitivity / (self.unit * spend.epsilon), times, self.__rng)
+        scores, delta, unit = self._scores(score)
+        if self.ledger.plan.exact:
+            self._note("exponential mechanism", times)
+            return mechanisms.exponential_exactly(scores, 2 * delta / (unit * spend.epsilon), times, self.__rng)
+        return mechanisms.categorical(scores, 2 * delta / (unit * spend.epsilon), times, self.__rng)
 
     def keep_draws(self, score: KeepOdds, spend: BoundedRange) -> np.ndarray:
         """One bit (s,) for each drawn query: True, with the probability that `KeepOdds` says, to keep it.
@@ -127,7 +143,11 @@ class Curator:
         if spend.epsilon < (needs := score.needs(self.unit)):
             raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
         self.ledger.charge("keep_draws", spend, len(score.drawn))
-        return mechanisms.coins(score.value(self._true_answers(score.workload)), self.__rng)
+        if not self.ledger.plan.exact:
+            return mechanisms.coins(score.value(self._true_answers(score.workload)), self.__rng)
+        self._note("coins", len(score.drawn))
+        workload, counts = self._true_counts(score.workload)
+        return mechanisms.coins(score.rounded(workload, self.__rows.n).value(counts / self.__rows.n), self.__rng)
 
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
         """The place in a batch of the first query whose error is above the level, by sparse vector; None if none is.
@@ -140,15 +160,22 @@ class Curator:
         charge, or the threshold in use was paid for by another spend or sensitivity.
         """
         self._check(errors, STREAMED, spend, (Pure,))
-        scale, known = 2 * errors.sensitivity / (self.unit * spend.epsilon), self.__threshold
+        known = self.__threshold
         if known is None:
             self.ledger.charge("above_threshold", spend)
-            noise = float(mechanisms.laplace(np.zeros(1), scale, self.__rng)[0])
-            known = self.__threshold = (spend, errors.sensitivity, noise)
-        if known[:2] != (spend, errors.sensitivity):
+        elif known[:2] != (spend, errors.sensitivity):
             raise BudgetError(f"the threshold in use was paid for by {known[0]} at sensitivity {known[1]:g}")
-        values = errors.value(self._true_answers(errors.workload))
-        place = mechanisms.first_above(values, known[2], 2 * scale, self.__rng)
+        if self.ledger.plan.exact:
+            values, scale = self._blurred(errors, spend)
+            draw, find = exact.laplace, exact.first_above
+        else:
+            values, scale = errors.value(self._true_answers(errors.workload)), errors.sensitivity
+            scale = 2 * scale / (self.unit * spend.epsilon)
+            draw, find = partial(mechanisms.laplace, rng=self.__rng), partial(mechanisms.first_above, rng=self.__rng)
+        if known is None:
+            self._note("sparse vector")
+            known = self.__threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), scale)[0]))
+        place = find(values, known[2], 2 * scale)
         if place is not None:
             self.__threshold = None
         return place
@@ -192,25 +219,67 @@ class Curator:
         density = target.density(self.__rows, self.unit, spend)  # type: ignore[arg-type]
         return SAMPLERS[sampler].draw(density, error, self.__rng)
 
-    def _counts(self, statistic: Any) -> bool:
-        return type(statistic) in COUNTABLE and statistic.counted
+    def _note(self, law: str, times: int = 1) -> None:
+        """That a law was drawn exactly; permute-and-flip of scores in floating point is not, in an exact plan only."""
+        if self.ledger.plan.exact:
+            self.exactly[law] += times
 
-    def _measure_counts(self, statistic: Any, spend: Gaussian | Pure) -> np.ndarray:
-        """Shares (m,) of counts with exact noise; charged by the caller."""
-        seen: Any = _Counts(self.__rows.values, self.__rows.weights)
+    def _scores(self, score: Any) -> tuple[np.ndarray, float, float]:
+        """Scores, Δ and the unit it is of: shares of n; or, in an exact plan, exact counts with room for rounding.
+
+        What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
+        """
+        if not self.ledger.plan.exact:
+            return score.value(self._true_answers(score.workload)), score.sensitivity, self.unit
+        workload, counts = self._true_counts(score.workload)
+        whole, room = score.in_counts(workload, self.__rows.n)
+        delta = (whole.sensitivity + 2 * room) * exact.ROOM if whole.sensitivity > 0 else 0.0
+        return whole.value(counts), delta, self.unit / self.__rows.n
+
+    def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[np.ndarray, float]:
+        """Errors of exact counts in steps of a public grid, and 2Δ/(nε₀) in steps, the same for every batch."""
+        workload, counts = self._true_counts(errors.workload)
+        n = self.__rows.n
+        whole, room = errors.in_counts(workload, n)
+        if room > (most := MOST_BLURRED * EPS * n):
+            raise InputError(f"answers or the level of a batch are above {MOST_BLURRED:g}, too large for exact noise")
+        delta = (whole.sensitivity + 2 * most) * exact.ROOM
+        step, scale = exact.blur(2 * delta * n / (self.unit * spend.epsilon), delta)
+        return np.rint(whole.value(counts) / step), scale
+
+    def _measure_exactly(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> np.ndarray:
+        """What leaves, with whole noise on multiples of a step; charged by the caller."""
+        n, b = self.__rows.n, self.__rows.n / self.unit
         if isinstance(statistic, SomeAnswers):
-            workload, kept = statistic.workload, self.__counts
-            if id(workload) not in kept:
-                kept[id(workload)] = (workload, workload.answers_of_rows(seen))
-            seen = kept[id(workload)][1]
-        counts, b = statistic.value(seen), self.__rows.n / self.unit
-        if isinstance(spend, Gaussian):
-            self.exactly["discrete Gaussian"] += 1
-            noisy = exact.gaussian(counts, b * statistic.l2 / spend.mu)
+            workload, counts = self._true_counts(statistic.workload)
+            seen: Any = counts
+            own, step = replace(statistic, workload=workload), self.__grids[id(statistic.workload)][2]
         else:
-            self.exactly["discrete Laplace"] += 1
-            noisy = exact.laplace(counts, b * statistic.l1 / spend.epsilon)
-        return noisy / self.__rows.n
+            own, step = grid.on_grid(statistic, n)
+            seen = _Counts(self.__rows.values, self.__rows.weights)
+        whole = own.value(seen) / step
+        self.step = min(self.step, step)
+        if isinstance(spend, Gaussian):
+            self._note("discrete Gaussian")
+            noisy = exact.gaussian(whole, b * own.l2 / (step * spend.mu))
+        elif isinstance(spend, Approximate):
+            self._note("discrete Laplace")
+            noisy = exact.laplace_above(whole, b * own.l1 / spend.epsilon, spend.failure, self.__group)
+        else:
+            self._note("discrete Laplace")
+            noisy = exact.laplace(whole, b * own.l1 / (step * spend.epsilon))
+        return own.leaving(noisy * step / n)
+
+    def _true_counts(self, workload: Workload) -> tuple[Workload, np.ndarray]:
+        """A workload with its entries on the grid, and its n · ⟨q_j, P_n⟩ without error; once per workload."""
+        if id(workload) not in self.__grids:
+            self.__grids[id(workload)] = (workload, *grid.workload_on_grid(workload, self.__rows.n))
+        _, own, step = self.__grids[id(workload)]
+        self.step = min(self.step, step)
+        if id(own) not in self.__counts:
+            rows: Any = _Counts(self.__rows.values, self.__rows.weights)
+            self.__counts[id(own)] = (own, own.answers_of_rows(rows))
+        return own, self.__counts[id(own)][1]
 
     def _true_answers(self, workload: Workload) -> np.ndarray:
         """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""

@@ -1,10 +1,11 @@
-"""Noise on whole numbers drawn without rounding, by OpenDP: the extra `exact`.
+"""Noise on whole numbers drawn without rounding, by OpenDP.
 
 A float near a noisy answer may not be reachable from every count, so that its last bits tell the count. These draws
 are whole numbers, made of the operating system's random bits by exact arithmetic, added to whole numbers.
 """
 
-from importlib import metadata, util
+import math
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import numpy as np
 from ..errors import InputError
 
 ROOM = 1 + 1e-12  # scales found by rounded arithmetic are enlarged by this
-LARGEST = 2.0**50  # scale beyond which 64 bits might not hold the sum
+LARGEST = 2.0**58  # scale beyond which 64 bits might not hold the sum
+STEPS = 2**20  # of a grid, in the scale of the noise that is drawn on it
 
 
-def version() -> str | None:
-    """The version of the library that draws, None where it is not installed."""
-    return metadata.version("opendp") if util.find_spec("opendp") else None
+def version() -> str:
+    """The version of the library that draws."""
+    return metadata.version("opendp")
 
 
 def gaussian(counts: np.ndarray, scale: float) -> np.ndarray:
@@ -41,11 +43,38 @@ def laplace(counts: np.ndarray, scale: float) -> np.ndarray:
     return _drawn(dp, dp.m.make_laplace, dp.l1_distance(T="i64"), scale, counts)
 
 
+def laplace_above(counts: np.ndarray, scale: float, failure: float, group: int) -> np.ndarray:
+    """Positive counts plus discrete Laplace noise where that reaches a threshold, 0 elsewhere; see `Curator.measure`.
+
+    A count of c ≤ b = `group` that a neighbour lacks must reach the threshold b + t with probability ≤ failure/b. On
+    ℤ P(noise ≥ t) = rᵗ/(1 + r) for t ≥ 1, r = e^{−1/scale}: t is the smallest whole number that does.
+    """
+    tail = scale * ROOM * (math.log(group / failure) - math.log1p(math.exp(-1 / (scale * ROOM)) * (1 - 1e-12)))
+    noisy = laplace(counts, scale)
+    return np.where((counts > 0) & (noisy >= group + max(math.ceil(tail * ROOM), 1)), noisy, 0.0)
+
+
+def blur(scale: float, sensitivity: float) -> tuple[float, float]:
+    """The step of a public grid for values of that sensitivity, and the scale, in steps, of noise on it.
+
+    Rounding to the nearest step moves each value by half of it at the most, so that between neighbours they move by at
+    most one step more; the scale grows by as much. Nothing has to be drawn where no record moves them: (1, 0).
+    """
+    if sensitivity == 0:
+        return 1.0, 0.0
+    step = 2.0 ** math.floor(math.log2(scale / STEPS))
+    return step, scale / step * (1 + step / sensitivity) * ROOM
+
+
+def first_above(values: np.ndarray, level: float, scale: float) -> int | None:
+    """As `mechanisms.first_above` of values, level and noise that are whole numbers."""
+    above = laplace(values, scale) >= level
+    return int(np.argmax(above)) if above.any() else None
+
+
 def _library(scale: float) -> Any:
-    if version() is None:
-        raise InputError("exact noise needs the extra [exact], the library opendp, which is not installed here")
     if not 0 <= scale < LARGEST:
-        raise InputError(f"exact noise of scale {scale:g} counts is outside [0, {LARGEST:g})")
+        raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {LARGEST:g})")
     import opendp.prelude  # type: ignore[import]  # here, as it takes a moment to load
 
     dp: Any = opendp.prelude

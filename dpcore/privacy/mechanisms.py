@@ -1,6 +1,12 @@
 """The noise itself. The generator is passed in; nothing here knows a record or a budget."""
 
+from fractions import Fraction
+
 import numpy as np
+
+from .flips import flips
+
+MOST_FLIPS = 4_000_000  # at once
 
 
 def gaussian(values: np.ndarray, sigma: float, rng: np.random.Generator) -> np.ndarray:
@@ -29,6 +35,36 @@ def exponential(scores: np.ndarray, scale: float, rng: np.random.Generator) -> i
     return int(np.argmax(scores - scale * np.log(rng.standard_exponential(scores.shape))))
 
 
+def permute_and_flip(scores: np.ndarray, scale: float, rng: np.random.Generator) -> int:
+    """In random order, the first i whose coin shows heads, with probability exp((scores[i] − max)/scale).
+
+    With scale = 2Δ/ε and scores of sensitivity Δ it is ε-DP, not bounded-range, and its mean score is never below that
+    of `exponential`. Which coins show heads does not depend on the order, and the first of them in random order is any
+    of them, so all are flipped and one is picked. Drawn without rounding from the scores and the scale as they are.
+    Source: McKenna, Sheldon 2020, Algorithm 1, Theorems 1 and 2.
+    """
+    if scale == 0:  # no record moves the scores
+        return int(np.argmax(scores))
+    heads = np.flatnonzero(flips(*_gaps(scores, scale, np.arange(len(scores)), rng)))
+    return int(heads[rng.integers(len(heads))])
+
+
+def exponential_exactly(scores: np.ndarray, scale: float, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """As `categorical` (draws,), without rounding: any i is picked, and kept with probability exp((s_i − max)/scale).
+
+    How many have to be picked depends on the scores, and so does the time it takes.
+    """
+    if scale == 0:
+        return rng.integers(len(scores), size=draws)
+    share = float(np.exp((scores - scores.max()) / scale).mean())  # of the picks that are kept
+    kept = np.empty(0, dtype=np.int64)
+    while len(kept) < draws:
+        picks = min(int(1.2 * (draws - len(kept)) / share) + 50, MOST_FLIPS)
+        found = rng.integers(len(scores), size=picks)
+        kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])
+    return kept[:draws]
+
+
 def categorical(scores: np.ndarray, scale: float, draws: int, rng: np.random.Generator) -> np.ndarray:
     """`draws` independent draws (draws,) of i with probability ∝ exp(scores[i]/scale): each one is `exponential`.
 
@@ -42,8 +78,8 @@ def categorical(scores: np.ndarray, scale: float, draws: int, rng: np.random.Gen
 
 
 def coins(log_probability: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Independent bits (s,), each True with probability exp(log_probability[i]) ≤ 1."""
-    return rng.random(log_probability.shape) < np.exp(log_probability)
+    """Independent bits (s,), each True with probability exp(log_probability[i]) ≤ 1, without rounding."""
+    return flips(-log_probability, rng)
 
 
 def first_above(values: np.ndarray, level: float, scale: float, rng: np.random.Generator) -> int | None:
@@ -59,3 +95,14 @@ def first_above(values: np.ndarray, level: float, scale: float, rng: np.random.G
     """
     above = values + rng.laplace(0.0, scale, values.shape) >= level
     return int(np.argmax(above)) if above.any() else None
+
+
+def _gaps(scores: np.ndarray, scale: float, found: np.ndarray, rng: np.random.Generator) -> tuple:
+    """What `flips` takes: (max − scores[found])/scale in floating point, the generator, and the same as fractions."""
+    top = scores.max()
+
+    def exactly(i: int) -> Fraction:
+        return (Fraction(float(top)) - Fraction(float(scores[found[i]]))) / Fraction(float(scale))
+
+    with np.errstate(over="ignore"):
+        return (top - scores[found]) / scale, rng, exactly

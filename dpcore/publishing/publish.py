@@ -19,7 +19,7 @@ import scipy
 from ..algorithms import registered_name
 from ..data.schema import domain_to_json
 from ..errors import BudgetError, InputError
-from ..privacy import exact
+from ..privacy import entropy, exact
 from ..privacy.accounting.budget import Accounting, Gaussian
 from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
@@ -30,11 +30,10 @@ from .files import Measurement, check_folder, write
 from .ledger_store import Reservation, Store, now
 from .request import Ready, plain
 
-FLOATING = (
-    "floating-point noise (PCG64, seeded with 128 bits of the operating system's entropy); the proof speaks of real "
-    "numbers, and a float's last bits may tell more"
-)
-EXACT = "exact {} noise on counts (whole numbers, by opendp {}, from the operating system's entropy)"
+FLOATING = "floating-point noise ({}); the proof speaks of real numbers, and a float's last bits may tell more"
+WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating system's entropy)"
+PICKED = "exact {} (coins without rounding, by {})"
+ON_WHOLE = ("discrete Gaussian", "discrete Laplace", "sparse vector")
 
 Progress = Callable[[int, int], None]  # is told: this round of so many
 
@@ -73,9 +72,9 @@ def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None 
 def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measurement], np.random.Generator, str]:
     """The last released object, what was measured on the way, the generator for rows, and what the noise was, in words.
 
-    Noise cannot be seeded.
+    Noise cannot be seeded, and no generator can be guessed from what it drew.
     """
-    noise, own, draws = (np.random.default_rng() for _ in range(3))
+    noise, own, draws = (entropy.generator() for _ in range(3))
     problem, plan, algorithm = ready.problem, ready.plan, ready.order.algorithm
     curator = Curator(ready.rows, problem.n, plan, noise, group=problem.group)
     witness = _Witness(curator)
@@ -97,10 +96,16 @@ def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measur
 
 def _noise(curator: Curator) -> str:
     """What was drawn exactly, and what in floating point."""
-    exactly = curator.exactly
-    found = [EXACT.format(" and ".join(sorted(exactly)), exact.version())] if exactly else []
+    exactly, found = curator.exactly, []
+    where = "counts"
+    if curator.step < 1:
+        where = f"queries rounded to multiples of 2^{math.log2(curator.step):.0f}, a public grid, which it covers"
+    if whole := sorted(law for law in exactly if law in ON_WHOLE):
+        found.append(WHOLE.format(" and ".join(whole), where, exact.version()))
+    if picked := sorted(law for law in exactly if law not in ON_WHOLE):
+        found.append(PICKED.format(" and ".join(picked), entropy.NAME))
     if len(curator.ledger.events) > exactly.total():
-        found.append(("the rest by " if exactly else "") + FLOATING)
+        found.append(("the rest by " if exactly else "") + FLOATING.format(entropy.NAME))
     return "; ".join(found)
 
 

@@ -17,20 +17,21 @@ from ..algorithms.base import Algorithm, make_plan
 from ..data.domain import Rows
 from ..data.readers import limit_rows
 from ..errors import InputError
-from ..privacy import exact
+from ..privacy import grid
 from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import Accounting, Budget, Gaussian
 from ..privacy.accounting.ledger import Choice, Plan
 from ..privacy.accounting.lifetime import Event, reserved
-from ..privacy.statistics.answers import whole
 from ..problems import QueryRelease
 from ..workloads import Workload
 from .ledger_store import Reservation, Store
 
 MAX_ROWS = 100_000_000  # synthetic rows at once
 NOISES = ("auto", "exact", "float")
-WHY_EXACT = (
-    "discrete noise on counts; it is zero-concentrated DP, not exactly Gaussian DP, so the plan is calibrated by zCDP"
+WHY_EXACT = "noise on whole numbers and selections without rounding, so that no last digit tells more than was paid for"
+WHY_DISCRETE = (
+    "noise on whole numbers, without rounding; discrete Gaussian noise is zero-concentrated DP, not exactly Gaussian "
+    "DP, so the plan is calibrated by zCDP"
 )
 
 
@@ -40,8 +41,10 @@ class Order:
 
     `person` names the column that says whose row it is, `most_rows` how many a person may have; `reason` says in words
     why a schema that was read off the records is used all the same. `total` is the budget of a new data set, and
-    `default_name` its name when `dataset` is not given. `noise` "exact" asks for whole noise on counts, "auto" for that
-    where the extra `exact` is installed and the data set's accounting can add it up.
+    `default_name` its name when `dataset` is not given. `noise` "exact" asks for whole noise and selections without
+    rounding, "auto" for that too, but where Gaussian noise cannot be had so: where the data set's accounting was fixed
+    as Gaussian DP, which cannot add up discrete noise, and within a subspace seen through tables. "float" is refused at
+    δ = 0, a promise that no noise in floating point keeps.
     """
 
     frame: pd.DataFrame
@@ -116,50 +119,51 @@ def prepare(order: Order, rows: Rows | None = None, *, fixed: Accounting | None 
         rows = domain.encode(frame)
     problem = QueryRelease(order.workload, rows.n, order.most_rows, order.start)
     plan = make_plan(order.algorithm, problem, order.budget)
-    if order.noise == "exact" or (order.noise == "auto" and exact.version() and fixed is not Accounting.GDP):
+    if order.noise == "float":
+        if order.budget.delta == 0:
+            raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
+    elif order.noise == "exact" or Gaussian not in plan.kinds or fixed is not Accounting.GDP:
         plan = _exact(order, problem, plan)
     return Ready(order, problem, rows, plan, reserved(plan, order.algorithm.adaptive))
 
 
 def fixed_for(order: Order, ledger: Path) -> Accounting | None:
     """The accounting that the order's data set has in a ledger since its first release; None for a new one."""
-    if order.noise != "auto" or exact.version() is None or not ledger.exists():
+    if order.noise != "auto" or not ledger.exists():
         return None  # nothing depends on it
     given = {"dataset": order.dataset, "default_name": order.default_name, "new_version": order.new_version}
     return Store(ledger).accounting(order.frame, **given)
 
 
 def _exact(order: Order, problem: QueryRelease, plan: Plan) -> Plan:
-    """The plan with whole noise on counts, keeping its promise by zCDP; unchanged by "auto" where nothing is counted.
+    """The plan with exact noise, keeping its promise by zCDP where it is Gaussian; unchanged by "auto" if none fits.
 
     A plan that GDP adds up is made anew at a δ' ≤ δ, the one at which GDP allows the μ = √(2ρ) that zCDP allows at δ.
-    Raises InputError for "exact" where the extra is missing or no count is measured.
+    Raises InputError for "exact" where noise must look alike from every side.
     """
-    if exact.version() is None:
-        raise InputError("noise=exact needs the extra [exact], the library opendp, which is not installed here")
-    if not _counts(order.algorithm, problem, plan):
+    if not _gridded(order.algorithm, problem, plan):
         if order.noise == "auto":
             return plan
         name = registered_name(order.algorithm)
-        raise InputError(f"noise=exact: {name} measures no counts here that whole noise could be added to; use float")
+        raise InputError(f"noise=exact: {name} measures a subspace here, which whole noise does not fit; use float")
     if plan.accounting is Accounting.GDP:
         epsilon, left = order.budget.epsilon, order.budget.delta - plan.sums.failure
         mu = math.sqrt(2 * conversions.zcdp_rho(epsilon, left))
         delta = math.exp(conversions.gdp_log_delta(epsilon, mu)) * (1 - 1e-9)
         plan = make_plan(order.algorithm, problem, Budget(epsilon, min(delta, left) + plan.sums.failure))
-    choices = (*plan.choices, Choice("noise", "exact", WHY_EXACT))
-    return replace(plan, budget=order.budget, choices=choices, exact=True)
+    why = WHY_DISCRETE if Gaussian in plan.kinds else WHY_EXACT
+    return replace(plan, budget=order.budget, choices=(*plan.choices, Choice("noise", "exact", why)), exact=True)
 
 
-def _counts(algorithm: Algorithm, problem: QueryRelease, plan: Plan) -> bool:
-    """Whether counts are measured: by the question that an all-Gaussian plan asks first, else by the workload."""
+def _gridded(algorithm: Algorithm, problem: QueryRelease, plan: Plan) -> bool:
+    """Whether whole noise fits what is measured: by the question that an all-Gaussian plan asks first."""
     if plan.kinds == {Gaussian}:
         try:
             for _ in algorithm.steps(problem, plan, _Nobody(), np.random.default_rng(0)):  # type: ignore[arg-type]
-                return False
+                return True
         except _AskedError as asked:
-            return asked.args[0].counted
-    return any(c.what == "measure" for c in plan.charges) and whole(problem.workload)
+            return grid.gridded(asked.args[0])
+    return True
 
 
 class _AskedError(Exception):

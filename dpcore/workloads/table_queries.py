@@ -57,6 +57,17 @@ class TableQueries:
             raise InputError(f"{len(labels)} labels are given for {self.m} queries")
         self._labels = labels
 
+    def rounded(self, step: float) -> "TableQueries":
+        """The same queries, every entry rounded to the nearest multiple of `step` = 2^-j ≤ 1."""
+        starts = np.flatnonzero(np.diff(self._owner, prepend=-1))
+        parts = []
+        for start, stop in zip(starts, [*starts[1:], self.m], strict=True):
+            table = int(self._owner[start])
+            block = self.matrix[start:stop, self.base.tables[table]]
+            block.data = np.rint(block.data / step) * step
+            parts.append((self.base.columns[table], block))
+        return TableQueries(self.domain, parts, self._labels)
+
     @classmethod
     def ranges(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
         """Every interval of neighbouring cells of each column, single cells and the whole column too.

@@ -56,7 +56,7 @@ def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
     costs = []
     for (chosen, select), (asked, measure) in rounds:
         assert (chosen, asked) == ("select", "measure")
-        assert (type(select), type(measure)) == (BoundedRange, Pure if pure else Gaussian)
+        assert (type(select), type(measure)) == ((Pure, Pure) if pure else (BoundedRange, Gaussian))
         costs.append(cost(select, pure) + cost(measure, pure))
         assert cost(measure, pure) == pytest.approx(SHARE * costs[-1])
     factor = 2 if pure else 4

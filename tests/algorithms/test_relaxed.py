@@ -11,7 +11,7 @@ from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.models.product_mixture import Generator, MixtureFit, Noisy, RelaxedRows, Target
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Budget, Gaussian, Pure
 from dpcore.privacy.statistics.answers import Answers, SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals, TableQueries, Union
@@ -281,7 +281,7 @@ def test_default_selections_grow_with_the_budget(name):
     assert times[0] < times[-1] <= 2 * 21 + 8
     assert {plan["measure"] for plan in plans} == {"marginal"}
     assert make_plan(ALGORITHMS[name](), task("explicit")[0], Budget(1, 1e-6))["measure"] == "query"
-    assert plans[0].spend(BoundedRange).epsilon > 0
+    assert plans[0].paying("select").epsilon > 0
 
 
 @pytest.mark.parametrize("delta", [1e-9, 0])

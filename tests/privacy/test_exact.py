@@ -13,13 +13,14 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.cli import main
 from dpcore.errors import BudgetError, InputError
-from dpcore.privacy import exact
+from dpcore.privacy import exact, mechanisms
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Lifetime, planned, reserved
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
+from dpcore.publishing import publish
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.request import Order, prepare
 from dpcore.workloads import Explicit, Marginals
@@ -111,12 +112,14 @@ def frame_of(rows: int = 40) -> pd.DataFrame:
     return pd.DataFrame({"a": [i % 2 for i in range(rows)], "b": [i % 3 for i in range(rows)]})
 
 
-def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", **given):
+def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameters=None, **given):
     domain = codes(2, 3)
     frame = frame_of().set_axis(list(domain.names), axis=1)
     fields = {"workload": Marginals.all(domain, 1), "asked": ["marginals:1"]} | given
     fixed = fields.pop("fixed", None)
-    order = Order(frame=frame, algorithm=ALGORITHMS[algorithm](), budget=budget, noise=noise, **fields)
+    order = Order(
+        frame=frame, algorithm=ALGORITHMS[algorithm](**parameters or {}), budget=budget, noise=noise, **fields
+    )
     return prepare(order, fixed=fixed)
 
 
@@ -148,22 +151,29 @@ def test_what_is_no_count_is_never_rounded_nor_called_exact(library):
     assert not Answers(shares).counted
     assert Answers(Explicit(domain, np.eye(6))).counted
     assert not CellAnswers(Marginals.all(domain, 1), subspace=True).counted, "whole noise is not round"
-    assert not prepared(workload=shares).plan.exact
-    with pytest.raises(InputError, match="measures no counts"):
-        prepared("dpfw", noise="exact")
+    assert prepared(workload=shares).plan.exact, "but on a grid"
+    assert prepared("dpfw", noise="exact").plan.exact
+    assert not prepared("dpam", noise="auto", parameters={"noise": "subspace"}).plan.exact
+    with pytest.raises(InputError, match="measures a subspace here"):
+        prepared("dpam", noise="exact", parameters={"noise": "subspace"})
     with pytest.raises(InputError, match="noise='seeded'"):
         prepared(noise="seeded")
 
 
-def test_auto_follows_what_adds_up_the_data_set_and_what_is_installed(library, monkeypatch):
+def test_auto_follows_what_adds_up_the_data_set(library):
     assert not prepared(fixed=Accounting.GDP).plan.exact
     assert prepared(fixed=Accounting.ZCDP).plan.exact
     assert not prepared(noise="float").plan.exact
-    assert prepared("mwem", Budget(1, 0)).plan.exact
-    monkeypatch.setattr(exact, "version", lambda: None)
-    assert not prepared().plan.exact
-    with pytest.raises(InputError, match=r"extra \[exact\]"):
-        prepared(noise="exact")
+    for fixed in (None, Accounting.GDP, Accounting.ZCDP, Accounting.PURE):
+        for name in ("mwem", "dpfw"):
+            assert prepared(name, Budget(1, 0), fixed=fixed).plan.exact, "only Gaussian noise is not Gaussian DP then"
+
+
+@pytest.mark.parametrize("name", ["mwem", "dpfw", "pep", "aim"])
+def test_noise_in_floating_point_cannot_be_asked_for_at_delta_0(name):
+    with pytest.raises(InputError, match="noise=float at delta=0"):
+        prepared(name, Budget(1, 0), noise="float")
+    assert not prepared(name, noise="float").plan.exact
 
 
 # A release
@@ -210,19 +220,48 @@ def test_a_data_set_that_gdp_adds_up_takes_no_discrete_noise(library, tmp_path, 
     assert "--noise float" in capsys.readouterr().err
     assert release("c", "auto", total=False) == 0
     assert "floating-point" in json.loads((tmp_path / "c" / "release.json").read_text())["made_by"]["noise"]
-    monkeypatch.setattr(exact, "version", lambda: None)
-    assert release("d", "exact", total=False) == 2
-    told = capsys.readouterr().err
-    assert "extra [exact]" in told
-    assert told.count("\n") == 1
     assert len(Store("l").show()[0].releases) == 2
+
+
+def test_a_release_at_delta_0_draws_nothing_in_floating_point(tmp_path, monkeypatch):
+    """With the real library and cipher, also into a data set that GDP adds up."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert release("a", "float") == 0
+    for name in ("gaussian", "laplace", "exponential", "categorical"):
+        monkeypatch.setattr(mechanisms, name, None)
+    monkeypatch.setattr(np.random, "default_rng", None)
+    what = ["--schema", "s.json", "--queries", "marginals:1", "--epsilon", "0.1", "--delta", "0", "--ledger=l"]
+    for name, law in (("mwem", "discrete Laplace"), ("dpfw", "permute-and-flip")):
+        assert main(["release", "t.csv", *what, f"--algorithm={name}", f"--out={name}", "--set", "rounds=5"]) == 0
+        claim = json.loads((tmp_path / name / "release.json").read_text())
+        assert claim["made_by"]["noise"].startswith(f"exact {law}")
+        assert "floating" not in claim["made_by"]["noise"]
+        assert {event["kind"] for event in claim["promise"]["charges"]} == {"Pure"}, "permute-and-flip too"
+    answers = pd.read_csv("mwem/answers.csv").noisy_answer.dropna().to_numpy() * 200
+    assert len(answers)
+
+
+def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said():
+    shares = Explicit(codes(2, 3), np.random.default_rng(0).uniform(-1, 1, (4, 6)))
+    ready = prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})
+    *_, noise = publish._draw(ready, None)
+    assert "multiples of 2^-32, a public grid" in noise
+    assert "floating" not in noise
+    curator = Curator(ready.rows, 40, ready.plan, np.random.default_rng(0))
+    statistic = SomeAnswers(shares, slice(1, 2))
+    drawn = [float(curator.measure(statistic, ready.plan.paying("measure"))[0]) for _ in range(5)]
+    steps = np.array(drawn) * 40 * 2**32
+    assert steps == pytest.approx(np.rint(steps), abs=0.01)
+    assert len(set(drawn)) == 5
 
 
 # The library
 
 
 def test_the_library_draws_that_law_and_prices_it_alike():
-    dp = pytest.importorskip("opendp.prelude")
+    import opendp.prelude as dp
+
     dp.enable_features("contrib")
     scale, size = 1.3, 20_000
     space = dp.vector_domain(dp.atom_domain(T="i64"))
@@ -237,10 +276,3 @@ def test_the_library_draws_that_law_and_prices_it_alike():
     assert exact.gaussian(np.array([3.0]), 0.0).tolist() == [3.0]
     with pytest.raises(InputError, match="scale"):
         exact.gaussian(np.array([3.0]), 1e30)
-
-
-def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.setattr(exact.util, "find_spec", lambda _: None)
-    assert exact.version() is None
-    with pytest.raises(InputError, match=r"extra \[exact\]"):
-        exact.gaussian(np.zeros(1), 1.0)

@@ -16,7 +16,7 @@ from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
-from tests.helpers import codes, data_sets, hockey_stick, neighbours, rows_of, signs, softmax
+from tests.helpers import codes, data_sets, flip_law, hockey_stick, neighbours, rows_of, signs, softmax
 
 CUBE = codes(2, 2, 2)
 PAIR = codes(2, 2)
@@ -45,13 +45,14 @@ def asked(monkeypatch):
 
     for name in ("gaussian", "laplace"):
         monkeypatch.setattr(f"dpcore.privacy.mechanisms.{name}", note)
-    monkeypatch.setattr("dpcore.privacy.mechanisms.exponential", lambda s, scale, rng: note(s, scale, rng) is None or 0)
+    for name in ("exponential", "permute_and_flip"):
+        monkeypatch.setattr(f"dpcore.privacy.mechanisms.{name}", lambda *asked: note(*asked) is None or 0)
     return notes
 
 
-def ask(asked, verb: str, statistic, spend, data, **options) -> tuple[np.ndarray, float]:
+def ask(asked, verb: str, statistic, spend, data, exact=False, **options) -> tuple[np.ndarray, float]:
     """The values and the scale with which the curator calls a mechanism on a data set."""
-    plan = Plan(Budget(1000, 0.5 * isinstance(spend, Gaussian)), (Charge(verb, spend),))
+    plan = Plan(Budget(1000, 0.5 * isinstance(spend, Gaussian)), (Charge(verb, spend),), exact=exact)
     curator = Curator(rows_of(statistic.workload.domain, data), len(data), plan, np.random.default_rng(0), **options)
     getattr(curator, verb)(statistic, spend)
     return asked.pop()
@@ -72,6 +73,55 @@ def test_selection_is_pure_and_bounded_range(asked, name, n, epsilon):
     assert np.ptp(ratios, axis=1).max() <= epsilon * (1 + 1e-9), "ε₀-bounded range"
     if name != "narrow":
         assert np.ptp(ratios, axis=1).max() >= epsilon * (1 - 1e-9), "no noise is wasted"
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon, exact):
+    score, logs, n = SignedErrors(WORKLOADS[name], ANSWERS[name]), {}, 3
+    for data in data_sets(K, n):
+        values, scale = ask(asked, "select", score, Pure(epsilon), data, exact=exact)
+        logs[data] = np.log(flip_law(values, scale))
+        assert np.exp(logs[data]).sum() == pytest.approx(1)
+    ratios = np.array([logs[tuple(sorted(x))] - logs[tuple(sorted(y))] for x, y in neighbours(K, n)])
+    assert np.abs(ratios).max() <= epsilon * (1 + 1e-9), "ε₀-DP"
+    if name == "signs":
+        assert np.abs(ratios).max() > 0.6 * epsilon, "half the noise would be caught"
+        assert np.ptp(ratios, axis=1).max() > 1.05 * epsilon, "so that it must not be charged as BoundedRange"
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("group", [1, 2])
+def test_exact_draws_see_whole_steps_and_cover_what_a_record_moves(asked, monkeypatch, name, group):
+    """All of the curator's exact questions: whole numbers, sensitivities in steps, and the same laws but for a hair."""
+    workload, n = WORKLOADS[name], 4
+
+    def draw(values, scale):
+        asked.append((np.array(values), scale))
+        return values
+
+    monkeypatch.setattr("dpcore.privacy.exact.laplace", draw)
+    monkeypatch.setattr("dpcore.privacy.exact.gaussian", draw)
+    some = SomeAnswers(workload, slice(1, 2))
+    statistics = [Answers(workload), some, CellAnswers(workload, subspace=False)]
+    if isinstance(workload, Explicit):
+        statistics.append(CellAnswers(workload, subspace=True))
+    sets = list(data_sets(K, n)) if group == 1 else [(0, 0, 1, 2), (0, 0, 7, 7), (3, 4, 7, 7), (3, 4, 1, 2)]
+    pairs = [(tuple(sorted(x)), tuple(sorted(y))) for x, y in neighbours(K, n)]
+    pairs = pairs if group == 1 else [(sets[i], sets[i - 1]) for i in range(4)]
+    for statistic, (spend, order) in itertools.product(statistics, [(Gaussian(0.7), 2), (Pure(0.7), 1)]):
+        seen = {data: ask(asked, "measure", statistic, spend, data, exact=True, group=group) for data in sets}
+        (scale,) = {scale for _, scale in seen.values()}
+        assert all((values == np.rint(values)).all() for values, _ in seen.values())
+        largest = max(np.linalg.norm(seen[x][0] - seen[y][0], ord=order) for x, y in pairs)
+        assert 0 < largest <= 0.7 * scale * (1 + 1e-12)
+        if type(statistic) is not Answers and group == 1:
+            tight = isinstance(workload, Explicit | Marginals) and statistic is not some
+            assert not tight or largest == pytest.approx(0.7 * scale, rel=1e-6), "and no noise is wasted"
+        plain = ask(asked, "measure", statistic, spend, sets[1], group=group)
+        step = scale / (plain[1] * n)
+        assert seen[sets[1]][0] / step / n == pytest.approx(plain[0], abs=1e-6), "the same in steps"
 
 
 @pytest.mark.parametrize("name", ["2-way", "signs"])
@@ -149,7 +199,8 @@ class Scripted:
         self.curator.select(score, spend)
         values, scale = self.asked.pop()
         index = self.script.pop(0)
-        self.log_probability += np.log(softmax(values / scale))[index]
+        law = flip_law(values, scale) if isinstance(spend, Pure) else softmax(values / scale)
+        self.log_probability += np.log(law)[index]
         return index
 
 
@@ -174,7 +225,8 @@ def test_two_rounds_of_dpfw_keep_the_promise(asked, schedule, budget):
     plan = algorithm.plan(problem, budget)
     laws = {data: output_law(asked, algorithm, problem, plan, data) for data in data_sets(4, 2)}
     assert all(abs(law.sum() - 1) < 1e-12 for law in laws.values())
-    pure = 2 * plan.spend(BoundedRange).epsilon
+    assert type(plan.paying("select")) is (BoundedRange if budget.delta else Pure)
+    pure = 2 * plan.paying("select").epsilon
     worst, spread = 0.0, 0.0
     for x, y in neighbours(4, 2):
         p, q = laws[tuple(sorted(x))], laws[tuple(sorted(y))]

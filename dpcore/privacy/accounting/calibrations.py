@@ -53,7 +53,7 @@ def equal_thresholded(budget: Budget, times: int) -> Approximate:
     return Approximate(each, budget.delta / 2 / times)
 
 
-def equal_selections(budget: Budget, times: int) -> BoundedRange:
+def equal_draws(budget: Budget, times: int) -> BoundedRange:
     """The largest ε₀ of `times` equal exponential-mechanism draws: by Σε, or by Σ ε₀²/8 where that allows more."""
     epsilon = budget.epsilon / times
     if budget.delta > 0:
@@ -61,16 +61,27 @@ def equal_selections(budget: Budget, times: int) -> BoundedRange:
     return BoundedRange(epsilon * MARGIN)
 
 
+def equal_selections(budget: Budget, times: int) -> BoundedRange | Pure:
+    """What pays for `times` equal selections: `equal_draws`; at δ = 0 the same ε₀ for permute-and-flip.
+
+    Only Σε counts at δ = 0, and permute-and-flip is better there at every ε₀; its range of 2ε₀ would cost four times
+    the ρ of an exponential-mechanism draw.
+    """
+    drawn = equal_draws(budget, times)
+    return drawn if budget.delta > 0 else Pure(drawn.epsilon)
+
+
 def select_and_measure(
     budget: Budget, times: int, share: float, part: float = 1.0
-) -> tuple[BoundedRange, Gaussian | Pure]:
+) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
     """`times` equal pairs of a selection and a measurement that use `part` of the budget, `share` of it to measure.
 
-    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP. δ = 0: Laplace noise and T(ε₀ + ε₁) = part · ε.
+    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP. δ = 0: permute-and-flip, Laplace noise and
+    T(ε₀ + ε₁) = part · ε.
     """
     if budget.delta == 0:
         epsilon = part * budget.epsilon / times * MARGIN
-        return BoundedRange((1 - share) * epsilon), Pure(share * epsilon)
+        return Pure((1 - share) * epsilon), Pure(share * epsilon)
     rho = part * budget.rho / times * MARGIN
     return BoundedRange(math.sqrt(8 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
 

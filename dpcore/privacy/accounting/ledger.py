@@ -42,7 +42,7 @@ class Choice:
 class Plan:
     """Calibrated charges and settled choices, made from public numbers before anything is touched.
 
-    With `exact` a Curator draws noise on counts on whole numbers: Gaussian(μ) then stands for discrete noise, which is
+    With `exact` a Curator draws noise on whole numbers: Gaussian(μ) then stands for discrete noise, which is
     μ²/2-zCDP but not μ-GDP, and is added up so. Raises BudgetError when the charges together exceed the budget.
     """
 
@@ -64,6 +64,10 @@ class Plan:
     def spend(self, kind: type[S]) -> S:
         """The spend of the first charge of `kind`."""
         return next(c.spend for c in self.charges if isinstance(c.spend, kind))
+
+    def paying(self, what: str) -> Any:
+        """The spend of the first charge for `what`."""
+        return next(c.spend for c in self.charges if c.what == what)
 
     @cached_property
     def sums(self) -> Sums:

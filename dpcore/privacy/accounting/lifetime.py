@@ -73,7 +73,7 @@ KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a c
 
 
 def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
-    """The charges of a plan as events: of Gaussian noise that is drawn exactly, on counts, no more than ρ is known.
+    """The charges of a plan as events: of Gaussian noise that is drawn exactly, discrete, no more than ρ is known.
 
     A sampler's failure stands beside what the draw costs, as the error that it is.
     """
@@ -104,7 +104,7 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
         return ((Gaussian(math.sqrt(room)), 1), *errors)
     if plan.accounting is Accounting.PURE:
         return ((Approximate(room, failure) if failure else Pure(room), 1), *errors)
-    known = plan.kinds <= KNOWN and not plan.exact
+    known = plan.kinds <= KNOWN and not (plan.exact and Gaussian in plan.kinds)
     return (((Filtered if known else Concentrated)(room, failure), 1), *errors)
 
 

@@ -24,6 +24,7 @@ from ...workloads.base import largest_distance
 ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
 EVERY = slice(None)
 LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
+EPS = 2.0**-50  # relative error of up to eight roundings
 MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
 
 
@@ -181,15 +182,15 @@ class CellAnswers(Known):
     @property
     def l1(self) -> float:
         """Δ₁ for one record; a projection does not help against Laplace noise."""
-        return 2.0 if self._basis is None else largest_distance(self._basis, 1) * ROOM
+        return 2.0 if self.basis is None else largest_distance(self.basis, 1) * ROOM
 
     @cached_property
     def l2(self) -> float:
         """Δ₂ for one record."""
         tables = marginal_tables(self.workload)
-        if self._basis is not None:
-            stretch = float(np.abs(self._basis @ self._basis.T).sum(axis=1).max())  # ≥ ‖V‖₂², 1 if V is exact
-            return min(largest_distance(self._basis, 2), math.sqrt(2 * stretch)) * ROOM
+        if self.basis is not None:
+            stretch = float(np.abs(self.basis @ self.basis.T).sum(axis=1).max())  # ≥ ‖V‖₂², 1 if V is exact
+            return min(largest_distance(self.basis, 2), math.sqrt(2 * stretch)) * ROOM
         return _projected_distance(tables) if self.subspace and tables else math.sqrt(2)
 
     @property
@@ -205,10 +206,10 @@ class CellAnswers(Known):
     @property
     def rank(self) -> int:
         """An upper bound on the dimension of the row space, exact where it is computed."""
-        return min(self.workload.m, self.workload.domain.size) if self._basis is None else len(self._basis)
+        return min(self.workload.m, self.workload.domain.size) if self.basis is None else len(self.basis)
 
     @cached_property
-    def _basis(self) -> np.ndarray | None:
+    def basis(self) -> np.ndarray | None:
         """V (p, k) with orthonormal rows, where noise is drawn on coordinates."""
         w = self.workload
         if not (self.subspace and isinstance(w, Explicit)) or w.row_space is None:
@@ -220,11 +221,11 @@ class CellAnswers(Known):
         """P_n on all cells (k,), or its coordinates (p,)."""
         domain, weights = self.workload.domain, rows.weights / rows.n
         cells = domain.index(rows.values)
-        return np.bincount(cells, weights, domain.size) if self._basis is None else self._basis[:, cells] @ weights
+        return np.bincount(cells, weights, domain.size) if self.basis is None else self.basis[:, cells] @ weights
 
     def leaving(self, noisy: np.ndarray) -> np.ndarray:
         """Its answers (m,)."""
-        return self.workload.answers(noisy if self._basis is None else noisy @ self._basis)
+        return self.workload.answers(noisy if self.basis is None else noisy @ self.basis)
 
 
 def marginal_tables(workload: Workload) -> Marginals | None:
@@ -284,6 +285,10 @@ class SignedErrors(Known):
     def sensitivity(self) -> float:
         """Δ for one record."""
         return self.workload.width
+
+    def in_counts(self, workload: Workload, n: int) -> tuple["SignedErrors", float]:
+        """The scores n times as large, of exact counts, and what rounding may add to each: one subtraction's."""
+        return SignedErrors(workload, n * self.answers), EPS * n * (1 + float(np.abs(self.answers).max()))
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Scores (2m,) from the workload's answers on the records."""

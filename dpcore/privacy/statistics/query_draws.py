@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...workloads import Workload
-from .answers import ROOM, Known
+from .answers import EPS, ROOM, Known
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,11 @@ class SummedErrors(Known):
     def sensitivity(self) -> float:
         """Δ for one record."""
         return self.rounds * self.workload.width
+
+    def in_counts(self, workload: Workload, n: int) -> tuple["SummedErrors", float]:
+        """The scores n times as large, of exact counts, and what rounding may add to each: a product, a subtraction."""
+        past = n * self.past
+        return SummedErrors(workload, past, self.rounds), EPS * (self.rounds * n + float(np.abs(past).max()))
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Scores (2m,) from the workload's answers on the records."""
@@ -79,6 +84,23 @@ class KeepOdds(Known):
         inside = ((self.drawn >= 0) & (self.drawn < 2 * self.workload.m)).all()
         if not 0 < self.eta < math.inf or self.answers.shape != self.drawn.shape or not inside:
             raise InputError(f"eta={self.eta} must be above 0, and every draw a signed query with its answer")
+
+    def rounded(self, workload: Workload, n: int) -> "KeepOdds":
+        """The same bits with a smaller η' = (1 − r)η w/w', so that B covers what rounding adds; w' is `workload`'s.
+
+        Floating point moves v by at most e = 2^-50 ηw ((1 + max |answers|)/w + 3), so that neighbours' v differ by
+        η'w'/n + 2e at the most. The 2e cost at most 2e (1 + 1/(η'w')) of log-odds. As |d/dt t/(eᵗ − 1)| ≤ ½, B(t) has a
+        derivative of at least 1/(2n), so that the smaller η gains r ηw/(2n), which is enough: r is chosen so.
+        Raises InputError where r would be above ½.
+        """
+        w, limit = self.workload.width, self.eta * self.workload.width
+        if not limit > 0:
+            return KeepOdds(workload, self.drawn, self.answers, self.eta)
+        largest = float(np.abs(self.answers).max(initial=0))
+        lost = 4 * n * EPS * ((1 + largest) / w + 3) * (1 + 2 / limit)
+        if not lost <= 0.5:
+            raise InputError(f"eta={self.eta:g} with n={n} is beyond what rounding lets a bit be kept by")
+        return KeepOdds(workload, self.drawn, self.answers, self.eta * (1 - lost) * min(w / workload.width, 1.0))
 
     def needs(self, unit: float) -> float:
         """B for one record among `unit`."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...workloads import Marginals, Workload
-from .answers import Known
+from .answers import EPS, Known
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,19 @@ class TableErrors(Known):
             )
         if not (np.isfinite(self.penalties).all() and (self.weights >= 0).all() and 0 < self.weights.max() < np.inf):
             raise InputError("penalties of tables must be finite, weights ≥ 0 and finite, one of them above 0")
+
+    def in_counts(self, workload: Workload, n: int) -> tuple["TableErrors", float]:
+        """The scores n times as large, of exact counts, and what rounding may add to each.
+
+        A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
+        records' table, and of the public answers and penalties.
+        """
+        answers, penalties = n * self.answers, n * self.penalties
+        starts = [table.start for table in self.workload.tables]
+        cells = max(table.stop - table.start for table in self.workload.tables)
+        most = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
+        room = EPS * (1 + cells / 8) * most * float(self.weights.max())
+        return TableErrors(workload, answers, penalties, self.weights), room  # type: ignore[arg-type]
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Scores (tables,) from the workload's answers on the records."""
@@ -82,6 +95,12 @@ class AbsoluteErrors(Known):
             raise InputError(f"a batch holds a query outside 0..{m - 1}")
         if not (np.isfinite(self.answers).all() and np.isfinite(self.level)):
             raise InputError("the answers and the level of a batch must be finite")
+
+    def in_counts(self, workload: Workload, n: int) -> tuple["AbsoluteErrors", float]:
+        """The errors n times as large, of exact counts, and what rounding may add to each: two subtractions'."""
+        answers, level = n * self.answers, n * self.level
+        room = EPS * (n + float(np.abs(answers).max(initial=0)) + abs(level))
+        return AbsoluteErrors(workload, self.queries, answers, level), room
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Errors less the level (b,) from the workload's answers on the records."""

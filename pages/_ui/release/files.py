@@ -33,10 +33,10 @@ PROMISED = (
 )
 
 
-ALWAYS = "Noise is drawn from the operating system's entropy and cannot be repeated. "
+ALWAYS = "Noise is drawn by a cipher whose key is the operating system's entropy, and cannot be repeated. "
 WHOLE = (
-    "On counts it is exact: discrete, whole numbers drawn without rounding (OpenDP), calibrated by zCDP as discrete "
-    "noise is not exactly Gaussian DP. What is selected is drawn with floating-point numbers."
+    "It is exact: discrete, whole numbers drawn without rounding (OpenDP), on counts or on a public grid; Gaussian "
+    "noise is calibrated by zCDP, as discrete noise is not exactly Gaussian DP. Selections are not rounded either."
 )
 FLOATING = (
     "It is drawn with floating-point numbers: the proof speaks of real numbers, and a float's last bits may tell more."

@@ -26,7 +26,7 @@ from ..shell.table import Table
 from ..shell.text import clean, plain
 from .ledger import headline
 
-NOISE_WORDS = {"auto": "exact where possible", "exact": "exact on counts", "float": "floating point"}
+NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
 LONGEST_REASON = 1000  # characters
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many records."
 
@@ -94,7 +94,7 @@ def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
         )  # fmt: skip
         noise = st.selectbox(
             "Noise", NOISES, format_func=NOISE_WORDS.get, key="noise", **shared(),
-            help="Exact needs the extra [exact] (OpenDP), and a data set that GDP does not add up already.",
+            help="Exact Gaussian noise needs a data set that GDP does not add up already; float needs δ > 0.",
         )  # fmt: skip
     return Order(
         frame=table.frame, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,

@@ -1,0 +1,21 @@
+"""The generator of everything that a real release draws: ChaCha20, keyed by the operating system.
+
+Numpy's own generators are made for speed: who sees enough of what they drew can find their state, and with it all other
+noise. The key stream of a cipher cannot be told from fair bits by anybody without the key.
+"""
+
+import secrets
+
+import numpy as np
+from randomgen import ChaCha
+
+NAME = "ChaCha20, keyed by the operating system's entropy"
+
+
+def generator() -> np.random.Generator:
+    """A new generator, with a key that nobody knows and that cannot be chosen."""
+    return np.random.Generator(_cipher(secrets.randbits(256)))  # type: ignore[arg-type]
+
+
+def _cipher(key: int) -> ChaCha:
+    return ChaCha(key=key, counter=0, rounds=20)

@@ -1,0 +1,57 @@
+"""Coins that show heads with probability exp(−x), not with one that is near it.
+
+A coin is heads where a uniform number U in [0, 1) is below exp(−x). The first 53 bits of U settle nearly all of them in
+floating point, with room for its rounding; where they do not, U gets more bits and exp(−x) more digits until they do.
+"""
+
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+
+BITS = 53
+SLACK = 2.0**-40  # relative error of exp(−x) in floating point, x < 64 known to a few ulp: at most 2^-45
+MORE = 64  # bits drawn at a time where 53 do not settle it
+
+
+def flips(x: np.ndarray, rng: np.random.Generator, exactly: Callable[[int], Fraction] | None = None) -> np.ndarray:
+    """Independent bits (s,), each True with probability exp(−x[i]), x ≥ 0, if the generator's bits are fair.
+
+    `exactly(i)` is the x that is meant where x[i] is only within a few ulp of it; without it x[i] itself is.
+    """
+    words = rng.integers(0, 2**BITS, x.shape)
+    with np.errstate(under="ignore"):
+        p = np.exp(-x) * 2.0**BITS
+    heads = words + 1 <= p * (1 - SLACK)
+    tails = (words >= p * (1 + SLACK)) & (words > 0)  # where x > 40 only the word 0 is not settled here
+    for i in np.flatnonzero(~(heads | tails)):
+        meant = Fraction(float(x[i])) if exactly is None else exactly(int(i))
+        heads[i] = _settle(int(words[i]), meant, rng)
+    return heads
+
+
+def _settle(word: int, x: Fraction, rng: np.random.Generator) -> bool:
+    """Whether U < exp(−x), of whose bits the first 53 are given."""
+    bits = BITS
+    while x > 0:
+        if bits > x:
+            low, high = _exp(x, bits)
+            if word + 1 <= low * 2**bits:
+                return True
+            if word >= high * 2**bits:
+                return False
+        elif word:  # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
+            return False
+        word, bits = word << MORE | int(rng.integers(0, 2**64, dtype=np.uint64)), bits + MORE
+    return True
+
+
+def _exp(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Bounds of exp(−x) to about so many bits; `Decimal.exp` is correctly rounded."""
+    near = Context(prec=bits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    down, up = near.copy(), near.copy()
+    down.rounding, up.rounding = ROUND_FLOOR, ROUND_CEILING
+    top, bottom = Decimal(-x.numerator), Decimal(x.denominator)
+    low, high = near.exp(down.divide(top, bottom)), near.exp(up.divide(top, bottom))
+    return Fraction(near.next_minus(low)), Fraction(near.next_plus(high))

@@ -1,0 +1,340 @@
+"""Coins, selections and the key stream of a real release: their laws without rounding, and that all of it is used."""
+
+import itertools
+import math
+import struct
+from collections import Counter
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.data.domain import Rows
+from dpcore.privacy import entropy, exact, flips, grid, mechanisms
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Pure
+from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.curator import Curator
+from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
+from dpcore.privacy.statistics.query_draws import KeepOdds, SummedErrors, bit_range
+from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
+from dpcore.workloads import Explicit, Marginals, TableQueries, Union
+from tests.helpers import codes, flip_law, random_rows, softmax
+
+SCORES = np.array([0.0, 0.4, 0.4, -1.0, 1.0, 0.9])
+CUBE = codes(2, 2, 2)
+REAL = Explicit(CUBE, np.random.default_rng(0).uniform(-1, 1, (5, 8)))
+
+
+class Words:
+    """In a generator's place: the 53-bit words that a test chooses, then the 64-bit ones."""
+
+    def __init__(self, first, more=()) -> None:
+        self.first, self.more, self.asked = first, list(more), 0
+
+    def integers(self, low, high, size=None, dtype=None):
+        if size is not None:
+            return np.broadcast_to(np.array(self.first), size)
+        self.asked += 1
+        return self.more.pop(0)
+
+
+# One coin
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-9, 0.1, 1.0, math.log(2), 20.0, 36.0, 37.0, 100.0, 800.0, 1e9, 1e300])
+def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
+    """Around exp(−x) word by word, and in the word that holds it bit by bit further on."""
+    with localcontext() as context:
+        context.prec = 60
+        p = int(Decimal(-x).exp() * 2**117) if x < 100 else 0
+    word, rest = divmod(p, 2**64)
+    for near in range(max(word - 2, 0), min(word + 3, 2**53)):
+        if near != word:
+            assert flips.flips(np.array([x]), Words(near))[0] == (near < word), near
+    if 0 < x < 36:
+        for more in (rest - 10**6, rest + 10**6):
+            if 0 <= more < 2**64:
+                words = Words(word, [more])
+                assert flips.flips(np.array([x]), words)[0] == (more < rest)
+                assert words.asked == 1, "more bits, not a rounded comparison"
+    if x > 400:
+        words = Words(0, [0, 0, 7])
+        assert not flips.flips(np.array([x]), words)[0], "exp(−x) underflows, and U does not"
+    if x == 0:
+        assert flips.flips(np.array([x]), Words(2**53 - 1))[0]
+        for last, heads in ((2**63 - 1, True), (2**64 - 1, False)):  # 1 − exp(−1e-300) is 2^-996.6
+            words = Words(2**53 - 1, [2**64 - 1] * 14 + [last])
+            assert flips.flips(np.array([1e-300]), words)[0] == heads
+            assert words.asked == 15
+
+
+def test_a_coin_follows_the_fraction_that_is_meant_not_its_rounding():
+    x, meant = np.array([math.log(2)]), Fraction(math.log(2)) + Fraction(1, 2**70)
+    p = math.exp(-math.log(2)) * 2**53
+    word = int(p)
+    with localcontext() as context:
+        context.prec = 80
+        true = [int(((-Decimal(f.numerator) / Decimal(f.denominator)).exp()) * 2**117) for f in (Fraction(x[0]), meant)]
+    assert true[1] < true[0]
+    word, between = divmod((true[0] + true[1]) // 2, 2**64)
+    assert flips.flips(x, Words(word, [between]))[0]
+    assert not flips.flips(x, Words(word, [between]), lambda _: meant)[0]
+
+
+def test_coins_show_heads_as_often_as_they_should():
+    x = np.repeat([0.01, 0.7, 3.0], 60_000)
+    heads = flips.flips(x, np.random.default_rng(0)).reshape(3, -1).sum(axis=1)
+    p = np.exp([-0.01, -0.7, -3.0])
+    assert (np.abs(heads - 60_000 * p) < 4.5 * np.sqrt(60_000 * p * (1 - p))).all()
+
+
+# Selections
+
+
+def by_the_paper(scores, scale) -> np.ndarray:
+    """Algorithm 1 of McKenna, Sheldon 2020, over all orders."""
+    p, law = np.exp((scores - scores.max()) / scale), np.zeros(len(scores))
+    orders = list(itertools.permutations(range(len(scores))))
+    for order in orders:
+        left = 1.0
+        for i in order:
+            law[i] += left * p[i] / len(orders)
+            left *= 1 - p[i]
+    return law
+
+
+@pytest.mark.parametrize("scale", [0.25, 0.5, 2.0])
+def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
+    law = by_the_paper(SCORES, scale)
+    assert flip_law(SCORES, scale) == pytest.approx(law, rel=1e-12)
+    rng = np.random.default_rng(1)
+    found = np.bincount([mechanisms.permute_and_flip(SCORES, scale, rng) for _ in range(20_000)], minlength=6)
+    assert stats.chisquare(found, 20_000 * law).pvalue > 1e-3
+    wrong = by_the_paper(SCORES, 0.8 * scale)
+    assert stats.chisquare(found, 20_000 * wrong).pvalue < 1e-6
+    assert law @ SCORES > softmax(SCORES / scale) @ SCORES, "never below the exponential mechanism in the mean"
+
+
+@pytest.mark.parametrize("scale", [0.25, 2.0])
+def test_the_exponential_mechanism_without_rounding_has_the_same_law(scale):
+    rng, p = np.random.default_rng(2), softmax(SCORES / scale)
+    found = np.bincount(mechanisms.exponential_exactly(SCORES, scale, 30_000, rng), minlength=6)
+    assert stats.chisquare(found, 30_000 * p).pvalue > 1e-3
+    assert stats.chisquare(found, 30_000 * softmax(SCORES / scale / 1.2)).pvalue < 1e-6
+    many = np.concatenate([np.zeros(5000), [50.0]])
+    assert set(mechanisms.exponential_exactly(many, 0.5, 20, rng)) == {5000}
+
+
+def test_scores_that_no_record_moves_and_scores_far_apart():
+    rng = np.random.default_rng(3)
+    assert mechanisms.permute_and_flip(SCORES, 0.0, rng) == 4
+    assert {mechanisms.permute_and_flip(SCORES, 1e-300, rng) for _ in range(50)} == {4}
+    assert {mechanisms.permute_and_flip(SCORES, 1e300, rng) for _ in range(300)} == set(range(6))
+    assert set(mechanisms.exponential_exactly(SCORES, 0.0, 300, rng)) == set(range(6))
+
+
+# Scores and bits from exact counts
+
+
+def curator_of(rows, spend, *, group=1, times=1, rng=None):
+    plan = Plan(Budget(1000, 0), (Charge("ask", spend, times),), exact=True)
+    return Curator(rows, rows.n, plan, rng or np.random.default_rng(0), group=group)
+
+
+@pytest.mark.parametrize("workload", [Marginals.all(CUBE, 2), REAL], ids=["counts", "reals"])
+@pytest.mark.parametrize("group", [1, 3])
+def test_exact_selections_get_scores_in_counts_and_room_for_their_rounding(monkeypatch, workload, group):
+    rows, seen, n = random_rows(CUBE, 40), [], 40
+    for name in ("permute_and_flip", "exponential_exactly"):
+        monkeypatch.setattr(mechanisms, name, lambda s, scale, *_: seen.append((s, scale)) or np.zeros(1, int))
+    answers = np.random.default_rng(1).uniform(-0.3, 1, workload.m)
+    truth = workload.answers_of_rows(rows)
+    scores = [SignedErrors(workload, answers)]
+    if isinstance(workload, Marginals):
+        scores.append(TableErrors(workload, answers, np.arange(3.0) / 9, np.array([0.3, 0.1, 1.0])))
+    for score, spend in itertools.product(scores, (Pure(0.3), BoundedRange(0.3))):
+        curator = curator_of(rows, spend, group=group)
+        curator.select(score, spend)
+        values, scale = seen.pop()
+        assert values / n == pytest.approx(score.value(truth), abs=1e-9)
+        least = 2 * score.sensitivity * group / 0.3
+        assert least < scale < least * (1 + 1e-6), "in counts, with room"
+        assert curator.exactly.total() == 1
+    summed = SummedErrors(workload, 3 * answers, 3)
+    curator = curator_of(rows, BoundedRange(0.3), group=group, times=2)
+    curator.draw_queries(summed, BoundedRange(0.3), 2)
+    values, scale = seen.pop()
+    assert values / n == pytest.approx(summed.value(truth), abs=1e-9)
+    assert 1 < scale / (2 * 3 * workload.width * group / 0.3) < 1 + 1e-6
+    assert curator.exactly == {"exponential mechanism": 2}
+
+
+@pytest.mark.parametrize("score", ["signed", "tables", "absolute", "summed"])
+def test_rounding_stays_within_what_is_added_for_it(score):
+    """Against fractions, for counts and answers of all sizes."""
+    rng, n = np.random.default_rng(4), 10**6 + 3
+    workload = Marginals.all(CUBE, 2)
+    for size in (1e-3, 1.0, 1e6):
+        counts = rng.integers(0, n, workload.m).astype(float)
+        counts *= np.repeat([n / counts[table].sum() for table in workload.tables], 4)
+        counts = np.rint(counts)
+        answers = size * rng.normal(size=workload.m)
+        given = {
+            "signed": SignedErrors(workload, answers),
+            "tables": TableErrors(workload, answers, size * rng.normal(size=3), rng.uniform(0, 1, 3)),
+            "absolute": AbsoluteErrors(workload, np.arange(12), answers, size * 0.3),
+            "summed": SummedErrors(workload, answers, 7),
+        }[score]
+        whole, room = given.in_counts(workload, n)
+        found = whole.value(counts)
+
+        q = [Fraction(c) for c in counts]
+
+        def exactly(j, whole=whole, q=q):
+            if score == "tables":
+                table = workload.tables[j]
+                cells = [abs(q[i] - Fraction(whole.answers[i])) for i in range(table.start, table.stop)]
+                return Fraction(whole.weights[j]) * (sum(cells) - Fraction(whole.penalties[j]))
+            if score == "absolute":
+                return abs(q[j] - Fraction(whole.answers[j])) - Fraction(whole.level)
+            if score == "summed":
+                return 7 * q[j] - Fraction(whole.past[j])
+            return q[j] - Fraction(whole.answers[j])
+
+        wrong = max(abs(Fraction(found[j]) - exactly(j)) for j in range(3 if score == "tables" else 12))
+        assert wrong <= room
+        assert room < 1e-5 * max(size, 1), "and it is a hair"
+
+
+@pytest.mark.parametrize("workload", [Marginals.all(CUBE, 2), REAL], ids=["counts", "reals"])
+@pytest.mark.parametrize(("n", "eta"), [(30, 2.0), (30, 0.01), (10**6, 0.5)])
+def test_bits_from_exact_counts_are_within_what_is_paid(workload, n, eta):
+    """The worst log-odds of the smaller η, with the rounding it was made for, against B of the one that was paid."""
+    odds = KeepOdds(workload, np.array([0, 3]), np.array([0.2, 0.3]), eta)
+    own, _ = grid.workload_on_grid(workload, n)
+    rounded = odds.rounded(own, n)
+    assert (1 - 1e-3) * eta < rounded.eta < eta
+    limit = Fraction(rounded.eta * own.width)
+    e = 2.0**-50 * eta * workload.width * (1.3 / workload.width + 3)
+    paid = bit_range(eta * workload.width, n) / (1 + 1e-12)
+    worst = bit_range(float(limit), n) / (1 + 1e-12) + 2 * e * (1 + 1 / float(limit))
+    assert worst <= paid * (1 + 1e-13)
+
+
+def test_bits_of_an_exact_plan_use_it(monkeypatch):
+    rows, seen = random_rows(CUBE, 40), []
+    monkeypatch.setattr(mechanisms, "coins", lambda v, _rng: seen.append(v) or v > 9)
+    workload = Marginals.all(CUBE, 2)
+    odds = KeepOdds(workload, np.array([0, 15]), np.array([0.2, 0.3]), 0.5)
+    spend = BoundedRange(odds.needs(40))
+    curator = curator_of(rows, spend, times=2)
+    curator.keep_draws(odds, spend)
+    assert seen[0] == pytest.approx(odds.value(workload.answers_of_rows(rows)), rel=1e-9)
+    assert curator.exactly == {"coins": 2}
+
+
+def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatch):
+    rows, seen = random_rows(CUBE, 40), []
+    monkeypatch.setattr(exact, "laplace", lambda v, scale: seen.append((v, scale)) or v)
+    workload, n, spend = Marginals.all(CUBE, 2), 40, Pure(0.5)
+    truth = workload.answers_of_rows(rows)
+    batch = AbsoluteErrors(workload, np.arange(6), np.full(6, 0.1), 0.05)
+    curator = curator_of(rows, spend, group=2)
+    place = curator.above_threshold(batch, spend)
+    (threshold, first), (values, second) = seen
+    assert (values == np.rint(values)).all()
+    assert second == 2 * first
+    delta_in_steps = first * 0.5 / 2 / 2  # of one record, Δ = 1 count
+    assert delta_in_steps > 2**17, "fine enough not to matter"
+    assert values / delta_in_steps == pytest.approx(n * batch.value(truth), abs=1e-4)
+    assert np.ceil(delta_in_steps / (1 + 1e-5)) + 1 <= delta_in_steps * (1 + 1e-4)
+    step, scale = exact.blur(7.3, 1.0)
+    assert scale * step >= 7.3 * (1 + step), "one step more between neighbours"
+    assert place == int(np.argmax(batch.value(truth) >= 0))
+    assert curator.exactly == {"sparse vector": 1}
+
+
+def test_thresholded_votes_reach_the_threshold_as_rarely_as_is_paid(monkeypatch):
+    for scale, failure, group in ((0.3, 1e-3, 1), (2.0, 1e-6, 1), (7.7, 1e-9, 3)):
+        monkeypatch.setattr(exact, "laplace", lambda v, _s: v)
+        kept = exact.laplace_above(np.arange(0.0, 2000.0), scale, failure, group)
+        H = int(np.flatnonzero(kept)[0])
+        r, t = math.exp(-1 / scale), H - group
+        assert t == 1 or r ** (t - 1) / (1 + r) > failure / group * (1 - 1e-9), "no higher than it has to be"
+        assert r**t / (1 + r) <= failure / group
+
+
+# The grid
+
+
+def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
+    n = 10**6
+    parts = [(("a", "b"), np.random.default_rng(5).uniform(-1, 1, (4, 4))), (("c",), np.array([[0.1, 0.7]]))]
+    half = TableQueries(CUBE, parts)
+    union = Union([Marginals.all(CUBE, 1), half, REAL])
+    for workload in (half, REAL, union):
+        own, step = grid.workload_on_grid(workload, n)
+        assert step == 2.0**-31
+        assert type(own) is type(workload)
+        A, B = (np.array([w.answers(cell) for cell in np.eye(8)]) for w in (workload, own))
+        assert (np.rint(B / step) * step == B).all()
+        assert 0 < np.abs(A - B).max() <= step / 2 * (1 + 1e-6)
+        assert abs(Answers(own).l1 - Answers(workload).l1) <= workload.m * step
+        counts = np.random.default_rng(6).integers(10**4, 10**5, 8)
+        exactly = [sum(int(c) * Fraction(b) for c, b in zip(counts, column, strict=True)) for column in B.T]
+        rows = Rows(np.array(list(itertools.product(range(2), repeat=3))), counts)
+        found = own.answers_of_rows(Counts(rows.values, rows.weights))
+        assert [Fraction(f) for f in found] == exactly
+    assert grid.workload_on_grid(Marginals.all(CUBE, 2), n)[1] == 1.0
+    assert not grid.gridded(CellAnswers(Marginals.all(CUBE, 2), subspace=True))
+    assert grid.gridded(CellAnswers(REAL, subspace=True))
+
+
+class Counts(Rows):
+    n = 1
+
+
+# The key stream
+
+
+def chacha20(key: bytes, counter: int) -> bytes:
+    """One block of the cipher, from its specification (Bernstein 2008; RFC 8439, section 2.3)."""
+    state = [*struct.unpack("<4I", b"expand 32-byte k"), *struct.unpack("<8I", key), counter, 0, 0, 0]
+    words = list(state)
+
+    def quarter(a, b, c, d):
+        for i, j, k, turn in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+            words[i] = (words[i] + words[j]) % 2**32
+            x = words[k] ^ words[i]
+            words[k] = (x << turn | x >> (32 - turn)) % 2**32
+
+    for _ in range(10):
+        for i in range(4):
+            quarter(i, 4 + i, 8 + i, 12 + i)
+        for i in range(4):
+            quarter(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4)
+    return struct.pack("<16I", *[(a + b) % 2**32 for a, b in zip(words, state, strict=True)])
+
+
+def test_the_generator_is_the_cipher_with_the_whole_key():
+    assert chacha20(bytes(32), 0)[:8].hex() == "76b8e0ada0f13d90", "the published key stream of the key 0"
+    for key in (bytes(32), bytes(range(32)), bytes(31) + b"\x80"):
+        stream = b"".join(chacha20(key, i) for i in range(5))
+        drawn = entropy._cipher(int.from_bytes(key, "little")).random_raw(40)
+        assert np.asarray(drawn).astype("<u8").tobytes() == stream
+
+
+def test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system(monkeypatch):
+    asked = []
+    monkeypatch.setattr(entropy.secrets, "randbits", lambda bits: asked.append(bits) or 5)
+    same = [entropy.generator().integers(0, 2**63) for _ in range(2)]
+    assert same[0] == same[1]
+    assert asked == [256, 256]
+    monkeypatch.undo()
+    drawn = Counter(int(entropy.generator().integers(0, 2**63)) for _ in range(50))
+    assert max(drawn.values()) == 1
+    rng = entropy.generator()
+    assert stats.kstest(rng.random(20_000), "uniform").pvalue > 1e-5
+    assert stats.kstest(rng.standard_normal(20_000), "norm").pvalue > 1e-5
