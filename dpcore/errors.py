@@ -1,4 +1,4 @@
-"""Errors a person can act on. Imports nothing of dpcore."""
+"""Errors a person can act on."""
 
 
 class InputError(ValueError):

@@ -1,4 +1,4 @@
-"""One declaration for each parameter: bounds, default, symbol, unit and words. Imports only errors.
+"""One declaration for each parameter: bounds, default, symbol, unit and words.
 
 Widgets, command-line settings, the README's table and the property tests are all generated from it.
 """

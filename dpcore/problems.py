@@ -1,4 +1,4 @@
-"""The public halves of a task: what is asked, of which domain, over how many records. Imports errors to releases."""
+"""The public halves of a task: what is asked, of which domain, over how many records."""
 
 from dataclasses import dataclass
 from functools import cached_property

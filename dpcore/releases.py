@@ -1,4 +1,4 @@
-"""What leaves a private algorithm: a protocol and its kinds. Imports errors, domain, workloads and tags."""
+"""What leaves a private algorithm: a protocol and its kinds."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Protocol

@@ -1,4 +1,4 @@
-"""What a shown thing has cost: every object that reaches a person carries one of these tags. Imports nothing."""
+"""What a shown thing has cost: every object that reaches a person carries one of these tags."""
 
 from enum import StrEnum
 

@@ -25,7 +25,7 @@ ORDER = [
     *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.exact", "privacy.curator", "oracles"),
     *("accountants", "algorithms.base", "algorithms.*", "algorithms"),
     *("metrics", "truth", "run", "staged", "laws", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
-    *("dataset", "store", "orders", "card", "outputs", "publish", "audit"),
+    *("totals", "checked", "dataset", "book", "store", "orders", "card", "outputs", "publish", "audit"),
     *("cli.queries", "cli.files", "cli.task", "cli.follow", "cli.*", "cli", "__main__"),
 ]
 HOLDERS = {  # who may name records

@@ -1,4 +1,4 @@
-"""The one protocol: what an algorithm is, what a step is, how a plan is made. Imports everything above algorithms."""
+"""The one protocol: what an algorithm is, what a step is, how a plan is made."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

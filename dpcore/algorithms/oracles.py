@@ -1,4 +1,4 @@
-"""Public best responses: the cell that maximises a weighted sum of queries. Imports problems and below; no records.
+"""Public best responses: the cell that maximises a weighted sum of queries.
 
 Nothing here is private: weights and noise come from what was already released. A worse answer costs accuracy only.
 """

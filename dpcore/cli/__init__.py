@@ -1,4 +1,4 @@
-"""The command line: one file a command, `main` only dispatches. Imports all of dpcore; dpcore imports nothing of it."""
+"""The command line: one file a command, `main` only dispatches."""
 
 import argparse
 import sys

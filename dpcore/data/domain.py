@@ -1,4 +1,4 @@
-"""Column, Domain and Rows: the public schema, and tables turned into cells and back. Imports only errors."""
+"""Column, Domain and Rows: the public schema, and tables turned into cells and back."""
 
 import math
 import operator

@@ -1,4 +1,4 @@
-"""Whether two tables hold the same records: a keyed fingerprint of a whole table. Imports domain's text of a value."""
+"""Whether two tables hold the same records: a keyed fingerprint of a whole table."""
 
 import hashlib
 import hmac

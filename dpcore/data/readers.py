@@ -1,4 +1,4 @@
-"""Read a table file (CSV, TSV, Excel or Parquet) or a JSON file. Imports only errors.
+"""Read a table file (CSV, TSV, Excel or Parquet) or a JSON file.
 
 Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means.
 """

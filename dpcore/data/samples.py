@@ -1,7 +1,4 @@
-"""Sample tables that are free to show: two rebuilt from published counts, one generated with a known population.
-
-Imports domain and schema.
-"""
+"""Sample tables that are free to show: two rebuilt from published counts, one generated with a known population."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The schema file: JSON to Domain and back, and a proposal for a new table. Imports errors and domain."""
+"""The schema file: JSON to Domain and back, and a proposal for a new table."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What errors are made of, and what to hold them against: private peeks. Imports metrics, algorithms and releases.
+"""What errors are made of, and what to hold them against: private peeks.
 
 Everything here is computed from the real records, to explore by; nothing of it is ever released.
 """

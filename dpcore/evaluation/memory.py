@@ -1,4 +1,4 @@
-"""How much memory a piece of work took at its peak, where the system tells. Imports nothing of dpcore."""
+"""How much memory a piece of work took at its peak, where the system tells."""
 
 from pathlib import Path
 

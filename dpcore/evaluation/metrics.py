@@ -1,4 +1,4 @@
-"""How far released answers are from the truth. Imports workloads."""
+"""How far released answers are from the truth."""
 
 from dataclasses import asdict, dataclass
 

@@ -1,4 +1,4 @@
-"""The exact law of a private answer on given records, to be looked at: a private peek. Imports algorithms and above.
+"""The exact law of a private answer on given records, to be looked at: a private peek.
 
 Nothing here is released: with the records in hand, a law shows what the mechanism would do with them.
 """

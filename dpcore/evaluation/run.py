@@ -1,4 +1,4 @@
-"""run(): the ONLY place where the truth and a release meet. Imports everything above the command line.
+"""run(): the ONLY place where the truth and a release meet.
 
 What it computes from the records, every error of every Record, is a private peek and tagged so.
 """

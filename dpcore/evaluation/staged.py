@@ -1,6 +1,6 @@
 """The law of a quantile's answer after several draws, each centred at the one before, by quadrature: to be looked at.
 
-Imports samplers. Given a centre c, a stage draws from ∝ exp(−k(F(x) + μ(x − c)²/2)); the law after it is that density
+Given a centre c, a stage draws from ∝ exp(−k(F(x) + μ(x − c)²/2)); the law after it is that density
 averaged over c, the draw before. Both integrals are sums: over PLACES of c, groups of equal mass of the earlier law,
 and over cells of x on which the exponent counts as straight. Cells are narrow where many records share a value.
 """

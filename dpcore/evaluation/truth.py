@@ -1,4 +1,4 @@
-"""What a release is compared with, one class for each kind of problem. Imports all up to risks, transport and metrics.
+"""What a release is compared with, one class for each kind of problem.
 
 Everything computed here from records is a private peek; only `run` makes these.
 """

@@ -1,4 +1,4 @@
-"""The distinguishing game: what an algorithm's releases tell about one record, beside its promise. Imports run's peers.
+"""The distinguishing game: what an algorithm's releases tell about one record, beside its promise.
 
 Two neighbouring public tables, many runs on each, and a test that sees released objects only. Whatever it finds is a
 lower bound on ε. The tables are made here, and so is the bug that the game must catch: half the sensitivity. Neither is

@@ -1,4 +1,4 @@
-"""The same sweep on a Dask cluster: the optional extra `cluster`. Imports sweep and what is above it.
+"""The same sweep on a Dask cluster: the optional extra `cluster`.
 
 The records travel to the cluster's workers, and errors come back: whoever runs the cluster can see the table.
 """

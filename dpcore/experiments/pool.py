@@ -1,6 +1,6 @@
 """Worker processes that run jobs in turn between sessions, stream records, can be cancelled, and may die alone.
 
-Imports run and what is above it. Each data set is one read-only block of shared memory; a worker builds the Curator;
+Each data set is one read-only block of shared memory; a worker builds the Curator;
 only records and releases come back.
 """
 

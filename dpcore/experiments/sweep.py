@@ -1,4 +1,4 @@
-"""sweep(): many algorithms at many budgets with many seeds, point by point. Imports run, pool and what is above them.
+"""sweep(): many algorithms at many budgets with many seeds, point by point.
 
 Every point holds errors against the real records: a private peek.
 """

@@ -1,4 +1,4 @@
-"""Groups of many points, and what a transport between groups tells of the points. Imports nothing of this package."""
+"""Groups of many points, and what a transport between groups tells of the points."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Public samples of points in the plane, drawn from laws that are known. Imports errors and regions."""
+"""Public samples of points in the plane, drawn from laws that are known."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

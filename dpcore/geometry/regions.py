@@ -1,6 +1,6 @@
 """The public convex sets K of R^d that points and parameters lie in, and tables of numbers turned into such points.
 
-Imports errors and domain. Ball and Box are bounded: they know their diameter D and draw uniform points.
+Ball and Box are bounded: they know their diameter D and draw uniform points.
 """
 
 import math

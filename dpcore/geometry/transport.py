@@ -1,4 +1,4 @@
-"""Optimal transport of points: the distance W1, and the bounded-Lipschitz projection. Imports errors, point_groups.
+"""Optimal transport of points: the distance W1, and the bounded-Lipschitz projection.
 
 All of it is one linear program, least-cost shipping from sources to sinks, which HiGHS solves on few arcs at a time:
 those to near neighbours, then those whose reduced cost says that they pay.

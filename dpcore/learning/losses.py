@@ -1,6 +1,6 @@
 """Convex losses of one record, how much they can differ between two records, and their smooth versions.
 
-Imports errors. A record is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a target b; or a point s (d,).
+A record is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a target b; or a point s (d,).
 """
 
 import math

@@ -1,6 +1,6 @@
 """The empirical risk F(x) = Σ_i w_i f(x; z_i) of numbers that were handed over, and its smallest value on a region.
 
-Imports losses and regions. It holds records, so only the privacy folder and `truth` make one.
+It holds records, so only the privacy folder and `truth` make one.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""How questions are written, and the reader that takes them apart. Imports errors and domain.
+"""How questions are written, and the reader that takes them apart.
 
     question   = all, joined by `or`;  all = parts, joined by `and`;  part = [not] (comparison | "(" question ")")
     comparison = column = value | column != value | column < value | column <= value | column > value | column >= value

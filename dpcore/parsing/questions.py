@@ -1,7 +1,4 @@
-"""Questions typed by hand, such as `sex = Female and age > 50`, as queries; `grammar` says how they are written.
-
-Imports errors, domain, workloads and grammar.
-"""
+"""Questions typed by hand, such as `sex = Female and age > 50`, as queries; `grammar` says how they are written."""
 
 import math
 from collections.abc import Mapping

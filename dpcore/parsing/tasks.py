@@ -1,4 +1,4 @@
-"""A learning task as text, and a table turned into the numbers it learns from. Imports domain, losses and problems.
+"""A learning task as text, and a table turned into the numbers it learns from.
 
 Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1, one of more to a
 coordinate of 0 or 1 for each value but the first, against which the others are measured; with an intercept of 1, all

@@ -1,6 +1,6 @@
 """The only holder of records. Few verbs; each charges the ledger first and touches the records after.
 
-Imports everything else of this folder. A new verb is a privacy review.
+A new verb is a privacy review.
 """
 
 import math

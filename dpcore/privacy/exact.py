@@ -1,4 +1,4 @@
-"""Noise on whole numbers drawn without rounding, by OpenDP: the extra `exact`. Imports only errors.
+"""Noise on whole numbers drawn without rounding, by OpenDP: the extra `exact`.
 
 A float near a noisy answer may not be reachable from every count, so that its last bits tell the count. These draws
 are whole numbers, made of the operating system's random bits by exact arithmetic, added to whole numbers.

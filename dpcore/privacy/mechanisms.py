@@ -1,4 +1,4 @@
-"""The noise itself. The generator is passed in; nothing here knows a record or a budget. Imports nothing of dpcore."""
+"""The noise itself. The generator is passed in; nothing here knows a record or a budget."""
 
 import numpy as np
 

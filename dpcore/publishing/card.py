@@ -1,4 +1,4 @@
-"""The settings card of a release: one self-contained page to print, made of public facts only. Imports errors and tags.
+"""The settings card of a release: one self-contained page to print, made of public facts only.
 
 All text is escaped and stands in <bdi>, so that a hostile column name neither runs nor reorders the line around it.
 """

@@ -1,4 +1,4 @@
-"""What a release ledger knows about a data set, and about a release that was charged. Imports privacy."""
+"""What a release ledger knows about a data set, and about a release that was charged."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""The files of a release: synthetic rows, weights, answers, a settings card and a claim. Imports errors to releases.
+"""The files of a release: synthetic rows, weights, answers, a settings card and a claim.
 
 Only released objects and public facts come here, never a record.
 """

@@ -1,4 +1,4 @@
-"""A real release: reserve its budget for ever, draw it once with unseeded noise, write it. Imports orders and outputs.
+"""A real release: reserve its budget for ever, draw it once with unseeded noise, write it.
 
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """

@@ -1,4 +1,4 @@
-"""What is to be released, checked and planned before anything is touched or charged. Imports store.
+"""What is to be released, checked and planned before anything is touched or charged.
 
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """

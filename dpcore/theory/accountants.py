@@ -1,6 +1,6 @@
 """What a plan costs by each accountant: exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, the papers' forms.
 
-Imports theory and privacy. Neighbours replace one record: the spends hold replace-one sensitivities already, so no
+Neighbours replace one record: the spends hold replace-one sensitivities already, so no
 accountant here is asked to double them, as dp_accounting's REPLACE_ONE does for Gaussian noise and for Rényi does not.
 """
 

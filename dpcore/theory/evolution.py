@@ -1,4 +1,4 @@
-"""Schedules and bounds of Private Evolution and of the Private Signed Measure Mechanism, corrected. Imports nothing.
+"""Schedules and bounds of Private Evolution and of the Private Signed Measure Mechanism, corrected.
 
 n points of diameter D in d dimensions; μ is what the budget allows in Gaussian differential privacy; σ the standard
 deviation of the noise on every share of a histogram of n votes; T steps; L levels of variation; n_s samples.

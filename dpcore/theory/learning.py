@@ -1,4 +1,4 @@
-"""Risk bounds of the regularised exponential mechanism as functions of public numbers, corrected. Imports nothing.
+"""Risk bounds of the regularised exponential mechanism as functions of public numbers, corrected.
 
 n records, d dimensions, f(·; z) − f(·; z') G-Lipschitz, R = max ‖x − c‖ on K, s the GDP parameter of the whole draw.
 Source throughout: Gopi, Lee, Liu 2022; the corrections are said beside each formula.

@@ -1,7 +1,7 @@
 """Error rates that are proved, up to constants: Table 1 and Theorems 3, 5, 7, 8 of the linear-queries paper, corrected.
 
 "Up to constants" means that only their shapes may be compared with measured errors. |Q| = 2m, the queries and their
-negations. Source: Micali, Lezane, Betken 2025. Imports errors and the schedules.
+negations. Source: Micali, Lezane, Betken 2025.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The linear-queries paper's schedules as functions of public numbers, corrected. Imports nothing of dpcore.
+"""The linear-queries paper's schedules as functions of public numbers, corrected.
 
 n records, k cells, m unsigned queries of width hi − lo; ρ is the zCDP budget.
 """

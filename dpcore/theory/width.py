@@ -1,4 +1,4 @@
-"""w(Q), the Gaussian width of a set of queries: by Monte Carlo and from above. Imports errors, problems and workloads.
+"""w(Q), the Gaussian width of a set of queries: by Monte Carlo and from above.
 
 w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩ with ξ ~ N(0, I_k): the queries are closed under negation, so the maximum is of |⟨q_j, ξ⟩|.
 """

@@ -1,4 +1,4 @@
-"""What a workload is, and how far apart the columns of its matrix are. Imports domain."""
+"""What a workload is, and how far apart the columns of its matrix are."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""Queries given as a matrix over all cells, and the space its rows span. Imports errors, domain and base."""
+"""Queries given as a matrix over all cells, and the space its rows span."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Marginal tables, summed out of shared partial sums. Imports errors and domain."""
+"""Marginal tables, summed out of shared partial sums."""
 
 import math
 from collections import Counter

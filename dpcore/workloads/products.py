@@ -1,4 +1,4 @@
-"""Answers of product distributions, and their gradients. Imports errors, domain and the other files of the package.
+"""Answers of product distributions, and their gradients.
 
 A product distribution is one probability vector a column of the table. C of them stand as `p` (Σ d_i, C): one column of
 `p` each, the blocks of the table's columns below one another, so that a value of all of them lies together in memory.

@@ -1,4 +1,4 @@
-"""Queries that are each a linear function of one marginal table. Imports errors, domain, base and marginals."""
+"""Queries that are each a linear function of one marginal table."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Several workloads asked at once. Imports errors, domain and the other files of the package."""
+"""Several workloads asked at once."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,6 @@
 """Budget and spends: what is promised, what each touch costs, and how costs add up.
 
-Imports errors and conversions. Neighbours replace one record everywhere.
+Neighbours replace one record everywhere.
 """
 
 import math

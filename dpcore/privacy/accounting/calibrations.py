@@ -1,4 +1,4 @@
-"""The largest spends that keep a promise, from public numbers. Imports errors, conversions and budget."""
+"""The largest spends that keep a promise, from public numbers."""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Plans and the ledger: what may be charged, what has been, what is left. Imports errors, conversions and budget."""
+"""Plans and the ledger: what may be charged, what has been, what is left."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What all releases about the same people cost together. Imports errors, conversions, budget and ledger.
+"""What all releases about the same people cost together.
 
 Releases are chosen one after the other, each in view of what the earlier ones showed: fully adaptive composition. Let
 the t-th cost c_t in one additive measure, planned before its data is touched.

@@ -1,4 +1,4 @@
-"""The closed set of samplers, chosen by name: they see records, and only their last state leaves. Imports targets.
+"""The closed set of samplers, chosen by name: they see records, and only their last state leaves.
 
 Each says for which targets it serves (`refuses`, from public facts), whether it is exact up to rounding, and, where it
 is not, when its certificate is out of reach (`too_long`). The error it may make is handed to it, as it was paid for;

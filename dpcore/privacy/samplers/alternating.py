@@ -1,4 +1,4 @@
-"""The paper's own sampler, Algorithms 1 and 2, for teaching: single records at random, n ≤ 200. Imports targets.
+"""The paper's own sampler, Algorithms 1 and 2, for teaching: single records at random, n ≤ 200.
 
 y ~ N(x, ηI), which may leave K and is not projected. Then x', z are drawn from N((y + ηαc)/(1 + ηα), η/(1 + ηα) I) on
 K, α = kμ; with fresh records j, p = Π k(f_j(z) − f_j(x')), ρ = 1 + Σ p, where the a-th term is the last with

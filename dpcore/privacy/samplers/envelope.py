@@ -1,4 +1,4 @@
-"""Draws by rejection from one Gaussian: logistic loss in d ≤ 20 dimensions, and the squared distance. Imports targets.
+"""Draws by rejection from one Gaussian: logistic loss in d ≤ 20 dimensions, and the squared distance.
 
 With x̂ near the smallest point of F_μ = F + μ‖x − c‖²/2 on K, g = ∇F_μ(x̂) and H = ∇²F(x̂), every logistic risk has
 F_μ(x̂ + v) ≥ F_μ(x̂) + ⟨g, v⟩ + φ(S) vᵀHv + μ‖v‖²/2 where |⟨a_i, v⟩| ≤ S for all i, φ(S) = (e^{−S} + S − 1)/S²: its

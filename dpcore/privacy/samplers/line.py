@@ -1,6 +1,6 @@
 """Exact draws on a line: the loss has kinks only, so the density is a Gaussian or an exponential between two of them.
 
-Imports targets. Error: rounding, about 1e-12 in total variation.
+Error: rounding, about 1e-12 in total variation.
 """
 
 import numpy as np

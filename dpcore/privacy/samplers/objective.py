@@ -1,4 +1,4 @@
-"""The exact minimiser of a randomly tilted risk: objective perturbation. Imports targets.
+"""The exact minimiser of a randomly tilted risk: objective perturbation.
 
 The minimiser is found until its gradient is at most 1e-10 of the noise, which is taken off the privacy proof's ξ; a
 person's part of that is far below what rounding does to any of these numbers.

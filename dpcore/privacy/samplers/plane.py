@@ -1,4 +1,4 @@
-"""Exact draws in one or two dimensions, any convex loss: boxes, a tangent plane on each, rejection. Imports targets.
+"""Exact draws in one or two dimensions, any convex loss: boxes, a tangent plane on each, rejection.
 
 F lies above its tangent plane at the middle of a box, so exp(−k · plane) lies above the density there; boxes that hold
 much of that envelope are split until it fits. Every accepted point has exactly the density's law; error: rounding.

@@ -1,4 +1,4 @@
-"""The proximal sampler with all records at once, any dimension and convex loss. Imports targets.
+"""The proximal sampler with all records at once, any dimension and convex loss.
 
 From x draw y ~ N(x, ηI), then x from ∝ exp(−U(x) − ‖x − y‖²/(2η)) on K, U = k(F + μ‖x − c‖²/2), exactly: at a point
 near its top F lies above a tangent plane, which makes a Gaussian envelope. Each round brings the law nearer to ∝

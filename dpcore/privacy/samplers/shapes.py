@@ -1,6 +1,6 @@
 """Lower bounds of a logistic potential about a point, and draws from the envelopes they make: see `envelope`.
 
-Also Gaussians cut off at a region. Imports regions and plane. Both shapes have the same attributes; `log_mass` is the
+Also Gaussians cut off at a region. Both shapes have the same attributes; `log_mass` is the
 log of ∫ exp(−bound), so that the smaller one accepts more.
 """
 

@@ -1,6 +1,6 @@
 """The closed set of statistics a Curator measures and of scores it selects by, each sensitivity derived beside it.
 
-Imports workloads. P_n = (1/n) Σ e_{z_i}; neighbours replace one record, so P_n moves by (e_z − e_z')/n. Sensitivities
+P_n = (1/n) Σ e_{z_i}; neighbours replace one record, so P_n moves by (e_z − e_z')/n. Sensitivities
 here are those of n · P_n ("one record moves"), the Curator divides by n.
 
 A statistic says what noise calibrated to Δ₁ or Δ₂ is added to (`value`), which `view` of the records it is computed

@@ -1,4 +1,4 @@
-"""Statistics of a risk that a Curator measures, each sensitivity derived beside it. Imports targets.
+"""Statistics of a risk that a Curator measures, each sensitivity derived beside it.
 
 As in `statistics`, sensitivities are those of n times the value when one record is replaced; the Curator divides by n.
 """

@@ -1,4 +1,4 @@
-"""Scores of tables and of streamed queries, each sensitivity derived beside it. Imports workloads and statistics.
+"""Scores of tables and of streamed queries, each sensitivity derived beside it.
 
 They belong to the closed set that statistics.py begins: P_n moves by (e_z − e_z')/n between neighbours, sensitivities
 are those of n · P_n, and the Curator divides by n.

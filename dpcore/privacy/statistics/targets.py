@@ -1,5 +1,4 @@
-"""The closed set of laws that a parameter is drawn from, the privacy of each derived beside it. Imports losses to
-risks.
+"""The closed set of laws that a parameter is drawn from, the privacy of each derived beside it.
 
 F(x) = (1/n) Σ_i f(x; z_i) on a convex K. Replacing one record changes F by a function that is G/n-Lipschitz on K
 (`losses.difference`); b records of a person, by b such functions: `unit` = n/b. As with noise, how sharp a density may

@@ -1,4 +1,4 @@
-"""Votes of private points or rows for public candidates: nearest-neighbour histograms. Imports errors and domain.
+"""Votes of private points or rows for public candidates: nearest-neighbour histograms.
 
 Every record votes for one candidate, and for which one depends on that record and public things only. So replacing it
 takes one vote from a candidate and gives it to another: n · P_n moves by e_i − e_j, Δ₁ = 2, Δ₂ = √2, and never by more.
