@@ -12,6 +12,12 @@ from .chain import Content
 from .dataset import DataSet
 from .totals import Total
 
+BELONGS = (  # rows of a table, by which column, to rows of which table
+    ("versions", "dataset", "datasets"),
+    ("releases", "dataset", "datasets"),
+    ("releases", "version", "versions"),
+    ("states", "release", "releases"),
+)
 KEPT = ("seq", "algorithm", "epsilon", "delta", "rho", "total_epsilon", "reason", "time")
 
 
@@ -36,18 +42,27 @@ class Book:
 
     def wrong_totals(self) -> list[str]:
         """Recompute every total from the stored events."""
-        known, found = {row["seq"] for row in self.sets}, []
+        found = []
         for row in self.sets:
             try:
                 found += self._wrong_totals(row)
             except Exception as error:  # this program never wrote it, so that it may be anything
                 found.append(f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}")
-        lost = [row["seq"] for row in self._rows["releases"] if row["dataset"] not in known]
-        return found + [f"release {seq}: its data set is not there" for seq in lost]
+        return found
+
+    def lost(self) -> list[str]:
+        """Rows that belong to none."""
+        found = []
+        for place, column, whole in BELONGS:
+            known = {row["seq"] for row in self._rows[whole]}
+            lost = [row for row in self._rows[place] if row[column] not in known]
+            found += [f"row {row['seq']} of {place}: its {column} {row[column]} is not there" for row in lost]
+        return found
 
     def _wrong_totals(self, row: sqlite3.Row) -> list[str]:
         promised, found = lifetime(row), []
         for release, total in zip(self._releases[row["seq"]], self._totals(row)[1:], strict=True):
+            self._release(release, {})  # what cannot be shown is not as it was written
             spent = total.epsilon(promised)
             if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
                 stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"

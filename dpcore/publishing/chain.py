@@ -42,6 +42,8 @@ TABLES = {
     "chain": "seq INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, hash TEXT NOT NULL",
 }
 CHAINED = ("datasets", "versions", "releases", "states")
+_TYPES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
+KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for place, sql in TABLES.items()}
 
 
 def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]:
@@ -138,17 +140,22 @@ def opened(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3
                 if _is_empty(db):  # nobody was faster
                     _lay_out(db, secrets.token_hex(8), secrets.token_bytes(KEY), now())
                 db.execute("COMMIT")
-            kind = db.execute("PRAGMA application_id").fetchone()[0]
-            found = db.execute("PRAGMA user_version").fetchone()[0]
-        if kind != KIND:
-            raise InputError(f"{name}: not a release ledger")
-        if found != FORMAT:
-            raise InputError(f"{name}: a release ledger of format {found}; this program knows format {FORMAT}")
+        check_kind(db, path)
         yield db
     except sqlite3.Error as error:
         raise unusable(path, error) from None
     finally:
         db.close()
+
+
+def check_kind(db: sqlite3.Connection, path: Path) -> None:
+    """Raise InputError unless the file calls itself a ledger of this format."""
+    with reading(path):
+        kind, found = (db.execute(f"PRAGMA {fact}").fetchone()[0] for fact in ("application_id", "user_version"))
+    if kind != KIND:
+        raise InputError(f"{str(path)[:200]}: not a release ledger")
+    if found != FORMAT:
+        raise InputError(f"{str(path)[:200]}: a release ledger of format {found}; this program knows format {FORMAT}")
 
 
 @contextmanager
@@ -214,7 +221,7 @@ def _wrong_rows(content: Content) -> list[str]:
     if len(content.meta) != 1:
         return ["the ledger's own row was removed"]
     (meta,) = content.meta
-    if [type(value) for value in meta] != [int, str, bytes, str] or len(content.key) != KEY or not meta["ledger"]:
+    if not _typed("meta", meta) or len(content.key) != KEY or not meta["ledger"]:
         return ["the ledger's own row was changed"]  # HMAC would take text for bytes, and a key with zeros after it
     previous, found = _genesis(meta), []
     left = {place: {row["seq"]: row for row in content.rows[place]} for place in CHAINED}
@@ -227,12 +234,18 @@ def _wrong_rows(content: Content) -> list[str]:
             found.append(f"row {seq} of {str(place)[:40]} was removed")
         elif _hash(content.key, previous, place, row) != entry["hash"]:
             found.append(f"row {seq} of {place}, or its entry in the chain, was changed")
+        elif not _typed(place, row):  # written so by somebody who knows the key
+            found.append(f"row {seq} of {place} holds another kind of value")
         previous = entry["hash"]
     found += [f"row {seq} of {place} was inserted" for place, rows in left.items() for seq in rows]
     written = len(content.entries)
     if not found and content.counted != ([("chain", written)] if written else []):
         found.append("the last entries of the chain were removed")
     return found
+
+
+def _typed(place: str, row: sqlite3.Row) -> bool:
+    return [type(value) for value in row] == KINDS[place]
 
 
 def _genesis(meta: sqlite3.Row) -> str:

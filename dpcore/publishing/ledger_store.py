@@ -138,8 +138,8 @@ class Store:
     def show(self) -> list[DataSet]:
         """Every data set with its versions, releases, what is spent and what is left."""
         with chain.opened(self.path, WAIT) as db:
-            content = _content(db, self.path)
-            self._refuse(chain.problems(content))
+            db.execute("BEGIN")
+            content = self._sound(db)
         with chain.reading(self.path):
             return Book(content).shown()
 
@@ -198,16 +198,17 @@ class Store:
         """What every data set has spent. Raises InputError unless everything is as it was written."""
         if (known := checked.recall(db, self.path)) is not None:
             return known
-        with chain.reading(self.path):
-            content = chain.read(db)
-            problems = chain.problems(content)
-        self._refuse(problems)
+        content = self._sound(db)
         with chain.reading(self.path):
             return Book(content).totals()
 
-    def _refuse(self, problems: list[str]) -> None:
+    def _sound(self, db: sqlite3.Connection) -> chain.Content:
+        with chain.reading(self.path):
+            content = chain.read(db)
+            problems = _problems(content)
         if problems:
             raise InputError(f"{str(self.path)[:200]}: the ledger was tampered with: {problems[0]}")
+        return content
 
 
 def verify(path: str | Path, receipt: Any = None) -> list[str]:
@@ -218,17 +219,16 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
     """
     path = Path(path)
     with chain.opened(path, WAIT) as db:
-        content = _content(db, path)
+        db.execute("BEGIN")  # everything, as it stands at one moment
+        with chain.reading(path):
+            content = chain.read(db)
     with chain.reading(path):
-        found = chain.problems(content) or Book(content).wrong_totals()
+        found = _problems(content) or Book(content).wrong_totals()
     return found if found or receipt is None else chain.missing(content, receipt)
 
 
-def _content(db: sqlite3.Connection, path: Path) -> chain.Content:
-    """Everything, as it stands at one moment."""
-    db.execute("BEGIN")
-    with chain.reading(path):
-        return chain.read(db)
+def _problems(content: chain.Content) -> list[str]:
+    return chain.problems(content) or Book(content).lost()
 
 
 def _instead(lifetime: Lifetime, events: Events) -> str:
