@@ -178,9 +178,9 @@ class Store:
             yield db, self._totals(db)
 
     @contextmanager
-    def _write(self, wait: float = WAIT) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
+    def _write(self, wait: float | None = None) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
         """One transaction that nobody else can begin at the same time; all of it is kept, or nothing."""
-        with chain.opened(self.path, wait) as db:
+        with chain.opened(self.path, WAIT if wait is None else wait) as db:
             db.execute("BEGIN IMMEDIATE")
             try:
                 totals = self._totals(db)
