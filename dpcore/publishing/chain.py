@@ -1,18 +1,23 @@
 """The ledger file: tables to which rows are only added, chained by keyed hashes.
 
+`opened` is the one place where a ledger is opened, `read` the one where all of it is read and `reading` the one that
+turns whatever is wrong with its content into one error.
+
 Entry i of the table `chain` names a table and holds HMAC(key, hash of entry i − 1, table, row i). Triggers refuse
 changes; what happens to the file without them shows in the hashes. The key lies in the same file: this shows mistakes
 and clumsy changes, not an owner who rewrites everything. Against that, and against an older copy put in its place, each
 release's release.json is a receipt: `missing` looks for it.
 """
 
-import hashlib
 import hmac
 import json
 import os
+import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +25,7 @@ from typing import Any
 from ..errors import InputError
 
 KIND, FORMAT = 0x64706C67, 1  # application_id ("dplg") and user_version
+KEY = 32  # bytes
 MOST = 20  # problems named at once
 
 TABLES = {
@@ -36,9 +42,142 @@ TABLES = {
     "chain": "seq INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, hash TEXT NOT NULL",
 }
 CHAINED = ("datasets", "versions", "releases", "states")
+_TYPES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
+KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for place, sql in TABLES.items()}
 
 
-def lay_out(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None:
+def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]:
+    """Add a row to a table and its entry to the chain; the row's number and the entry's hash."""
+    last = db.execute("SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
+    meta = db.execute("SELECT * FROM meta").fetchone()
+    seq = last["seq"] + 1 if last else 1
+    names = ", ".join(["seq", *fields])
+    db.execute(f"INSERT INTO {place} ({names}) VALUES ({', '.join('?' * (len(fields) + 1))})", (seq, *fields.values()))
+    row = db.execute(f"SELECT * FROM {place} WHERE seq = ?", (seq,)).fetchone()
+    entry = _hash(meta["key"], last["hash"] if last else _genesis(meta), place, row)
+    db.execute("INSERT INTO chain (seq, place, hash) VALUES (?, ?, ?)", (seq, place, entry))
+    return seq, entry
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that stands in a ledger file at one moment. Nothing is known of its types before `problems` has seen it."""
+
+    damage: str
+    objects: list[tuple[Any, ...]]
+    meta: list[sqlite3.Row]
+    rows: dict[str, list[sqlite3.Row]]
+    entries: list[sqlite3.Row]
+    counted: list[tuple[Any, ...]]
+
+    @property
+    def key(self) -> bytes:
+        """What the hashes are keyed by."""
+        return self.meta[0]["key"]
+
+
+def read(db: sqlite3.Connection) -> Content:
+    """Read everything, inside the caller's transaction. Of a file without the tables of a ledger only its objects."""
+    objects = [tuple(row) for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()]
+    if set(objects) != set(_expected()):
+        return Content("", objects, [], {}, [], [])
+    sound = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    damage = "" if sound == "ok" else f"damaged file: {sound}"
+    if damage:
+        return Content(damage, objects, [], {}, [], [])
+    every = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
+    counted = [tuple(row) for row in db.execute("SELECT name, seq FROM sqlite_sequence").fetchall()]
+    return Content("", objects, every.pop("meta"), every, every.pop("chain"), counted)
+
+
+def problems(content: Content) -> list[str]:
+    """What is not as it was written: pages, tables, triggers, rows changed, removed or inserted; [] for nothing."""
+    found = [content.damage] if content.damage else _wrong_objects(content.objects) or _wrong_rows(content)
+    return [_short(problem) for problem in found[:MOST]]
+
+
+def missing(content: Content, receipt: Any) -> list[str]:
+    """Whether the entry that a receipt {"id", "entry", "hash"} names stands in this ledger."""
+    try:
+        given, number, entry = receipt["id"], receipt["entry"], receipt["hash"]
+    except (TypeError, KeyError):
+        raise InputError('the receipt has no "id", "entry" and "hash" of a ledger') from None
+    if content.meta[0]["ledger"] != given:
+        return [f"the receipt is of another ledger ({str(given)[:40]})"]
+    if type(number) is not int or not 0 < number <= len(content.entries):
+        return [f"entry {str(number)[:40]} of the receipt is gone: the ledger was set back"]
+    same = content.entries[number - 1]["hash"] == entry
+    return [] if same else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
+
+
+@contextmanager
+def opened(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    """A connection without implicit transactions to a ledger, which is made by `create` where there is none.
+
+    Every error of SQLite becomes an InputError that names the file, as does anything in its place that is no file.
+    """
+    name = str(path)[:200]
+    try:
+        if create and not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes
+        if not path.is_file():
+            raise InputError(f"{name}: there is no such ledger")
+        for beside in (Path(f"{path}{ending}") for ending in ("-journal", "-wal", "-shm")):
+            if os.path.lexists(beside) and not beside.is_file():  # SQLite would wait for ever on a pipe
+                raise InputError(f"{name}: not usable as a ledger: {beside.name[:200]} beside it is no file")
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait, isolation_level=None)
+    except (OSError, ValueError, sqlite3.Error) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: cannot be opened as a ledger: {_short(error)}") from None
+    try:
+        with reading(path):
+            db.row_factory = sqlite3.Row
+            db.execute("PRAGMA synchronous = EXTRA")  # a charge that was committed survives a power cut
+            db.execute("PRAGMA trusted_schema = OFF")
+            if create and _is_empty(db):
+                db.execute("BEGIN IMMEDIATE")
+                if _is_empty(db):  # nobody was faster
+                    _lay_out(db, secrets.token_hex(8), secrets.token_bytes(KEY), now())
+                db.execute("COMMIT")
+        check_kind(db, path)
+        yield db
+    except sqlite3.Error as error:
+        raise unusable(path, error) from None
+    finally:
+        db.close()
+
+
+def check_kind(db: sqlite3.Connection, path: Path) -> None:
+    """Raise InputError unless the file calls itself a ledger of this format."""
+    with reading(path):
+        kind, found = (db.execute(f"PRAGMA {fact}").fetchone()[0] for fact in ("application_id", "user_version"))
+    if kind != KIND:
+        raise InputError(f"{str(path)[:200]}: not a release ledger")
+    if found != FORMAT:
+        raise InputError(f"{str(path)[:200]}: a release ledger of format {found}; this program knows format {FORMAT}")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What is wrong with a ledger's content may show as any error at all: it becomes one that names the file."""
+    try:
+        yield
+    except Exception as error:
+        raise unusable(path, error) from None
+
+
+def unusable(path: Path, why: object) -> InputError:
+    """The one error for a file that does not hold what a ledger holds."""
+    return InputError(f"{str(path)[:200]}: not usable as a ledger: {_short(why)}")
+
+
+def now() -> str:
+    """The time as the ledger writes it, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _lay_out(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None:
     """Make the tables and triggers of an empty ledger, inside the caller's transaction."""
     for name, columns in TABLES.items():
         db.execute(f"CREATE TABLE {name} ({columns})")
@@ -52,140 +191,75 @@ def lay_out(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None:
     db.execute("INSERT INTO meta VALUES (1, ?, ?, ?)", (ledger, key, time))
 
 
-def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]:
-    """Add a row to a table and its entry to the chain; the row's number and the entry's hash."""
-    last = db.execute("SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
-    seq = last["seq"] + 1 if last else 1
-    names = ", ".join(["seq", *fields])
-    db.execute(f"INSERT INTO {place} ({names}) VALUES ({', '.join('?' * (len(fields) + 1))})", (seq, *fields.values()))
-    row = db.execute(f"SELECT * FROM {place} WHERE seq = ?", (seq,)).fetchone()
-    entry = _hash(_key(db), last["hash"] if last else _genesis(db), place, row)
-    db.execute("INSERT INTO chain (seq, place, hash) VALUES (?, ?, ?)", (seq, place, entry))
-    return seq, entry
-
-
-def problems(db: sqlite3.Connection) -> list[str]:
-    """What is not as it was written: pages, tables, triggers, rows changed, removed or inserted; [] for nothing."""
-    try:
-        sound = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if sound != "ok":
-            return [f"damaged file: {sound}"[:200]]
-        found = _wrong_objects(db)
-        return found[:MOST] if found else _wrong_rows(db)[:MOST]
-    except sqlite3.Error as error:
-        return [f"damaged file: {error}"[:200]]
-
-
-def missing(db: sqlite3.Connection, receipt: Any) -> list[str]:
-    """Whether the entry that a receipt {"id", "entry", "hash"} names stands in this ledger."""
-    try:
-        given, number, entry = receipt["id"], receipt["entry"], receipt["hash"]
-    except (TypeError, KeyError):
-        raise InputError('the receipt has no "id", "entry" and "hash" of a ledger') from None
-    if db.execute("SELECT ledger FROM meta").fetchone()[0] != given:
-        return [f"the receipt is of another ledger ({str(given)[:40]})"]
-    row = db.execute("SELECT hash FROM chain WHERE seq = ?", (number,)).fetchone() if type(number) is int else None
-    if row is None:
-        return [f"entry {str(number)[:40]} of the receipt is gone: the ledger was set back"]
-    return [] if row["hash"] == entry else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
-
-
-def is_empty(db: sqlite3.Connection) -> bool:
-    """Whether the file is an SQLite file without anything in it."""
+def _is_empty(db: sqlite3.Connection) -> bool:
     tables = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
     return tables == 0 and db.execute("PRAGMA application_id").fetchone()[0] == 0
 
 
-def check_kind(db: sqlite3.Connection, path: Path) -> None:
-    """Raise InputError unless the file calls itself a ledger of this format."""
-    if db.execute("PRAGMA application_id").fetchone()[0] != KIND:
-        raise InputError(f"{path}: not a release ledger")
-    found = db.execute("PRAGMA user_version").fetchone()[0]
-    if found != FORMAT:
-        raise InputError(f"{path}: a release ledger of format {found}; this program knows format {FORMAT}")
-
-
-@contextmanager
-def opened(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-    """A connection without implicit transactions; every error of SQLite becomes an InputError that names the file."""
-    try:
-        if create and not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes
-        if not path.is_file():
-            raise InputError(f"{str(path)[:200]}: there is no such ledger")
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait, isolation_level=None)
-    except (OSError, ValueError, sqlite3.Error) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{str(path)[:200]}: cannot be opened as a ledger: {error}") from None
-    try:
-        db.row_factory = sqlite3.Row
-        db.execute("PRAGMA synchronous = EXTRA")  # a charge that was committed survives a power cut
-        db.execute("PRAGMA trusted_schema = OFF")
-        yield db
-    except (sqlite3.Error, IndexError, OverflowError) as error:
-        raise InputError(f"{path}: not usable as a ledger: {error}") from None
-    finally:
-        db.close()
-
-
 @cache
-def _expected() -> dict[str, str]:
-    """The SQL of every table and trigger, by name."""
+def _expected() -> list[tuple[Any, ...]]:
+    """Type, name, table and SQL of everything in the schema."""
     db = sqlite3.connect(":memory:")
     try:
-        lay_out(db, "", b"", "")
-        return dict(db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall())
+        _lay_out(db, "", b"", "")
+        return db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     finally:
         db.close()
 
 
-def _wrong_objects(db: sqlite3.Connection) -> list[str]:
-    rows = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-    there = {str(row["name"]): row["sql"] for row in rows}
-    wanted = _expected()
-    found = [f"{_kind(sql)} {name} was dropped" for name, sql in wanted.items() if name not in there]
-    found += [f"{_kind(sql)} {name} was changed" for name, sql in wanted.items() if there.get(name, sql) != sql]
-    return found + [f"{name[:60]!r} was added to the file" for name in there if name not in wanted]
+def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
+    there = {name: (kind, table, sql) for kind, name, table, sql in objects}
+    wanted = {name: (kind, table, sql) for kind, name, table, sql in _expected()}
+    found = [f"{fact[0]} {name} was dropped" for name, fact in wanted.items() if name not in there]
+    found += [f"{fact[0]} {name} was changed" for name, fact in wanted.items() if there.get(name, fact) != fact]
+    found += [f"{str(name)[:60]!r} was added to the file" for name in there if name not in wanted]
+    return found or (["an object of the file is there twice"] if len(objects) != len(wanted) else [])
 
 
-def _kind(sql: str) -> str:
-    return sql.split()[1].lower()
-
-
-def _wrong_rows(db: sqlite3.Connection) -> list[str]:
+def _wrong_rows(content: Content) -> list[str]:
     """Follow the chain from its beginning."""
-    if db.execute("SELECT COUNT(*) FROM meta").fetchone()[0] != 1:
+    if len(content.meta) != 1:
         return ["the ledger's own row was removed"]
-    key, previous, found = _key(db), _genesis(db), []
-    rows = {place: {r["seq"]: r for r in db.execute(f"SELECT * FROM {place}")} for place in CHAINED}
-    entries = db.execute("SELECT * FROM chain ORDER BY seq").fetchall()
-    for number, entry in enumerate(entries, start=1):
+    (meta,) = content.meta
+    if not _typed("meta", meta) or len(content.key) != KEY or not meta["ledger"]:
+        return ["the ledger's own row was changed"]  # HMAC would take text for bytes, and a key with zeros after it
+    previous, found = _genesis(meta), []
+    left = {place: {row["seq"]: row for row in content.rows[place]} for place in CHAINED}
+    for number, entry in enumerate(content.entries, start=1):
         seq, place = entry["seq"], entry["place"]
         if seq != number:
             return [*found, f"entry {number} of the chain was removed"]
-        row = rows[place].pop(seq, None) if place in CHAINED else None
+        row = left[place].pop(seq, None) if place in CHAINED else None
         if row is None:
             found.append(f"row {seq} of {str(place)[:40]} was removed")
-        elif _hash(key, previous, place, row) != entry["hash"]:
+        elif _hash(content.key, previous, place, row) != entry["hash"]:
             found.append(f"row {seq} of {place}, or its entry in the chain, was changed")
+        elif not _typed(place, row):  # written so by somebody who knows the key
+            found.append(f"row {seq} of {place} holds another kind of value")
         previous = entry["hash"]
-    found += [f"row {seq} of {place} was inserted" for place, left in rows.items() for seq in left]
-    counted = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chain'").fetchone()
-    if (counted["seq"] if counted else 0) != len(entries):
+    found += [f"row {seq} of {place} was inserted" for place, rows in left.items() for seq in rows]
+    written = len(content.entries)
+    if not found and content.counted != ([("chain", written)] if written else []):
         found.append("the last entries of the chain were removed")
     return found
 
 
-def _key(db: sqlite3.Connection) -> bytes:
-    key = db.execute("SELECT key FROM meta").fetchone()[0]
-    return key if isinstance(key, bytes) else str(key).encode()
+def _typed(place: str, row: sqlite3.Row) -> bool:
+    return [type(value) for value in row] == KINDS[place]
 
 
-def _genesis(db: sqlite3.Connection) -> str:
-    return _hash(_key(db), str(FORMAT), "meta", db.execute("SELECT seq, ledger, time FROM meta").fetchone())
+def _genesis(meta: sqlite3.Row) -> str:
+    return _hash(meta["key"], str(FORMAT), "meta", (meta["seq"], meta["ledger"], meta["time"]))
 
 
-def _hash(key: bytes, previous: Any, place: str, row: sqlite3.Row) -> str:
-    text = json.dumps([previous, place, list(row)], default=repr)
-    return hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+def _hash(key: bytes, previous: Any, place: str, row: Iterable[Any]) -> str:
+    text = _in_json([previous, place, list(row)])
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+_in_json = json.JSONEncoder(default=repr).encode
+
+
+def _short(what: object) -> str:
+    text = str(what) or type(what).__name__
+    return "".join(c if c.isprintable() else "\ufffd" for c in text[:200])

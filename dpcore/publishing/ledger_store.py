@@ -6,11 +6,9 @@ stays charged. Rows are only ever added; `chain` sees it when they were changed.
 
 import json
 import math
-import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +17,16 @@ import pandas as pd
 from ..data.fingerprint import fingerprint
 from ..errors import InputError, OverspendError
 from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, events_from_json, events_to_json
-from . import chain
+from ..privacy.accounting.lifetime import Concentrated, Lifetime, events_to_json
+from . import book, chain, checked
+from .book import Book
+from .chain import now
 from .dataset import DataSet, Reservation
+from .totals import Events, Total
 
-WAIT = 60.0  # seconds for another process to finish its reservation
+WAIT = 8.0  # seconds for others to finish their reservations
+PATIENCE = 60.0  # seconds for them when a release is made and only its state is to be noted
 LONGEST_NAME = 200  # characters
-Events = Sequence[tuple[Event, int]]
 
 
 class Store:
@@ -36,7 +37,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path = Path(path)
-        with self._open(create=create):
+        with chain.opened(self.path, WAIT, create=create):
             pass
 
     def reserve(
@@ -63,8 +64,8 @@ class Store:
         another total or unit. Nothing is charged then. `events` must bound whatever the release will do; `budget` is
         its own promise, recorded beside them.
         """
-        with self._write() as db:
-            key = bytes(db.execute("SELECT key FROM meta").fetchone()[0])
+        with self._write() as (db, totals):
+            ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             mark = fingerprint(frame, key)
             name, found, version = self._place(db, mark, dataset, default_name, new_version)
             if found is None:
@@ -82,23 +83,23 @@ class Store:
                     unit=unit,
                     time=now(),
                 )[0]
-                number, before = 1, []
+                number, before = 1, Total()
             else:
-                place, lifetime = found["seq"], _lifetime(found)
+                place, lifetime = found["seq"], book.lifetime(found)
                 _same(name, found, total, unit)
                 number = version["number"] if version else self._versions(db, place) + 1
-                before = _events(db, place)
+                before = totals[place]
             if version is None:
                 fields = {"dataset": place, "number": number, "fingerprint": mark, "time": now()}
                 version = {"seq": chain.append(db, "versions", **fields)[0]}
-            after = [*before, *events]
-            spent, promised = lifetime.total(after), lifetime.budget
+            after = totals[place] = before.plus(lifetime, events)
+            spent, promised = after.epsilon(lifetime), lifetime.budget
             if lifetime.cost(events) == math.inf:
                 how = f"since its first release {name!r} is added up by {lifetime.accounting}"
                 raise OverspendError(f"{how}, which cannot count this one{_instead(lifetime, events)}")
             if not spent <= promised.epsilon:
-                so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is spent at δ={promised.delta:g}"
-                rest = f"one release of ε={lifetime.left(before):.6g} at that δ is left ({lifetime.accounting})"
+                so_far = f"ε={before.epsilon(lifetime):.6g} of {promised.epsilon:g} is spent at δ={promised.delta:g}"
+                rest = f"one release of ε={before.left(lifetime):.6g} at that δ is left ({lifetime.accounting})"
                 raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
             seq, entry = chain.append(
                 db,
@@ -115,50 +116,32 @@ class Store:
                 reason=reason,
                 time=now(),
             )
-            ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]
             if preview:
                 db.execute("ROLLBACK")
-        return Reservation(seq, entry, ledger, name, number, lifetime, spent, lifetime.left(after))
+        return Reservation(seq, entry, ledger, name, number, lifetime, spent, after.left(lifetime))
 
     def accounting(self, frame: pd.DataFrame, **named: Any) -> Accounting | None:
         """What adds up the data set that `reserve` would charge, since its first release; None for a new one."""
         given = {"dataset": None, "default_name": None, "new_version": False} | named
-        with self._open() as db:
-            key = bytes(db.execute("SELECT key FROM meta").fetchone()[0])
+        with self._read() as (db, _):
+            key = db.execute("SELECT key FROM meta").fetchone()[0]
             found = self._place(db, fingerprint(frame, key), *given.values())[1]
-            return None if found is None else _lifetime(found).accounting
+            return None if found is None else book.lifetime(found).accounting
 
     def note(self, release: int, state: str, note: str = "") -> None:
         """Add a state ("released", "failed") or a remark about a release; this never spends."""
-        with self._write() as db:
+        with self._write(PATIENCE) as (db, _):
             if not db.execute("SELECT 1 FROM releases WHERE seq = ?", (release,)).fetchone():
                 raise InputError(f"{self.path}: there is no release {release}")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
 
     def show(self) -> list[DataSet]:
         """Every data set with its versions, releases, what is spent and what is left."""
-        with self._open() as db:
-            if problems := chain.problems(db):
-                raise InputError(f"{self.path}: the ledger was tampered with: {problems[0]}")
-            return [self._dataset(db, found) for found in db.execute("SELECT * FROM datasets ORDER BY seq").fetchall()]
-
-    def _dataset(self, db: sqlite3.Connection, found: sqlite3.Row) -> DataSet:
-        lifetime, place = _lifetime(found), found["seq"]
-        numbers = {}
-        for row in db.execute("SELECT * FROM versions WHERE dataset = ? ORDER BY seq", (place,)):
-            numbers[row["seq"]] = {"number": row["number"], "time": row["time"]}
-        releases = []
-        for row in db.execute("SELECT * FROM releases WHERE dataset = ? ORDER BY seq", (place,)).fetchall():
-            states = db.execute("SELECT state, note, time FROM states WHERE release = ? ORDER BY seq", (row["seq"],))
-            kept = ("seq", "algorithm", "epsilon", "delta", "rho", "total_epsilon", "reason", "time")
-            story = [dict(state) for state in states]
-            state = next((s["state"] for s in reversed(story) if s["state"] != "note"), "reserved, never finished")
-            facts = {"version": numbers.get(row["version"], {}).get("number"), "state": state, "states": story}
-            read = {"events": json.loads(row["events"]), "settings": json.loads(row["settings"])}
-            releases.append({name: row[name] for name in kept} | facts | read)
-        events = _events(db, place)
-        spent, left = lifetime.total(events), lifetime.left(events)
-        return DataSet(found["name"], lifetime, found["unit"], tuple(numbers.values()), tuple(releases), spent, left)
+        with chain.opened(self.path, WAIT) as db:
+            db.execute("BEGIN")
+            content = self._sound(db)
+        with chain.reading(self.path):
+            return Book(content).shown()
 
     def _place(
         self, db: sqlite3.Connection, mark: str, name: str | None, default: str | None, new_version: bool
@@ -188,31 +171,44 @@ class Store:
         return db.execute("SELECT COUNT(*) FROM versions WHERE dataset = ?", (place,)).fetchone()[0]
 
     @contextmanager
-    def _open(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-        with chain.opened(self.path, WAIT, create=create) as db:
-            if create and chain.is_empty(db):
-                db.execute("BEGIN IMMEDIATE")
-                if chain.is_empty(db):  # nobody was faster
-                    chain.lay_out(db, secrets.token_hex(8), secrets.token_bytes(32), now())
-                db.execute("COMMIT")
-            chain.check_kind(db, self.path)
-            yield db
+    def _read(self) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
+        """The ledger at one moment, with the totals of its data sets, once it was seen to be sound."""
+        with chain.opened(self.path, WAIT) as db:
+            db.execute("BEGIN")
+            yield db, self._totals(db)
 
     @contextmanager
-    def _write(self) -> Iterator[sqlite3.Connection]:
+    def _write(self, wait: float | None = None) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
         """One transaction that nobody else can begin at the same time; all of it is kept, or nothing."""
-        with self._open() as db:
+        with chain.opened(self.path, WAIT if wait is None else wait) as db:
             db.execute("BEGIN IMMEDIATE")
             try:
-                if problems := chain.problems(db):
-                    raise InputError(f"{self.path}: the ledger was tampered with: {problems[0]}")
-                yield db
+                totals = self._totals(db)
+                yield db, totals
+                if db.in_transaction:
+                    checked.keep(db, self.path, db.execute("SELECT key FROM meta").fetchone()[0], totals)
             except BaseException:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
             if db.in_transaction:
                 db.execute("COMMIT")
+
+    def _totals(self, db: sqlite3.Connection) -> checked.Totals:
+        """What every data set has spent. Raises InputError unless everything is as it was written."""
+        if (known := checked.recall(db, self.path)) is not None:
+            return known
+        content = self._sound(db)
+        with chain.reading(self.path):
+            return Book(content).totals()
+
+    def _sound(self, db: sqlite3.Connection) -> chain.Content:
+        with chain.reading(self.path):
+            content = chain.read(db)
+            problems = _problems(content)
+        if problems:
+            raise InputError(f"{str(self.path)[:200]}: the ledger was tampered with: {problems[0]}")
+        return content
 
 
 def verify(path: str | Path, receipt: Any = None) -> list[str]:
@@ -221,42 +217,18 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
     `receipt`, the "ledger" part of a release's release.json, also shows a ledger that was set back to an older copy or
     written anew. Raises InputError for a file that is no ledger.
     """
-    with chain.opened(Path(path), WAIT) as db:
-        chain.check_kind(db, Path(path))
-        found = chain.problems(db)
-        if not found:
-            found = _wrong_totals(db)
-        if receipt is not None and not found:
-            found = chain.missing(db, receipt)
-        return found
+    path = Path(path)
+    with chain.opened(path, WAIT) as db:
+        db.execute("BEGIN")  # everything, as it stands at one moment
+        with chain.reading(path):
+            content = chain.read(db)
+    with chain.reading(path):
+        found = _problems(content) or Book(content).wrong_totals()
+    return found if found or receipt is None else chain.missing(content, receipt)
 
 
-def _wrong_totals(db: sqlite3.Connection) -> list[str]:
-    """Recompute every total from the stored events."""
-    found = []
-    for row in db.execute("SELECT * FROM datasets ORDER BY seq").fetchall():
-        try:
-            lifetime, events = _lifetime(row), []
-            for release in db.execute("SELECT * FROM releases WHERE dataset = ? ORDER BY seq", (row["seq"],)):
-                events += events_from_json(json.loads(release["events"]))
-                total = lifetime.total(events)
-                if not abs(total - release["total_epsilon"]) <= 1e-6 * total:
-                    stored = f"{release['total_epsilon']!r} is stored, its events give {total!r}"
-                    found.append(f"release {release['seq']}: changed total: ε={stored}")
-                if not total <= lifetime.budget.epsilon * (1 + 1e-9):
-                    found.append(f"release {release['seq']}: its data set's budget is exceeded: ε={total:.6g}")
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            found.append(f"data set {row['seq']}: unreadable: {str(error)[:100]}")
-    return found
-
-
-def _events(db: sqlite3.Connection, place: int) -> list[tuple[Event, int]]:
-    rows = db.execute("SELECT events FROM releases WHERE dataset = ? ORDER BY seq", (place,))
-    return [event for row in rows for event in events_from_json(json.loads(row["events"]))]
-
-
-def _lifetime(row: sqlite3.Row) -> Lifetime:
-    return Lifetime(Budget(row["epsilon"], row["delta"]), Accounting[row["accounting"]], row["failure"])
+def _problems(content: chain.Content) -> list[str]:
+    return chain.problems(content) or Book(content).lost()
 
 
 def _instead(lifetime: Lifetime, events: Events) -> str:
@@ -272,8 +244,3 @@ def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:
         raise InputError(f"the total budget of {name!r} was fixed at ε={kept.epsilon:g}, δ={kept.delta:g}")
     if unit != row["unit"]:
         raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")
-
-
-def now() -> str:
-    """The time as the ledger writes it, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

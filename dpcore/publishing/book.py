@@ -1,0 +1,112 @@
+"""What a ledger's rows say: its data sets with their releases, and whether the totals are right."""
+
+import json
+import sqlite3
+from collections import defaultdict
+from functools import cached_property
+from typing import Any
+
+from ..privacy.accounting.budget import Accounting, Budget
+from ..privacy.accounting.lifetime import Lifetime, events_from_json
+from .chain import Content
+from .dataset import DataSet
+from .totals import Total
+
+BELONGS = (  # rows of a table, by which column, to rows of which table
+    ("versions", "dataset", "datasets"),
+    ("releases", "dataset", "datasets"),
+    ("releases", "version", "versions"),
+    ("states", "release", "releases"),
+)
+KEPT = ("seq", "algorithm", "epsilon", "delta", "rho", "total_epsilon", "reason", "time")
+
+
+def lifetime(row: sqlite3.Row) -> Lifetime:
+    """What the first use of a data set fixed."""
+    return Lifetime(Budget(row["epsilon"], row["delta"]), Accounting[row["accounting"]], row["failure"])
+
+
+class Book:
+    """The content of a sound ledger, by data set. Only its hashes were checked: reading it may raise anything."""
+
+    def __init__(self, content: Content) -> None:
+        self.sets, self._rows = content.rows["datasets"], content.rows
+
+    def totals(self) -> dict[int, Total]:
+        """What each data set has spent, by its number."""
+        return {row["seq"]: self._totals(row)[-1] for row in self.sets}
+
+    def shown(self) -> list[DataSet]:
+        """Every data set with its versions, releases, what is spent and what is left."""
+        return [self._shown(row) for row in self.sets]
+
+    def wrong_totals(self) -> list[str]:
+        """Recompute every total from the stored events."""
+        found = []
+        for row in self.sets:
+            try:
+                found += self._wrong_totals(row)
+            except Exception as error:  # this program never wrote it, so that it may be anything
+                found.append(f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}")
+        return found
+
+    def lost(self) -> list[str]:
+        """Rows that belong to none."""
+        found = []
+        for place, column, whole in BELONGS:
+            known = {row["seq"] for row in self._rows[whole]}
+            lost = [row for row in self._rows[place] if row[column] not in known]
+            found += [f"row {row['seq']} of {place}: its {column} {row[column]} is not there" for row in lost]
+        return found
+
+    def _wrong_totals(self, row: sqlite3.Row) -> list[str]:
+        promised, found = lifetime(row), []
+        for release, total in zip(self._releases[row["seq"]], self._totals(row)[1:], strict=True):
+            self._release(release, {})  # what cannot be shown is not as it was written
+            spent = total.epsilon(promised)
+            if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
+                stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
+                found.append(f"release {release['seq']}: changed total: ε={stored}")
+            if not spent <= promised.budget.epsilon * (1 + 1e-9):
+                found.append(f"release {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
+        return found
+
+    def _totals(self, row: sqlite3.Row) -> list[Total]:
+        """What a data set had spent at its beginning and after each of its releases."""
+        promised, totals = lifetime(row), [Total()]
+        for release in self._releases[row["seq"]]:
+            totals.append(totals[-1].plus(promised, events_from_json(json.loads(release["events"]))))
+        return totals
+
+    def _shown(self, row: sqlite3.Row) -> DataSet:
+        promised, total, place = lifetime(row), self._totals(row)[-1], row["seq"]
+        numbers = {v["seq"]: {"number": v["number"], "time": v["time"]} for v in self._versions[place]}
+        releases = tuple(self._release(release, numbers) for release in self._releases[place])
+        spent, left = total.epsilon(promised), total.left(promised)
+        return DataSet(row["name"], promised, row["unit"], tuple(numbers.values()), releases, spent, left)
+
+    def _release(self, row: sqlite3.Row, numbers: dict[int, dict[str, Any]]) -> dict[str, Any]:
+        story = [{name: state[name] for name in ("state", "note", "time")} for state in self._states[row["seq"]]]
+        state = next((s["state"] for s in reversed(story) if s["state"] != "note"), "reserved, never finished")
+        facts = {"version": numbers.get(row["version"], {}).get("number"), "state": state, "states": story}
+        read = {"events": json.loads(row["events"]), "settings": json.loads(row["settings"])}
+        return {name: row[name] for name in KEPT} | facts | read
+
+    @cached_property
+    def _releases(self) -> dict[int, list[sqlite3.Row]]:
+        return _by(self._rows["releases"], "dataset")
+
+    @cached_property
+    def _versions(self) -> dict[int, list[sqlite3.Row]]:
+        return _by(self._rows["versions"], "dataset")
+
+    @cached_property
+    def _states(self) -> dict[int, list[sqlite3.Row]]:
+        return _by(self._rows["states"], "release")
+
+
+def _by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Row]]:
+    out: dict[int, list[sqlite3.Row]] = defaultdict(list)
+    for row in rows:
+        out[row[column]].append(row)
+    return out

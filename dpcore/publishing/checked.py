@@ -1,0 +1,84 @@
+"""What was found sound last, kept beside a ledger: a hash of its bytes and its totals, keyed.
+
+To check everything that was ever released takes time in proportion to it. A ledger whose bytes are the very ones that
+were checked last need not be read again: a release adds to its totals what it costs. Nothing depends on that file:
+where it is missing, damaged, of another moment or cannot be written, everything is checked.
+"""
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+from .totals import Total
+
+ENDING = "-checked"
+LONGEST = 1 << 20  # bytes read of it
+# Where SQLite counts in its header how often a file was written, and by which version; nothing that is read.
+COUNTERS = (slice(24, 28), slice(92, 100))
+Totals = dict[int, Total]  # by the data set's number
+
+
+def recall(db: sqlite3.Connection, path: Path) -> Totals | None:
+    """The totals of a ledger that stands as it was checked last; None where that is not known.
+
+    To be asked inside a transaction. Nothing in the ledger can be trusted yet.
+    """
+    try:
+        key = db.execute("SELECT key FROM meta").fetchone()[0]
+        kept = json.loads(_read(path))
+        text = kept["checked"]
+        if not hmac.compare_digest(_mac(key, text), kept["mac"]):
+            return None
+        known = json.loads(text)
+        if known["bytes"] != _bytes(db):
+            return None
+        return {int(place): Total(tuple(costs), tuple(failed)) for place, (costs, failed) in known["totals"].items()}
+    except Exception:  # of whatever kind: then everything is read, and what is wrong gets its name
+        return None
+
+
+def keep(db: sqlite3.Connection, path: Path, key: bytes, totals: Totals) -> None:
+    """Keep what a transaction that is about to be committed leaves: if it is not, or killed here, it is not the same.
+
+    Nobody else writes meanwhile.
+    """
+    with contextlib.suppress(OSError, AttributeError, MemoryError, sqlite3.Error):
+        known = {"bytes": _bytes(db), "totals": {place: [t.costs, t.failures] for place, t in totals.items()}}
+        text = json.dumps(known)
+        written = json.dumps({"checked": text, "mac": _mac(key, text)}).encode()
+        with os.fdopen(_opened(path, os.O_WRONLY | os.O_CREAT), "wb") as file:
+            file.truncate()
+            if len(written) <= LONGEST:
+                file.write(written)
+
+
+def _bytes(db: sqlite3.Connection) -> str:
+    """A hash of the ledger as this connection sees it, with what its own transaction has changed."""
+    content = bytearray(db.serialize())
+    for counter in COUNTERS:
+        content[counter] = bytes(counter.stop - counter.start)
+    return hashlib.sha256(content).hexdigest()
+
+
+def _mac(key: bytes, text: str) -> str:
+    return hmac.digest(key, f"checked{text}".encode(), "sha256").hex()
+
+
+def _read(path: Path) -> bytes:
+    with os.fdopen(_opened(path, os.O_RDONLY), "rb") as file:
+        return file.read(LONGEST)
+
+
+def _opened(path: Path, flags: int) -> int:
+    """A descriptor of the file beside the ledger; never another file that a link names, nor anything but a file."""
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(f"{path}{ENDING}", flags | careful, 0o600)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("no file")
+    return handle

@@ -1,0 +1,115 @@
+"""How long a ledger of many releases takes, and whether a change of any of its bytes goes unseen.
+
+python -m tests.benchmarks.ledger                # 10,000 releases: verify, show, one reservation
+python -m tests.benchmarks.ledger --bytes        # every byte of a small ledger, by three masks, each judged in full
+python -m tests.benchmarks.ledger --cases 10000  # ledgers broken by byte, by row, by metadata and from beside
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
+from dpcore.privacy.accounting.lifetime import events_to_json
+from dpcore.publishing import chain, checked
+from dpcore.publishing.ledger_store import Store, verify
+from dpcore.publishing.totals import Total
+from tests.fuzz.ledgers import cases, every_byte, sound
+
+FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
+TOTAL, EACH = Budget(50, 1e-6), Budget(0.05, 1e-6)
+MASKS = (0x01, 0x80, 0xFF)
+GATES = {"verify": 5.0, "reservation": 0.1}  # seconds of a processor, for 10,000 releases
+FILES = json.dumps({name: "ab" * 32 for name in ("answers.csv", "card.html", "release.json", "synthetic.csv")})
+
+
+def events(part: float) -> tuple:
+    """What a release does that is that part of all of them on; no two are the same."""
+    return ((BoundedRange(0.001 * (1 + part)), 10), (Gaussian(0.002 * (1 + part)), 10))
+
+
+def build(path: Path, releases: int) -> None:
+    """A ledger of one data set and that many releases, each noted as made, in one transaction."""
+    first = Store(path, create=True).reserve(FRAME, events(0), EACH, dataset="people", total=TOTAL)
+    lifetime = first.lifetime
+    total = Total().plus(lifetime, events(0))
+    with chain.opened(path, 1.0) as db:
+        db.execute("BEGIN")
+        for number in range(1, releases):
+            done = events(number / releases)
+            total = total.plus(lifetime, done)
+            fields = {"dataset": 1, "version": 2, "algorithm": "mwem", "epsilon": EACH.epsilon, "delta": EACH.delta}
+            fields |= {"rho": sum(times * event.rho for event, times in done), "total_epsilon": total.epsilon(lifetime)}
+            fields |= {"events": json.dumps(events_to_json(done)), "settings": '{"rounds": 10}', "reason": ""}
+            made, _ = chain.append(db, "releases", **fields, time=chain.now())
+            chain.append(db, "states", release=made, state="released", note=FILES, time=chain.now())
+        db.execute("COMMIT")
+
+
+def timed(name: str, act: Callable[[], Any]) -> tuple[Any, bool]:
+    """Do it, print how long it took beside its gate; whether it kept to it, other work on the machine set aside."""
+    begun, worked = time.perf_counter(), time.process_time()
+    done = act()
+    passed, took, gate = time.perf_counter() - begun, time.process_time() - worked, GATES.get(name)
+    print(
+        f"{name:34} {passed:8.3f} s, of which {took:.3f} s of a processor"
+        + (f"  gate {gate} s: {'kept' if took <= gate else 'MISSED'}" if gate else "")
+    )
+    return done, gate is None or took <= gate
+
+
+def times(releases: int) -> bool:
+    """Build, read and add to a ledger; whether all gates were kept and nothing was found wrong."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "l.sqlite"
+
+        def reserve() -> Any:
+            return Store(path).reserve(FRAME, events(0.5), EACH)
+
+        timed(f"build {releases} releases", lambda: build(path, releases))
+        wrong, kept = timed("verify", lambda: verify(path))
+        timed("show", lambda: Store(path).show())
+        Path(f"{path}{checked.ENDING}").unlink()
+        timed("reservation, nothing remembered", reserve)
+        good = [timed("reservation", reserve)[1] for _ in range(5)]
+        print(f"{path.stat().st_size / 1e6:.1f} MB, {len(verify(path)) + len(wrong)} thing(s) wrong")
+        return kept and all(good) and not wrong and not verify(path)
+
+
+def all_bytes(jobs: int) -> Counter[str]:
+    """Every byte by every mask, in pieces for several processes."""
+    with sound() as ledger:
+        length = len(ledger.bytes)
+    pieces = [range(start, min(start + 256, length)) for start in range(0, length, 256)]
+    told: Counter[str] = Counter()
+    with ProcessPoolExecutor(jobs) as pool:
+        for found in pool.map(every_byte, [MASKS] * len(pieces), pieces):
+            told += found
+    print(f"{length} bytes by {len(MASKS)} masks: {told.total()} ledgers, {dict(told)}, 0 fell")
+    return told
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--releases", type=int, default=10_000)
+    parser.add_argument("--bytes", action="store_true")
+    parser.add_argument("--cases", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    chosen = parser.parse_args()
+    if chosen.bytes:
+        all_bytes(chosen.jobs)
+    elif chosen.cases:
+        tried = cases(chosen.cases, chosen.seed)
+        print(f"{tried.total()} broken ledgers, {dict(tried)}, 0 fell")
+    else:
+        sys.exit(0 if times(chosen.releases) else 1)

@@ -1,0 +1,377 @@
+"""Ledgers that somebody broke: by byte, by row, by metadata, by what lies beside them; and what must come of it."""
+
+import os
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from dpcore.errors import InputError
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
+from dpcore.publishing import chain, checked
+from dpcore.publishing.dataset import DataSet
+from dpcore.publishing.ledger_store import Store, verify
+from tests.helpers import within
+
+FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
+TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
+SPEND = ((BoundedRange(0.05), 2), (Gaussian(0.01), 1))
+COLUMNS = {place: [column.split()[0] for column in sql.split(", ")] for place, sql in chain.TABLES.items()}
+ENDINGS = ("-journal", "-wal", "-shm", checked.ENDING)
+Facts = tuple[list[DataSet], float]
+
+
+class FellError(AssertionError):
+    """A broken ledger was believed, or answered with anything but one clear line."""
+
+
+class Sound:
+    """A small ledger, as it was written: its bytes, what is kept beside it, and what it says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "l.sqlite"
+        db = sqlite3.connect(self.path)
+        db.execute("PRAGMA page_size = 512")  # so that few bytes of it are unused
+        db.execute("VACUUM")
+        db.close()
+        store = Store(self.path, create=True)
+        first = store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL, settings={"rounds": 3})
+        store.note(first.number, "released", "{}")
+        store.reserve(FRAME, ((Gaussian(0.1), 1),), SMALL)
+        self.beside = Path(f"{self.path}{checked.ENDING}")
+        self.remembered = self.beside.read_bytes()
+        self.bytes, self.rows, self.shown = self.path.read_bytes(), rows(self.path), store.show()
+        self.next = store.reserve(FRAME, SPEND, SMALL, preview=True).spent
+
+    def restore(self, content: bytes | None = None, *, remembered: bool = False) -> None:
+        """Put it, or its content after a change, back in its place, with nothing beside it or with what was kept."""
+        for ending in ENDINGS:
+            found = Path(f"{self.path}{ending}")
+            if found.is_dir():
+                found.rmdir()
+            elif os.path.lexists(found):
+                found.unlink()
+        self.path.write_bytes(self.bytes if content is None else content)
+        if remembered:
+            self.beside.write_bytes(self.remembered)
+
+    @cached_property
+    def key(self) -> bytes:
+        """What its chain is keyed by."""
+        return self.rows[0][0][2]
+
+    def judge(self, *, owner: bool = False, beside: bool = False) -> str:
+        """What came of what stands in its place now: "seen" by all, or "unread"; FellError for anything else.
+
+        `owner`: the key was used to write the chain anew, which nothing can show; then only errors and sums count.
+        """
+        before = self.path.read_bytes()
+        told = self._answer(lambda: verify(self.path))
+        shown = self._answer(lambda: Store(self.path).show())
+        made = self._answer(lambda: Store(self.path).reserve(FRAME, SPEND, SMALL, default_name="people", total=TOTAL))
+        if told:
+            if owner:
+                return "seen"
+            if not isinstance(made, str):
+                raise FellError(f"verify says {told}, and a release is made all the same")
+            if not isinstance(shown, str):
+                raise FellError(f"verify says {told}, and it is shown all the same")
+            if self.path.read_bytes() != before and not beside:
+                raise FellError(f"refused for {told}, but written to")
+            return "seen"
+        if not owner and shown != self.shown:
+            raise FellError(f"verify says nothing, and it reads {shown}")
+        if isinstance(made, str):
+            return "unread"
+        if not owner and made.spent != self.next:
+            raise FellError(f"after a release {made.spent} is spent in place of {self.next}")
+        if after := self._answer(lambda: verify(self.path)):
+            raise FellError(f"verify says nothing, and after a release {after}")
+        if owner and made.spent < max(d.spent for d in Store(self.path).show() if d.name == made.dataset):
+            raise FellError("a release gave something back")
+        return "unread"
+
+    def judge_reading(self, content: bytes) -> str:
+        """As `judge`, of what is read of these bytes in memory, which is all that verify and release go by."""
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        db.row_factory = sqlite3.Row
+        try:
+            with chain.reading(self.path):
+                db.deserialize(content)
+            chain.check_kind(db, self.path)
+            with chain.reading(self.path):
+                read = chain.read(db)
+                found = chain.problems(read)
+        except InputError:
+            return "seen"
+        finally:
+            db.close()
+        if not found and _values(read) != self.rows:
+            raise FellError(f"nothing is found wrong with {_values(read)}")
+        return "seen" if found else "unread"
+
+    @staticmethod
+    def _answer(asked: Any) -> Any:
+        """What is answered, or the one line of what is refused."""
+        try:
+            with within(10):
+                return asked()
+        except InputError as error:
+            line = str(error)
+            if not line.isprintable() or len(line) > 600:
+                raise FellError(f"not one clear line: {line[:700]!r}") from None
+            return line
+        except Exception as error:
+            raise FellError(f"{type(error).__name__}: {error}"[:300]) from error
+
+
+def rows(path: Path) -> tuple[Any, ...]:
+    """Every value of every row that is read."""
+    with chain.opened(path, 1.0) as db:
+        content = chain.read(db)
+    return _values(content)
+
+
+def _values(content: chain.Content) -> tuple[Any, ...]:
+    read = [content.meta, *content.rows.values(), content.entries]
+    return tuple([tuple(row) for row in part] for part in read)
+
+
+@contextmanager
+def sound() -> Iterator[Sound]:
+    """A small ledger, in memory where the machine has such a folder."""
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=shared) as name:
+        yield Sound(Path(name))
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Some bytes replaced (place as a part of the file's length), some put in, the end cut off, something after it."""
+
+    changes: tuple[tuple[float, int], ...]
+    put: tuple[float, bytes]
+    cut: float
+    tail: bytes
+
+    def judge(self, ledger: Sound) -> str:
+        content = bytearray(ledger.bytes)
+        for part, value in self.changes:
+            content[int(part * (len(content) - 1))] = value
+        place = int(self.put[0] * len(content))
+        content[place:place] = self.put[1]
+        ledger.restore(bytes(content[: int(len(content) * self.cut)]) + self.tail)
+        return ledger.judge()
+
+
+@dataclass(frozen=True)
+class Statements:
+    """SQL with values, run with the triggers taken away for that long; then maybe the chain is written anew."""
+
+    statements: tuple[tuple[str, tuple[Any, ...]], ...]
+    owner: bool = False
+
+    def judge(self, ledger: Sound) -> str:
+        ledger.restore(remembered=True)
+        db = sqlite3.connect(ledger.path, isolation_level=None)
+        try:
+            triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+            for name, _ in triggers:
+                db.execute(f"DROP TRIGGER {name}")
+            db.execute("PRAGMA writable_schema = ON")
+            for text, values in self.statements:
+                try:
+                    db.execute(text, values)
+                except sqlite3.Error:
+                    continue  # this very change cannot be made
+            for _, sql in triggers:
+                try:
+                    db.execute(sql)
+                except sqlite3.Error:
+                    continue
+            owner = self.owner and _written_anew(db)
+        finally:
+            db.close()
+        return ledger.judge(owner=owner)
+
+
+def _written_anew(db: sqlite3.Connection) -> bool:
+    """Drop the chain and write it anew, as an owner could who knows this program; False where that cannot be done."""
+    try:
+        db.row_factory = sqlite3.Row
+        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE tbl_name = 'chain' AND type = 'trigger'")
+        kept = triggers.fetchall()
+        for trigger in kept:
+            db.execute(f"DROP TRIGGER {trigger['name']}")
+        places = {seq: place for place in chain.CHAINED for (seq,) in db.execute(f"SELECT seq FROM {place}")}
+        (meta,) = db.execute("SELECT * FROM meta").fetchall()
+        db.execute("DELETE FROM chain")
+        previous = chain._genesis(meta)
+        for seq, place in sorted(places.items()):
+            row = db.execute(f"SELECT * FROM {place} WHERE seq = ?", (seq,)).fetchone()
+            previous = chain._hash(meta["key"], previous, place, row)
+            db.execute("INSERT INTO chain VALUES (?, ?, ?)", (seq, place, previous))
+        for trigger in kept:
+            db.execute(trigger["sql"])
+    except (sqlite3.Error, ValueError, TypeError, AttributeError):
+        pass
+    return True
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Something in the place of a file that SQLite, or this program, would look for beside the ledger."""
+
+    ending: str
+    kind: str
+    content: bytes
+
+    def judge(self, ledger: Sound) -> str:
+        ledger.restore()
+        place = Path(f"{ledger.path}{self.ending}")
+        if self.kind == "folder":
+            place.mkdir()
+        elif self.kind == "pipe":
+            os.mkfifo(place)
+        else:
+            place.write_bytes(self.content)
+        return ledger.judge(beside=True)
+
+
+NUMBERS = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from([0, 1, 2, 3, -1, 2**63 - 1]),
+    st.floats(),
+    st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1e308, float("inf")]),
+)
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
+    st.sampled_from(["", "people", "GDP", "[]", "{}", "null", "1", "\0", "releases", "chain", "meta", "note"]),
+    st.sampled_from(
+        [
+            '[{"kind": "Pure", "epsilon": -1.0, "times": 1}]',
+            '[{"kind": "Gaussian", "mu": NaN, "failure": 0.0, "times": 1}]',
+            '[{"kind": "Gaussian", "mu": 1e308, "failure": 0.0, "times": -3}]',
+            '[{"kind": "Concentrated", "rho": Infinity, "failure": -1e-7, "times": 1e400}]',
+            '[{"kind": "Pure", "epsilon": "1", "times": true}]',
+            '[{"kind": ["Pure"], "times": {}}]',
+            "[" * 100_000,
+        ]
+    ),
+)
+VALUES = st.one_of(st.none(), NUMBERS, TEXTS, st.binary(max_size=40))
+PLACES = st.sampled_from(sorted(chain.TABLES))
+ROW = st.integers(0, 7)
+
+
+@st.composite
+def _row_changes(draw: st.DrawFn) -> tuple[str, tuple[Any, ...]]:
+    """A row changed in one column, removed, doubled, put in, or moved."""
+    place = draw(PLACES)
+    columns = COLUMNS[place]
+    verb = draw(st.sampled_from(["change", "change", "change", "retype", "remove", "put in", "move", "exchange"]))
+    column, row = draw(st.sampled_from(columns)), draw(ROW)
+    if verb == "change":
+        return f"UPDATE {place} SET {column} = ? WHERE seq = ? OR ? = 0", (draw(VALUES), row, row)
+    if verb == "retype":
+        kind = draw(st.sampled_from(["TEXT", "BLOB", "INTEGER", "REAL", "NUMERIC"]))
+        return f"UPDATE {place} SET {column} = CAST({column} AS {kind})", ()
+    if verb == "remove":
+        return f"DELETE FROM {place} WHERE seq = ? OR ? = 0", (row, row)
+    if verb == "put in":
+        marks = ", ".join("?" * len(columns))
+        return f"INSERT OR REPLACE INTO {place} VALUES ({marks})", tuple(draw(VALUES) for _ in columns)
+    if verb == "move":
+        return f"UPDATE {place} SET seq = ? WHERE seq = ?", (draw(ROW), row)
+    other = draw(st.sampled_from(columns))
+    return f"UPDATE {place} SET {column} = {other}, {other} = {column}", ()
+
+
+SCHEMA = st.one_of(
+    st.tuples(st.sampled_from(["application_id", "user_version"]), st.integers(-(2**31), 2**31 - 1)).map(
+        lambda given: (f"PRAGMA {given[0]} = {given[1]}", ())
+    ),
+    st.sampled_from(
+        ["PRAGMA journal_mode = WAL", "PRAGMA auto_vacuum = FULL", "PRAGMA page_size = 1024", "VACUUM"]
+    ).map(lambda text: (text, ())),
+    st.sampled_from(["ANALYZE", "CREATE TABLE more (a)", "CREATE VIEW meta2 AS SELECT * FROM meta"]).map(
+        lambda text: (text, ())
+    ),
+    PLACES.map(lambda place: (f"DROP TABLE {place}", ())),
+    PLACES.map(lambda place: (f"CREATE INDEX more ON {place} (seq)", ())),
+    PLACES.map(lambda place: (f"CREATE TRIGGER more AFTER INSERT ON {place} BEGIN DELETE FROM releases; END", ())),
+    st.tuples(st.sampled_from(["type", "name", "tbl_name", "rootpage", "sql"]), VALUES, st.integers(1, 9)).map(
+        lambda given: (f"UPDATE sqlite_master SET {given[0]} = ? WHERE rowid = ?", given[1:])
+    ),
+    st.tuples(st.sampled_from(["name", "seq"]), VALUES).map(
+        lambda given: (f"UPDATE sqlite_sequence SET {given[0]} = ?", given[1:])
+    ),
+    st.tuples(VALUES, VALUES).map(lambda given: ("INSERT INTO sqlite_sequence VALUES (?, ?)", given)),
+    st.tuples(st.sampled_from(COLUMNS["meta"]), VALUES).map(
+        lambda given: (f"UPDATE meta SET {given[0]} = ?", given[1:])
+    ),
+)
+PARTS = st.floats(0, 1)
+HEADS = st.integers(0, 99).map(lambda place: place / 10_000)  # about the first hundred bytes, where SQLite has its own
+BYTES = st.builds(
+    Bytes,
+    st.lists(st.tuples(PARTS | HEADS, st.integers(0, 255)), min_size=1, max_size=8).map(tuple),
+    st.tuples(PARTS, st.just(b"") | st.binary(max_size=600)),
+    st.just(1.0) | PARTS,
+    st.just(b"") | st.binary(max_size=600),
+)
+ROWS = st.builds(Statements, st.lists(_row_changes(), min_size=1, max_size=3).map(tuple), st.booleans())
+METADATA = st.builds(Statements, st.lists(SCHEMA, min_size=1, max_size=2).map(tuple), st.booleans())
+BESIDE = st.builds(
+    Beside, st.sampled_from(ENDINGS), st.sampled_from(["file", "file", "folder", "pipe"]), st.binary(max_size=2000)
+)
+BROKEN = st.one_of(BYTES, ROWS, METADATA, BESIDE)
+
+
+def cases(count: int, start: int = 0) -> Counter[str]:
+    """Try that many broken ledgers; how many were "seen" and how many "unread". Raises FellError for the first other.
+
+    The last example that Hypothesis shows is the smallest that falls.
+    """
+    told: Counter[str] = Counter()
+    with sound() as ledger:
+
+        @seed(start)
+        @settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(BROKEN)
+        def run(broken: Bytes | Statements | Beside) -> None:
+            told[broken.judge(ledger)] += 1
+
+        run()
+    return told
+
+
+def every_byte(masks: tuple[int, ...], places: range | None = None) -> Counter[str]:
+    """Change every byte of a small ledger by every mask, one at a time; as `cases`."""
+    told: Counter[str] = Counter()
+    with sound() as ledger:
+        for place in range(len(ledger.bytes)) if places is None else places:
+            for mask in masks:
+                content = bytearray(ledger.bytes)
+                content[place] ^= mask
+                ledger.restore(bytes(content))
+                try:
+                    told[ledger.judge()] += 1
+                except FellError as error:
+                    raise FellError(f"byte {place} ^ {mask:#04x}: {error}") from error
+    return told

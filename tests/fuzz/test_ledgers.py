@@ -1,0 +1,61 @@
+"""Whatever is done to a ledger: verify and release see it, or nothing that is read has changed. One clear line."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from dpcore.publishing import checked
+from dpcore.publishing.totals import Total
+from tests.fuzz import ledgers
+from tests.fuzz.ledgers import BESIDE, BROKEN, METADATA, ROWS, FellError, every_byte
+
+MASKS = (0x01, 0x80, 0xFF)
+FEW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def sound():
+    with ledgers.sound() as made:
+        yield made
+
+
+def test_a_change_of_any_byte_is_seen_or_changes_nothing_that_is_read(sound):
+    told = {"seen": 0, "unread": 0}
+    for place in range(len(sound.bytes)):
+        content = bytearray(sound.bytes)
+        content[place] ^= MASKS[place % 3]
+        told[sound.judge_reading(bytes(content))] += 1
+    assert told["seen"] > 5000, "most bytes of a small ledger are read"
+
+
+def test_release_and_verify_judge_a_changed_byte_alike(sound):
+    told = every_byte((0xFF,), range(0, 100)) + every_byte((0xFF,), range(100, len(sound.bytes), 131))
+    assert told["seen"] > 50
+    assert told["unread"] > 20
+
+
+@FEW
+@given(BROKEN)
+def test_a_broken_ledger_is_refused_or_reads_as_before(sound, broken):
+    broken.judge(sound)
+
+
+@FEW
+@given(ROWS | METADATA | BESIDE)
+def test_a_ledger_with_other_rows_or_company_is_refused_or_reads_as_before(sound, broken):
+    broken.judge(sound)
+
+
+def test_the_judge_sees_a_reader_that_believes_anything(sound, monkeypatch):
+    """Test the tester."""
+    monkeypatch.setattr("dpcore.publishing.chain._hash", lambda key, previous, place, row: "")
+    monkeypatch.setattr("dpcore.publishing.chain._wrong_rows", lambda content: [])
+    place = sound.bytes.index(b"released")
+    changed = sound.bytes[:place] + b"approved" + sound.bytes[place + 8 :]
+    with pytest.raises(FellError, match="nothing is found wrong"):
+        sound.judge_reading(changed)
+    monkeypatch.undo()
+    assert sound.judge_reading(changed) == "seen"
+    monkeypatch.setattr(checked, "recall", lambda db, path: {1: Total()})
+    sound.restore(changed)
+    with pytest.raises(FellError, match="a release is made all the same"):
+        sound.judge()

@@ -1,0 +1,410 @@
+"""The file of a ledger: who may have written it, what is remembered of it, and what happens where nothing can be."""
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.cli import main
+from dpcore.errors import InputError, OverspendError
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.lifetime import Concentrated, Lifetime
+from dpcore.publishing import chain, checked
+from dpcore.publishing.book import Book
+from dpcore.publishing.ledger_store import Store, verify
+from dpcore.publishing.totals import Total
+from tests.helpers import within
+
+FRAME = pd.DataFrame({"a": [1, 2]})
+TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
+SPEND = ((BoundedRange(0.05), 2), (Gaussian(0.01), 1))
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A ledger with one release, made and noted."""
+    store = Store(tmp_path / "l.sqlite", create=True)
+    first = store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
+    store.note(first.number, "released", "{}")
+    return store
+
+
+def beside(store: Store) -> Path:
+    return Path(f"{store.path}{checked.ENDING}")
+
+
+def counted(monkeypatch) -> list[int]:
+    """A list that grows by one whenever all of a ledger is read."""
+    calls, real = [], chain.read
+    monkeypatch.setattr(chain, "read", lambda db: calls.append(1) or real(db))
+    return calls
+
+
+# The format
+
+
+TIME = "2026-11-22T03:59:07+00:00"
+EVENTS = (
+    '[{"kind": "BoundedRange", "epsilon": 0.05, "failure": 0.0, "times": 2}, '
+    '{"kind": "Gaussian", "mu": 0.01, "failure": 0.0, "times": 1}]'
+)
+WRITTEN = {  # by the first version that had a ledger
+    "meta": [
+        (1, "16711047a9b92c98", b"G\x83.\x06\xa2By\x94j\x18\xe0'B=\xe5mP\n8.o\x85\xab\xcb\x0f\xcd\x9f\x81ZSj`", TIME)
+    ],
+    "datasets": [(1, "people", 2.0, 1e-06, 0.0, "ZCDP", "row", TIME)],
+    "versions": [(2, 1, 1, "856a1dcde84a167074d86ec6fc4bc242de1b9c94ee0742e42c0ad397080295be", TIME)],
+    "releases": [
+        (3, 1, 2, "", 0.5, 1e-06, 0.0006750000000000001, EVENTS, 0.1484370660693868, '{"rounds": 3}', "é", TIME)
+    ],
+    "states": [(4, 3, "released", "{}", TIME)],
+    "chain": [
+        (1, "datasets", "705a95679daecdac457cbb36cd0c0d5d744be4ab594c300d2a595513423106a5"),
+        (2, "versions", "9c1feaf1f64dbd2963065b3adaa0dfebed650cb1932c70de9d222a976b12cbdb"),
+        (3, "releases", "f06d39c78c7ff24ef42327702b77f551d0f4c7c1475d2dbde54766c42a5e7865"),
+        (4, "states", "d499f193f727a5515ed195b054b244d87f778b46c5fd07585aac7330c9f65a93"),
+    ],
+}
+
+
+def test_a_ledger_of_the_first_version_is_read_and_continued(tmp_path):
+    schema = hashlib.sha256(json.dumps(chain._expected()).encode()).hexdigest()
+    assert schema == "72578a1ec5093fca6632939b498be39c096ca76a25090141c73aed0be41a9113", "old ledgers would be refused"
+    path = tmp_path / "l.sqlite"
+    db = sqlite3.connect(path)
+    chain._lay_out(db, "", b"", "")
+    db.execute("DROP TRIGGER meta_delete")
+    db.execute("DELETE FROM meta")
+    db.execute(next(sql for _, name, _, sql in chain._expected() if name == "meta_delete"))
+    for place, rows in WRITTEN.items():
+        db.executemany(f"INSERT INTO {place} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    db.commit()
+    db.close()
+    assert verify(path) == []
+    assert Store(path).reserve(FRAME, SPEND, SMALL).dataset == "people"
+    assert verify(path) == []
+
+
+# One error for whatever is wrong
+
+
+def changed(store: Store, *statements: str) -> None:
+    """Run SQL on the ledger without its triggers."""
+    db = sqlite3.connect(store.path, isolation_level=None)
+    triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    for name, _ in triggers:
+        db.execute(f"DROP TRIGGER {name}")
+    for text in ("PRAGMA writable_schema = ON", *statements, *(sql for _, sql in triggers)):
+        db.execute(text)
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE meta SET key = CAST(key AS TEXT)",
+        "UPDATE meta SET key = ''",
+        "UPDATE meta SET key = 7",
+        "UPDATE meta SET key = CAST(key || x'00' AS BLOB)",  # to HMAC the same key
+        "UPDATE meta SET ledger = ''",
+        "UPDATE meta SET ledger = x'00'",
+        "UPDATE meta SET time = 3",
+        "DELETE FROM meta",
+        "UPDATE sqlite_sequence SET seq = '4'",
+        "UPDATE sqlite_sequence SET name = NULL",
+        "INSERT INTO sqlite_sequence VALUES ('chain', 0)",
+        "UPDATE sqlite_master SET type = 'view' WHERE name = 'states'",
+        "UPDATE sqlite_master SET sql = CAST(x'ff' AS TEXT) WHERE name = 'states'",
+        "UPDATE sqlite_master SET sql = replace(sql, ' UNIQUE', '') WHERE name = 'versions'",
+        "UPDATE releases SET events = CAST(x'ff' AS TEXT)",
+        "UPDATE releases SET events = CAST(events AS BLOB)",
+        "UPDATE chain SET place = CAST(place AS BLOB)",
+        "UPDATE chain SET place = x'ff' WHERE seq = 1",
+    ],
+)
+def test_emptied_and_retyped_metadata_is_one_error_for_all(store, sql):
+    try:
+        changed(store, sql)
+    except sqlite3.DatabaseError:
+        assert "sqlite_master" in sql, "the schema may have become unreadable already"
+    for act in (lambda: Store(store.path).reserve(FRAME, SPEND, SMALL), lambda: Store(store.path).show()):
+        with pytest.raises(InputError, match="not usable as a ledger: |tampered with"):
+            act()
+    assert main(["ledger", "verify", "--ledger", str(store.path)]) in (1, 2)
+
+
+def test_the_command_says_it_in_one_line(store, capsys):
+    changed(store, "UPDATE releases SET events = CAST(x'ff' AS TEXT)")
+    for what in ("verify", "show"):
+        assert main(["ledger", what, "--ledger", str(store.path)]) == 2
+        told = capsys.readouterr()
+        assert told.err.count("\n") == 1
+        assert "not usable as a ledger: " in told.err
+
+
+def test_rows_of_nothing_and_values_of_another_kind_are_named(store):
+    """Also where the chain was written with the key."""
+    with chain.opened(store.path, 1.0) as db:
+        chain.append(db, "releases", **dict(zip(RELEASE, WRITTEN["releases"][0][1:], strict=True)) | {"dataset": 9})
+    assert "row 5 of releases: its dataset 9 is not there" in verify(store.path)
+    with pytest.raises(InputError, match="its dataset 9 is not there"):
+        store.reserve(FRAME, SPEND, SMALL)
+    with chain.opened(store.path, 1.0) as db:
+        chain.append(db, "states", release=b"3", state="note", note="", time="")
+    assert "row 6 of states holds another kind of value" in verify(store.path)
+
+
+RELEASE = [c.split()[0] for c in chain.TABLES["releases"].split(", ")][1:]
+
+
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+def test_a_pipe_beside_it_is_not_waited_for(store, ending):
+    os.mkfifo(f"{store.path}{ending}")
+    with within(5), pytest.raises(InputError, match="is no file"):
+        verify(store.path)
+
+
+def test_a_pipe_or_a_full_device_in_its_place_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path("/dev/full"), Path("/dev/zero"), tmp_path):
+        for act in (lambda p=place: Store(p, create=True), lambda p=place: verify(p)):
+            with within(5), pytest.raises(InputError, match="no such ledger"):
+                act()
+
+
+def test_a_ledger_that_somebody_holds_is_not_waited_for_for_ever(store, monkeypatch):
+    monkeypatch.setattr("dpcore.publishing.ledger_store.WAIT", 0.2)
+    holder = sqlite3.connect(store.path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    for act in (lambda: verify(store.path), lambda: store.show(), lambda: store.reserve(FRAME, SPEND, SMALL)):
+        with pytest.raises(InputError, match="not usable as a ledger: database is locked"):
+            act()
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert verify(store.path) == []
+
+
+FULL = """
+import resource, sys, pandas as pd
+from dpcore.errors import InputError
+from dpcore.privacy.budget import Budget, Gaussian
+from dpcore.store import Store
+store, room = Store(sys.argv[1]), int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+made = 0
+try:
+    for _ in range(200):
+        store.reserve(pd.DataFrame({"a": [1, 2]}), ((Gaussian(1e-5), 1),), Budget(0.5, 1e-6))
+        made += 1
+except InputError as error:
+    print(made, error)
+"""
+
+
+def test_no_room_on_the_disk_leaves_every_charge_that_was_told(store):
+    """Writing beyond a limit fails as on a full disk."""
+    before, room = len(store.show()[0].releases), store.path.stat().st_size + 3 * 4096
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, store.path, str(room)], capture_output=True, text=True, timeout=60
+    )
+    made, told = done.stdout.split(" ", 1)
+    assert "not usable as a ledger: " in told, done.stderr
+    assert int(made) > 0
+    assert len(store.show()[0].releases) == before + int(made)
+    assert verify(store.path) == []
+    store.reserve(FRAME, SPEND, SMALL)
+
+
+def test_a_read_only_ledger_is_verified_and_not_written_to(store):
+    """Marked so in its header, as whoever runs this may write everywhere."""
+    content = bytearray(store.path.read_bytes())
+    content[18] = 9  # the version that may write
+    store.path.write_bytes(content)
+    assert verify(store.path) == []
+    with pytest.raises(InputError, match="not usable as a ledger: attempt to write a readonly"):
+        store.reserve(FRAME, SPEND, SMALL)
+    assert store.path.read_bytes() == content
+
+
+# Totals
+
+
+EVENT = st.one_of(
+    st.builds(Gaussian, st.floats(1e-9, 10)),
+    st.builds(BoundedRange, st.floats(1e-9, 5)),
+    st.builds(Pure, st.floats(1e-9, 5)),
+    st.builds(Approximate, st.floats(1e-9, 5), st.floats(0, 1e-7)),
+    st.builds(Concentrated, st.floats(1e-12, 5)),
+)
+RELEASES = st.lists(st.lists(st.tuples(EVENT, st.integers(1, 50)), min_size=1, max_size=3), max_size=8)
+
+
+@given(
+    RELEASES,
+    st.sampled_from([(Accounting.GDP, 1e-7), (Accounting.ZCDP, 1e-7), (Accounting.GDP, 0.0), (Accounting.PURE, 0.0)]),
+)
+def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
+    lifetime = Lifetime(Budget(3, 0 if kept[0] is Accounting.PURE else 1e-6), *kept)
+    total, events = Total(), []
+    for release in releases:
+        total, events = total.plus(lifetime, release), events + release
+        assert total.cost(lifetime) == lifetime.cost(events), "to the last bit"
+        assert total.epsilon(lifetime) == lifetime.total(events)
+        assert total.left(lifetime) == lifetime.left(events)
+
+
+def test_many_small_costs_are_not_lost_beside_a_large_one():
+    lifetime, rng = Lifetime(Budget(1e9, 0), Accounting.PURE, 0.0), np.random.default_rng(0)
+    small = [Pure(float(x)) for x in rng.uniform(1e-12, 1e-11, 3000)]
+    total = Total().plus(lifetime, [(Pure(1e6), 1)])
+    for one in small:
+        total = total.plus(lifetime, [(one, 1)])
+    assert total.cost(lifetime) == math.fsum([1e6, *(one.epsilon for one in small)]) > 1e6
+    assert len(total.costs) < 6
+
+
+def test_an_event_that_would_give_something_back_is_refused():
+    lifetime = Lifetime(TOTAL, Accounting.ZCDP, 1e-7)
+    given = [(Concentrated(-0.1), 1), (Concentrated(math.nan), 1), (Concentrated(0.1, -1e-8), 1), (Gaussian(1.0), -1)]
+    for event, times in given:
+        with pytest.raises(ValueError, match="an event of cost"):
+            Total().plus(lifetime, [(event, times)])
+
+
+def test_a_release_is_added_up_once_and_not_with_all_that_came_before(store, monkeypatch):
+    for _ in range(20):
+        store.reserve(FRAME, ((Gaussian(1e-4), 1),), SMALL)
+    with chain.opened(store.path, 1.0) as db:
+        content = chain.read(db)
+    added, real = [], Lifetime.cost
+    monkeypatch.setattr(Lifetime, "cost", lambda self, events: added.extend(events) or real(self, added[-1:]))
+    assert Book(content).wrong_totals() == []
+    assert len(added) == len(SPEND) + 20
+
+
+# What is remembered
+
+
+def test_what_was_checked_is_not_read_again(store, monkeypatch):
+    calls = counted(monkeypatch)
+    for _ in range(3):
+        store.reserve(FRAME, ((Gaussian(0.001), 1),), SMALL)
+    store.note(3, "note", "seen")
+    store.reserve(FRAME, SPEND, SMALL, preview=True)
+    assert calls == []
+    found = store.show()[0]
+    beside(store).unlink()
+    assert store.reserve(FRAME, ((Gaussian(0.001), 1),), SMALL).spent > found.spent
+    assert len(calls) == 2, "to show it, and where nothing is remembered"
+    assert verify(store.path) == []
+
+
+def test_what_is_remembered_gives_the_same_answers(store):
+    spends = [((Gaussian(0.3), 1),), SPEND, ((Concentrated(0.001), 3),), ((Gaussian(3.0), 1),), ((Pure(0.2), 1),)]
+    other = Store(store.path.with_name("other.sqlite"), create=True)
+    shutil.copy(store.path, other.path)
+    for spend in spends:
+        answers = []
+        for one in (store, other):
+            beside(other).unlink(missing_ok=True)
+            try:
+                made = one.reserve(FRAME, spend, SMALL)
+                answers.append((made.spent, made.left, made.number, made.version))
+            except OverspendError as error:
+                answers.append(str(error))
+        assert answers[0] == answers[1]
+
+
+def test_a_change_is_seen_whatever_is_remembered(store, tmp_path):
+    remembered, content = beside(store).read_bytes(), store.path.read_bytes()
+    for at in (content.index(b"BoundedRange"), content.rindex(b"released"), 100 + 6):
+        changed = bytearray(content)
+        changed[at] ^= 1
+        store.path.write_bytes(changed)
+        beside(store).write_bytes(remembered)
+        with chain.opened(store.path, 1.0) as db:
+            assert checked.recall(db, store.path) is None
+    store.path.write_bytes(content)
+    text = json.loads(remembered)
+    cheaper = json.loads(text["checked"])
+    cheaper["totals"]["1"] = [[], []]
+    forged = {"checked": json.dumps(cheaper), "mac": text["mac"]}
+    others = [json.dumps(forged).encode(), b"", b"\xff", b"[]", b"{}", b'{"checked": 1, "mac": 2}', remembered[:-9]]
+    for written in others:
+        beside(store).write_bytes(written)
+        with chain.opened(store.path, 1.0) as db:
+            assert checked.recall(db, store.path) is None
+    beside(store).write_bytes(remembered)
+    with chain.opened(store.path, 1.0) as db:
+        assert checked.recall(db, store.path) is not None
+
+
+def test_what_is_remembered_is_never_written_elsewhere(store, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine", encoding="utf-8")
+    beside(store).unlink()
+    beside(store).symlink_to(victim)
+    store.reserve(FRAME, SPEND, SMALL)
+    assert victim.read_text(encoding="utf-8") == "mine"
+    beside(store).unlink()
+    os.mkfifo(beside(store))
+    with within(10):
+        store.reserve(FRAME, SPEND, SMALL)
+    beside(store).unlink()
+    store.reserve(FRAME, SPEND, SMALL)
+    assert os.stat(beside(store)).st_mode & 0o077 == 0
+    assert verify(store.path) == []
+
+
+KILLED = """
+import os, sys, pandas as pd
+from dpcore import checked
+from dpcore.privacy.budget import Budget, Gaussian
+from dpcore.store import Store
+real = checked.keep
+checked.keep = lambda *given: (real(*given), os.kill(os.getpid(), 9))
+Store(sys.argv[1]).reserve(pd.DataFrame({"a": [1, 2]}), ((Gaussian(0.1), 1),), Budget(0.5, 1e-6))
+"""
+
+
+def test_a_release_killed_between_the_memory_and_the_charge_is_not_charged_nor_remembered(store, monkeypatch):
+    before = store.show()[0].spent
+    assert subprocess.run([sys.executable, "-c", KILLED, store.path], timeout=60).returncode == -9
+    calls = counted(monkeypatch)
+    assert store.show()[0].spent == before
+    store.reserve(FRAME, SPEND, SMALL)
+    assert len(calls) == 2
+    assert verify(store.path) == []
+
+
+def test_a_log_of_writes_beside_it_does_not_hide_behind_what_is_remembered(store):
+    """In that mode SQLite reads a second file: the ledger's own bytes stay as they were."""
+    before, remembered = store.path.read_bytes(), beside(store).read_bytes()
+    db = sqlite3.connect(store.path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("DROP TRIGGER states_delete")
+    db.execute("DELETE FROM states")
+    shutil.copy(f"{store.path}-wal", f"{store.path}-wal.kept")
+    db.close()
+
+    def refused() -> str:
+        with pytest.raises(InputError, match="tampered") as told:
+            store.reserve(FRAME, SPEND, SMALL)
+        return str(told.value)
+
+    for act in (lambda: verify(store.path), refused):
+        shutil.copy(f"{store.path}-wal.kept", f"{store.path}-wal")  # whoever closes it last moves it into the ledger
+        store.path.write_bytes(before)
+        beside(store).write_bytes(remembered)
+        assert "states_delete was dropped" in str(act())
