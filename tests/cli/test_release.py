@@ -303,7 +303,7 @@ def test_a_kill_right_after_the_charge_leaves_it_charged(tmp_path):
     write_table(tmp_path)
     path = tmp_path / "l.sqlite"
     code = (
-        "import os, signal, sys\nfrom dpcore import publish\nfrom dpcore.cli import main\n"
+        "import os, signal, sys\nfrom dpcore.publishing import publish\nfrom dpcore.cli import main\n"
         "publish._draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
     )
     command = [sys.executable, "-c", code, *order("dead")]

@@ -198,8 +198,8 @@ def test_a_ledger_that_somebody_holds_is_not_waited_for_for_ever(store, monkeypa
 FULL = """
 import resource, sys, pandas as pd
 from dpcore.errors import InputError
-from dpcore.privacy.budget import Budget, Gaussian
-from dpcore.store import Store
+from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.publishing.ledger_store import Store
 store, room = Store(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 made = 0
@@ -369,9 +369,9 @@ def test_what_is_remembered_is_never_written_elsewhere(store, tmp_path):
 
 KILLED = """
 import os, sys, pandas as pd
-from dpcore import checked
-from dpcore.privacy.budget import Budget, Gaussian
-from dpcore.store import Store
+from dpcore.publishing import checked
+from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.publishing.ledger_store import Store
 real = checked.keep
 checked.keep = lambda *given: (real(*given), os.kill(os.getpid(), 9))
 Store(sys.argv[1]).reserve(pd.DataFrame({"a": [1, 2]}), ((Gaussian(0.1), 1),), Budget(0.5, 1e-6))

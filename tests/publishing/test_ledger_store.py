@@ -306,9 +306,9 @@ def test_ten_at_once_cannot_overspend(tmp_path):
 def test_two_processes_cannot_overspend(tmp_path):
     code = """
 import sys, pandas as pd
-from dpcore.store import Store
-from dpcore.privacy.budget import Budget
-from dpcore.privacy.calibrations import gaussian_share
+from dpcore.publishing.ledger_store import Store
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.errors import OverspendError
 total = Budget(2, 1e-6)
 for _ in range(4):

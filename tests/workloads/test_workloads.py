@@ -168,7 +168,7 @@ def test_a_workload_of_countless_tables_is_refused_before_they_are_listed():
     script = """if True:
         import resource
         from dpcore.errors import InputError
-        from dpcore.schema import domain_from_json
+        from dpcore.data.schema import domain_from_json
         from dpcore.workloads import Marginals
         resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))
         try:
