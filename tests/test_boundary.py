@@ -19,7 +19,7 @@ ORDER = [
     *("theory.schedules", "theory.*", "theory"),
     *("privacy.conversions", "privacy.budget", "privacy.calibrations"),
     *("privacy.ledger", "privacy.lifetime", "privacy.statistics", "privacy.point_statistics"),
-    *("privacy.targets", "privacy.risk_statistics"),
+    *("privacy.targets", "privacy.minimiser", "privacy.risk_statistics"),
     *(f"privacy.samplers.{name}" for name in ("plane", "shapes", "proximal", "*")),
     "privacy.samplers",
     *("privacy.draws", "privacy.scores", "privacy.mechanisms", "privacy.exact", "privacy.curator", "oracles"),

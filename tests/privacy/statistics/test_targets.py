@@ -202,7 +202,7 @@ def test_objective_perturbation_keeps_its_promise(loss, b):
 @pytest.mark.parametrize("loss", [Logistic(), hinge(), absolute(), SquaredDistance((-1.0,), (1.0,))], ids=type)
 def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
     points = isinstance(loss, SquaredDistance)
-    statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01)
+    statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01, N)
     values = [(v,) for v in VALUES] if points else RECORDS[:4]
     found = on_all(lambda data: float(statistic.value(rows(data))[0]), values)
     moves = [abs(a - b) for a, b in both(found, values)]
