@@ -29,7 +29,8 @@ class OutputPerturbation:
 
     The minimiser moves by Δ₂/n, Δ₂ = G/(m + μ), when a record is replaced (`RegularisedMinimiser`), so noise of
     deviation Δ₂/(ns) is exactly s-GDP. Kinks are rounded off over 0.01 R, which costs at most that much risk. Raises
-    InputError for δ = 0, and for a μ so small that rounding would count. Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1, with Gaussian noise.
+    InputError for δ = 0, and for a μ so small that rounding would count.
+    Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1, with Gaussian noise.
     """
 
     mu: float | None = param(

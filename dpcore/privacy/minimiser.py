@@ -1,6 +1,6 @@
 """The minimiser of a regularised risk within a distance known beforehand, whatever the records. Imports risks.
 
-Φ(y) = F(c + y) + μ‖y‖²/2 + ⟨tilt, y⟩ is α = m + μ strongly convex (m of the loss) and bends by at most L = β + μ. Nothing
+Φ(y) = F(c + y) + μ‖y‖²/2 + ⟨tilt, y⟩ is α = μ strongly convex and bends by at most L = β + μ. Nothing
 here raises or gives up once records were seen: who sees that would learn which neighbour it was.
 
 - Only y = x − c is computed, and targets are moved by ⟨a, c⟩ once, record by record: an offset that all records share,
@@ -41,17 +41,13 @@ def rounding(loss: Bent | Logistic, *, far: float, mu: float, n: int, d: int, of
 
 
 def minimiser(
-    risk: Risk,
-    c: np.ndarray,
-    *,
-    mu: float,
-    goal: float,
-    tilt: np.ndarray | float = 0.0,
+    risk: Risk, c: np.ndarray, *, mu: float, goal: float, aim: float | None = None, tilt: np.ndarray | float = 0.0,
     path: tuple[float, ...] = (1.0,),
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss that is not strongly convex itself and a `goal` of 30 η or more.
 
-    `path`: multiples of the loss's width, the last one 1, over which its kink is rounded off on the way.
+    Newton's steps go on until a gradient of `aim`, goal/4 unless given. `path`: multiples of the loss's width, the last
+    one 1, over which its kink is rounded off on the way.
     """
     loss: Bent | Logistic = risk.loss  # type: ignore[assignment]
     push = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
@@ -63,11 +59,10 @@ def minimiser(
     def slope(y: np.ndarray) -> np.ndarray:
         return _gradient(moved, offset + y) + mu * y + push
 
-    x = offset.copy()
+    x, aim = offset.copy(), goal / 4 if aim is None else aim
     for factor in path:
-        x = newton(
-            moved.with_loss(loss.smoothed(factor * width)), x, mu=mu, centre=offset, tilt=push, tolerance=goal / 4
-        )
+        rounded = moved.with_loss(loss.smoothed(factor * width))
+        x = newton(rounded, x, mu=mu, centre=offset, tilt=push, tolerance=aim)
     y = _within(x - offset, far)
     eta = rounding(loss, far=far, mu=mu, n=len(risk.w), d=len(c), offset=float(np.linalg.norm(offset)))
     if np.linalg.norm(slope(y)) <= goal - eta:

@@ -1,4 +1,4 @@
-"""The logistic envelope: a search for instances that break it, its certificate by quadrature, and draws that must end."""
+"""The logistic envelope: a search for instances that break it, its certificate by quadrature, and draws that end."""
 
 import math
 

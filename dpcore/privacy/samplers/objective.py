@@ -19,4 +19,5 @@ def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, rng: np.r
     offset = float(np.linalg.norm(c)) if loss.margin else 0.0
     far = (loss.steepest + float(np.linalg.norm(tilt))) / mu  # type: ignore[union-attr]
     eta = rounding(loss, far=far, mu=mu, n=n, d=len(c), offset=offset)  # type: ignore[arg-type]
-    return c + minimiser(risk, c, mu=mu, goal=max(1e-10 * sigma / n, LEAST * eta), tilt=tilt)
+    aim = 1e-10 * sigma / n
+    return c + minimiser(risk, c, mu=mu, goal=max(aim, LEAST * eta), aim=aim, tilt=tilt)

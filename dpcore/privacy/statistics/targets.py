@@ -169,7 +169,7 @@ class PerturbedRisk(KnownRisk):
 
     - Determinants: nH = M + φ''aaᵀ with M ⪰ ΛI, for the record replaced last, so replacing it changes the determinant
       by 1 + β/Λ at most; Λ = β/(e^{ε₂/b} − 1) makes that e^{ε₂} for b of them.
-    - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b records, and Δ depends on ξ, but the a_j do not: Z_j = ⟨ξ, a_j⟩/σ is
+    - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b records, and Δ depends on ξ, the a_j do not: Z_j = ⟨ξ, a_j⟩/σ is
       normal of variance ‖a_j‖² ≤ 1. With s = 2bL/σ and Z̄ the mean of the 2b |Z_j|, the log of the ratio is
       (2⟨ξ, Δ⟩ + ‖Δ‖²)/(2σ²) ≤ sZ̄ + s²/2, and with that of the determinants the law's δ at ε₀ is at most
       E(1 − e^{ε₁ − s²/2 − sZ̄})⁺ = E(1 − e^{−s(Z̄ − u)})⁺ ≤ s E(Z̄ − u)⁺, u = ε₁/s − s/2, as 1 − e^{−t} ≤ t. (· − u)⁺ is
@@ -211,10 +211,8 @@ def largest_shift(epsilon: float, delta: float) -> float:
 
     def log_delta(s: float) -> float:
         u = epsilon / s - s / 2
-        if u > LARGE:
-            last = 1 / (1 + u * u)
-        else:
-            last = 1 - u * math.sqrt(math.pi / 2) * float(erfcx(u / math.sqrt(2)))
+        mills = math.sqrt(math.pi / 2) * float(erfcx(u / math.sqrt(2)))
+        last = 1 / (1 + u * u) if u > LARGE else 1 - u * mills
         return math.log(2 * s * last) - u * u / 2 - math.log(2 * math.pi) / 2
 
     low, high = 0.0, math.sqrt(2 * epsilon)

@@ -222,7 +222,7 @@ def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, 
 
 
 def test_a_smaller_tilt_would_be_caught():
-    """One dimension, where the law is exact: with a quarter of the deviation the promise is broken at some neighbours."""
+    """One dimension, where the law is exact: a quarter of the deviation breaks the promise."""
     epsilon, delta, loss = 0.5, 1e-4, Logistic()
     target = PerturbedRisk(loss, Space(np.zeros(1), 1.0), 0.2)
     lam, sigma = target.settle(N, N, Approximate(epsilon, delta))
