@@ -15,18 +15,19 @@ the error that was paid for (all of K without such a payment).
 Where x̂ lies on the sphere of a ball about m, g = −λ(x̂ − m) + e. With y = −⟨x̂ − m, v⟩, x̂ + v lies in the ball only
 if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the pull λy stays as it is, and tilts the envelope on the
 half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again. Its S is the larger one, max_i ‖a_i‖ in
-the norm of M⁻¹ times r, or the largest ‖v‖ if less: where ‖v‖_M ≤ r each |⟨a_i, v⟩| is at most that, so φ(|⟨a_i, v⟩|) ≥ φ(S)
-record by record, and Σ c_i ⟨a_i, v⟩² φ(S) = φ(S)vᵀkHv needs nothing else. κ would not do: of the records it promises
-no more than bφ(κr/√b), and the (1 − b)/2 that made up for that above is in this Gaussian already. θ = 2/(d + 1) accepts
-about one in 1.4 d. Of the two envelopes the one of smaller mass is taken.
+the norm of M⁻¹ times r, or the largest ‖v‖ if less: where ‖v‖_M ≤ r each |⟨a_i, v⟩| is at most that, so φ(|⟨a_i, v⟩|) ≥
+φ(S) record by record, and Σ c_i ⟨a_i, v⟩² φ(S) = φ(S)vᵀkHv needs nothing else. κ would not do: of the records it
+promises no more than bφ(κr/√b), and the (1 − b)/2 that made up for that above is in this Gaussian already. θ = 2/(d +
+1) accepts about one in 1.4 d. Of the two envelopes the one of smaller mass is taken.
 
 Where no proposal is accepted until they cost more than `proximal` would, which public numbers say, or where rounding
 leaves M singular, the draw comes from that one. That keeps the law: an accepted point is distributed as any other,
-however late it comes, and the proximal draw begins anew; so the result is a mixture of two laws, each within the error paid
-for of the same density, whatever the records. Which of the two it was, and the number of proposals, depend on the records: a timing channel; nothing else
-leaves. An error message, or an output that ignores the records, would not do in its place: how likely proposals are to
-fail may differ between neighbours by any factor, and whoever sees a failure would learn which of them it was. So where
-no error was paid for, and `proximal` cannot serve, this sampler is refused beforehand: nothing would surely end it.
+however late it comes, and the proximal draw begins anew; so the result is a mixture of two laws, each within the error
+paid for of the same density, whatever the records. Which of the two it was, and the number of proposals, depend on the
+records: a timing channel; nothing else leaves. An error message, or an output that ignores the records, would not do in
+its place: how likely proposals are to fail may differ between neighbours by any factor, and whoever sees a failure
+would learn which of them it was. So where no error was paid for, and `proximal` cannot serve, this sampler is refused
+beforehand: nothing would surely end it.
 """
 
 import math
