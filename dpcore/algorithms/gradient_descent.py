@@ -68,9 +68,8 @@ def _free(doc: str, symbol: str, auto: str) -> Any:
 class NoisyGD:
     """x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient of all records.
 
-    Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) or 2C where C clips
-    (`MeanGradient`), so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises InputError for δ =
-    0.
+    Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) (`MeanGradient`),
+    so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises InputError for δ = 0.
     Source: Bassily, Smith, Thakurta 2014, full batch; Dong, Roth, Su 2022 for the accounting.
     """
 

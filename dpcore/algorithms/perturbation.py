@@ -29,7 +29,8 @@ class OutputPerturbation:
 
     The minimiser moves by Δ₂/n, Δ₂ = G/(m + μ), when a record is replaced (`RegularisedMinimiser`), so noise of
     deviation Δ₂/(ns) is exactly s-GDP. Kinks are rounded off over 0.01 R, which costs at most that much risk. Raises
-    InputError for δ = 0. Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1, with Gaussian noise.
+    InputError for δ = 0, and for a μ so small that rounding would count.
+    Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1, with Gaussian noise.
     """
 
     mu: float | None = param(
@@ -56,10 +57,11 @@ class OutputPerturbation:
         """One Gaussian release of the minimiser; μ balances L√d Δ₂/(ns) against μR²/2 where it is not given."""
         (spend,) = gaussian_share(budget, (1.0,))
         n, R, L = problem.effective_n, problem.R, problem.steepest
-        G = _minimiser(problem, 1.0).l2 * (1 + problem.loss.strength)
+        G = _minimiser(problem, 1.0).G
         star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R
         strong = problem.loss.strength > 0
         mu = self.mu or (0.0 if strong else star)
+        _minimiser(problem, mu).check()
         sigma = _minimiser(problem, mu).l2 / (n * spend.mu)
         why = "given" if self.mu else "strongly convex: none needed" if strong else "pull and noise cost the same"
         choices = (
@@ -82,7 +84,7 @@ class OutputPerturbation:
 
 def _minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
     width = ROUND_OFF * problem.R
-    return RegularisedMinimiser(problem.loss, problem.region, mu, width, problem.location)
+    return RegularisedMinimiser(problem.loss, problem.region, mu, width, problem.n, problem.location)
 
 
 @dataclass(frozen=True, kw_only=True)

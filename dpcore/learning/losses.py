@@ -121,8 +121,7 @@ class Logistic:
 
     def bend(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:  # noqa: ARG002 - one interface for all losses
         """d²f/dt²."""
-        p = expit(t)
-        return p * (1 - p)
+        return expit(t) * expit(-t)
 
 
 @dataclass(frozen=True)

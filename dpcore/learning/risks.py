@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, linprog, minimize
+from scipy.optimize import linprog, minimize
 from scipy.sparse import csr_array, eye_array, hstack
 
 from ..errors import InputError
@@ -16,6 +16,7 @@ from .losses import Bent, Loss, SquaredDistance
 
 BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
 STEPS = 500
+HALVINGS = 60
 MOST_ROWS = 2000  # up to which risks with kinks are also solved as linear programs
 WIDTHS = (
     3e-2,
@@ -113,7 +114,8 @@ def newton(
 ) -> np.ndarray:
     """argmin over R^d, or a ball, of F(x) + μ‖x − c‖²/2 + ⟨tilt, x⟩ for a smooth loss, by damped Newton steps from x.
 
-    On R^d it ends when the gradient's norm is at most `tolerance`, or when rounding hides any further fall.
+    On R^d it ends when the gradient's norm is at most `tolerance`, or when rounding hides any further fall: it promises
+    nothing of what it reached, and raises nothing.
     """
     tilt = np.broadcast_to(np.asarray(tilt, dtype=float), x.shape)
 
@@ -128,9 +130,12 @@ def newton(
         if np.linalg.norm(g) <= tolerance:
             break
         H = risk.hessian(x) + (mu + damping + 1e-12 * scale) * np.eye(risk.d)
-        move = np.linalg.solve(H, -g)
-        if ball is not None and not ball.contains((x + move)[None])[0]:
-            move = _on_sphere(H, g, x, ball) - x
+        try:
+            move = np.linalg.solve(H, -g)
+            if ball is not None and not ball.contains((x + move)[None])[0]:
+                move = _on_sphere(H, g, x, ball) - x
+        except np.linalg.LinAlgError:  # no error may leave: it would depend on the records
+            break
         fall = -float(g @ move)
         if fall <= 0:
             break
@@ -162,8 +167,10 @@ def _on_sphere(H: np.ndarray, g: np.ndarray, x: np.ndarray, ball: Ball) -> np.nd
     low = high - 1.0
     while excess(low) < 0 and low > high - 80:
         low -= 2
-    lam: Any = brentq(excess, low, high, xtol=1e-14) if excess(low) > 0 else low
-    return ball.project(ball.centre + Q @ (r / (scales + math.exp(lam))))
+    for _ in range(HALVINGS):  # unlike a library's, this cannot fail, whatever rounding makes of the ends
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return ball.project(ball.centre + Q @ (r / (scales + math.exp(low))))
 
 
 def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray | None = None) -> np.ndarray:

@@ -14,16 +14,20 @@ the error that was paid for (all of K without such a payment).
 
 Where x̂ lies on the sphere of a ball about m, g = −λ(x̂ − m) + e. With y = −⟨x̂ − m, v⟩, x̂ + v lies in the ball only
 if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the pull λy stays as it is, and tilts the envelope on the
-half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again, with S = κr. θ = 2/(d + 1) accepts
-about one in 1.4 d. Of the two envelopes the one of smaller mass is taken.
+half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again. Its S is the larger one, max_i ‖a_i‖ in
+the norm of M⁻¹ times r, or the largest ‖v‖ if less: where ‖v‖_M ≤ r each |⟨a_i, v⟩| is at most that, so φ(|⟨a_i, v⟩|) ≥
+φ(S) record by record, and Σ c_i ⟨a_i, v⟩² φ(S) = φ(S)vᵀkHv needs nothing else. κ would not do: of the records it
+promises no more than bφ(κr/√b), and the (1 − b)/2 that made up for that above is in this Gaussian already. θ = 2/(d +
+1) accepts about one in 1.4 d. Of the two envelopes the one of smaller mass is taken.
 
-Where no proposal is accepted until they cost more than `proximal` would, which public numbers say, the draw comes from
-that one. That keeps the law: an accepted point is distributed as any other, however late it comes, and the proximal
-draw begins anew; so the result is a mixture of two laws, each within the error paid for of the same density, whatever
-the records. Which of the two it was, and the number of proposals, depend on the records: a timing channel; nothing else
-leaves. An error message, or an output that ignores the records, would not do in its place: how likely proposals are to
-fail may differ between neighbours by any factor, and whoever sees a failure would learn which of them it was. So where
-no error was paid for, and `proximal` cannot serve, this sampler is refused beforehand: nothing would surely end it.
+Where no proposal is accepted until they cost more than `proximal` would, which public numbers say, or where rounding
+leaves M singular, the draw comes from that one. That keeps the law: an accepted point is distributed as any other,
+however late it comes, and the proximal draw begins anew; so the result is a mixture of two laws, each within the error
+paid for of the same density, whatever the records. Which of the two it was, and the number of proposals, depend on the
+records: a timing channel; nothing else leaves. An error message, or an output that ignores the records, would not do in
+its place: how likely proposals are to fail may differ between neighbours by any factor, and whoever sees a failure
+would learn which of them it was. So where no error was paid for, and `proximal` cannot serve, this sampler is refused
+beforehand: nothing would surely end it.
 """
 
 import math
@@ -42,6 +46,7 @@ MOST_DIMENSIONS = 20
 PROPOSALS = 16  # at once
 GAUSSIAN_TRIES = 8  # between two batches spread evenly over the ball: any accepted point has the law
 RADII = 200
+TINY = 1e-200  # weight of all records below which their fourth moment says nothing
 ROWS = 8192  # whose products of features are held at once
 LEAST, WORTH = 256, 3  # proposals, and proposals a round of the proximal sampler, before that takes over
 
@@ -71,6 +76,8 @@ def quartic(risk: Risk, x: np.ndarray, k: float, M: np.ndarray) -> float:
     """
     c = k * risk.w * risk.loss.bend(risk.A @ x, risk.b)  # type: ignore[union-attr]
     whole, (i, j) = float(c.sum()), np.triu_indices(len(x))
+    if whole < TINY:  # all records far out on their own side
+        return math.inf
     both = np.where(i == j, 1.0, math.sqrt(2))
     Z = risk.A @ np.linalg.inv(np.linalg.cholesky(M)).T
     mean, second = np.zeros(len(i)), np.zeros((len(i), len(i)))
@@ -96,16 +103,19 @@ def envelope(density: Density, error: float) -> Envelope | Radial:
     far = region.reach + float(np.linalg.norm(x)) if region.bounded else math.inf
     ridge = 1 / far**2 if mu == 0 else 0.0  # where nothing else holds the Gaussian; it lifts the bound by at most ½
     e, M = g + lam * (x - m), k * (H + (mu + lam) * identity) + ridge * identity
-    extreme = math.sqrt(float(((risk.A @ np.linalg.inv(M)) * risk.A).sum(1).max()))
+    root = np.linalg.inv(np.linalg.cholesky(M))
+    extreme = float(np.linalg.norm(risk.A @ root.T, axis=1).max())
     kappa = min(extreme, math.sqrt(quartic(risk, x, k, M)))
-    slack = k * math.sqrt(max(float(e @ np.linalg.solve(M, e)), 0.0))
+    slack = k * float(np.linalg.norm(root @ e))
     r = _reach(density, x, M, (kappa, extreme), slack, lam * s + (ridge > 0) / (2 * k), error)
     least = -k * (float(np.linalg.norm(e)) * far + lam * s) if np.any(e) else -k * lam * s
     widest = far * math.sqrt(float(np.linalg.eigvalsh(M)[-1]))  # of any point of K, in the norm of M
+    if not math.isfinite(min(r, widest)):
+        raise np.linalg.LinAlgError("no radius holds all but the error")
     round_ = Radial(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, min(r, widest), least)
     if lam == 0:
         return round_
-    S = float(min(kappa * min(r, widest), far))
+    S = float(min(extreme * min(r, widest), far))  # not κ: see above, there is no slack left to pay for it
     P = k * (2 * float(phi(S)) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
     linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
     size = float(np.linalg.norm(x - m))
@@ -149,7 +159,7 @@ def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> 
     """
     region, k, d = density.region, density.k, len(x)
     gap = float(np.linalg.norm(region.centre - x))
-    room = (region.inner - gap) * math.sqrt(float(np.linalg.eigvalsh(M)[0])) if region.bounded else math.inf
+    room = (region.inner - gap) * math.sqrt(max(float(np.linalg.eigvalsh(M)[0]), 0.0)) if region.bounded else math.inf
     found, size = -math.inf, float(np.linalg.slogdet(M)[1])
     for rho in np.geomspace(0.05, 5, 40) * math.sqrt(d):
         S = kappa * rho
@@ -171,7 +181,10 @@ def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> 
 def draw_logistic(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
     """One draw (d,) within `error` of the law in total variation; by `proximal` where proposals are hopeless."""
     T, _ = proximal.rounds(density.risk.loss, density.region, density.mu, density.k, error)
-    found = draws(density, error, 1, rng, max(LEAST, WORTH * T))
+    try:
+        found = draws(density, error, 1, rng, max(LEAST, WORTH * T))
+    except np.linalg.LinAlgError:  # M or P is singular but for rounding: no envelope, and no error may leave
+        found = np.zeros((0, len(density.centre)))
     return found[0] if len(found) else proximal.draw(density, error, rng)
 
 

@@ -36,8 +36,10 @@ class Envelope:
     @property
     def log_mass(self) -> float:
         """log of the integral of the envelope over the half-space."""
-        across, mean = np.linalg.solve(self.P, self.q), -np.linalg.solve(self.P, self.linear)
-        over = (self.floor - float(self.q @ mean)) / math.sqrt(float(self.q @ across))
+        L = np.linalg.cholesky(self.P)
+        deviation = float(np.linalg.norm(solve_triangular(L, self.q, lower=True)))
+        mean = -np.linalg.solve(self.P, self.linear)
+        over = (self.floor - float(self.q @ mean)) / deviation
         size = len(self.at) * math.log(2 * math.pi) - float(np.linalg.slogdet(self.P)[1])
         return size / 2 - float(self.linear @ mean) / 2 - self.lift + float(log_ndtr(-over))
 
@@ -46,9 +48,9 @@ class Envelope:
         L = np.linalg.cholesky(self.P)
         mean = -np.linalg.solve(self.P, self.linear)
         V = mean + solve_triangular(L.T, rng.standard_normal((len(mean), size)), lower=False).T
-        across = np.linalg.solve(self.P, self.q)
-        variance = float(self.q @ across)
-        middle, deviation = float(self.q @ mean), math.sqrt(variance)
+        half = solve_triangular(L, self.q, lower=True)
+        across, deviation = solve_triangular(L.T, half, lower=False), float(np.linalg.norm(half))
+        middle, variance = float(self.q @ mean), deviation**2
         u = np.log1p(-rng.random(size))  # log of a uniform in (0, 1]
         t = -ndtri_exp(np.minimum(u + log_ndtr(-(self.floor - middle) / deviation), -1e-300))
         return V + np.outer((middle + deviation * t - V @ self.q) / variance, across)
@@ -120,6 +122,7 @@ def cut_off(mean: np.ndarray, variance: float, region: Region, size: int, rng: n
         if len(X) >= size:  # however many were refused, the others have the law
             return X[:size]
         low, high = (region.low - mean) / deviation, (region.high - mean) / deviation
+        high = np.maximum(high, np.nextafter(low, np.inf))  # two ends that a far mean rounds to one would be refused
         X = truncnorm.rvs(low, high, loc=mean, scale=deviation, size=(size, len(mean)), random_state=rng)
         return region.project(np.asarray(X))
     if not isinstance(region, Ball):

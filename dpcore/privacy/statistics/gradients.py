@@ -5,15 +5,17 @@ As in `statistics`, sensitivities are those of n times the value when one record
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from ...data.domain import Rows
 from ...errors import InputError
-from ...geometry.regions import Region, Space
-from ...learning.losses import Loss, SquaredDistance
-from ...learning.risks import Risk, newton
+from ...geometry.regions import Region
+from ...learning.losses import Loss, SquaredDistance, difference
+from ...learning.risks import Risk
+from ..minimiser import LEAST, minimiser, rounding
 from .answers import ROOM
 from .targets import KnownRisk
 
@@ -22,8 +24,10 @@ from .targets import KnownRisk
 class MeanGradient(KnownRisk):
     """(1/n) Σ_i ∇f(x; z_i) (d,), every record's gradient first shortened to norm `clip` = C where it is longer.
 
-    Replacing a record changes one summand: Δ₂ = 2C for n times the value. Where no gradient can be longer than C (C at
-    least the loss's steepest slope, ‖a‖ ≤ 1) nothing is shortened, and the change is at most G as well (`difference`).
+    Replacing a record changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C for n times the
+    value. Before they are shortened the two gradients are at most G apart (`difference`), for a mean the spread of its
+    box; and shortening is the projection on a ball, which brings no two points further apart. So Δ₂ = min(2C, G),
+    whether anything is shortened or not. G is that of K for x in K, else that of R^d.
     Only Gaussian noise is calibrated to it: Δ₁ ≤ √d Δ₂.
     """
 
@@ -37,8 +41,8 @@ class MeanGradient(KnownRisk):
     @property
     def l2(self) -> float:
         """Δ₂ for one record."""
-        free = not isinstance(self.loss, SquaredDistance) and self.clip >= self.loss.steepest
-        return min(2 * self.clip, self.G) if free and self.region.contains(self.x[None])[0] else 2 * self.clip
+        inside = self.region.contains(self.x[None])[0]
+        return min(2 * self.clip, self.G if inside else difference(self.loss, location=self.location, reach=math.inf))
 
     @property
     def l1(self) -> float:
@@ -75,60 +79,82 @@ class MeanGradient(KnownRisk):
 
 @dataclass(frozen=True, eq=False)
 class RegularisedMinimiser(KnownRisk):
-    """argmin over R^d of F(x) + μ‖x − c‖²/2 (d,), kinks rounded off over `width`.
+    """argmin over R^d of F(x) + μ‖x − c‖²/2 (d,), kinks rounded off over `width`, for n records, which are public.
 
     The objective is (m + μ)-strongly convex (m = 1 for the squared distance), and between neighbours it differs by a
     G/n-Lipschitz function, so the minimiser moves by at most G/(n(m + μ)): Δ₂ = G/(m + μ) for n times the value. G is
-    that of all of R^d, and holds for a rounded loss too, whose slopes are no steeper. The solver ends with a gradient
-    of at most `TOLERANCE` · G/n, which moves each of two minimisers by that share of Δ₂ at the most, and is added.
-    Raises InputError for μ = 0 without strong convexity. Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1.
+    that of all of R^d, and holds for a rounded loss too, whose slopes are no steeper. What is found lies within
+    `goal`/μ of the minimiser for all records that there can be (`minimiser`), rounding included; both of two neighbours
+    may be as far off, so 2n · goal/μ is added. It is found as x − c, and gets its noise there; c is added to what
+    leaves. The squared distance has the closed form c + (mean − c)/(1 + μ), with nothing to be found.
+    Raises InputError for μ = 0 without strong convexity, and where rounding might cost more than MOST of Δ₂: by public
+    numbers, before any record is read. Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1.
     """
 
     loss: Loss
     region: Region
     mu: float
     width: float
+    n: int
     location: bool = False
     view: ClassVar[str] = "rows"
     TOLERANCE: ClassVar[float] = 1e-4
+    MOST: ClassVar[float] = 0.5
+
+    @cached_property
+    def G(self) -> float:  # noqa: N802 - the paper's letter
+        """f(·; z) − f(·; z') is G-Lipschitz on R^d."""
+        return difference(self.loss, location=self.location, reach=math.inf)
+
+    @property
+    def goal(self) -> float:
+        """The length of a gradient that the solver's distance corresponds to."""
+        smooth, c = self._smooth, self.region.centre
+        if isinstance(smooth, SquaredDistance):
+            return 0.0
+        offset = float(np.linalg.norm(c)) if smooth.margin else 0.0
+        eta = rounding(smooth, far=smooth.steepest / self.mu, mu=self.mu, n=self.n, d=len(c), offset=offset)
+        return max(self.TOLERANCE * self.G / self.n, LEAST * eta)
 
     @property
     def l2(self) -> float:
         """Δ₂ for one record."""
-        whole = MeanGradient(self.loss, Space(self.region.centre, 1.0), self.region.centre, 1.0, self.location).G
-        return whole / (self.loss.strength + self.mu) * (1 + 2 * self.TOLERANCE) * ROOM
+        return (self.G + 2 * self.n * self.goal) / (self.loss.strength + self.mu) * ROOM
 
     @property
     def l1(self) -> float:
         """Δ₁ for one record."""
         return math.sqrt(len(self.region.centre)) * self.l2
 
+    @property
+    def _smooth(self) -> Loss:
+        return self.loss if isinstance(self.loss, SquaredDistance) else self.loss.smoothed(self.width)
+
     def check(self) -> None:
-        """Also refuse μ = 0 without strong convexity, and kinks."""
+        """Also refuse μ = 0 without strong convexity, kinks, and a μ that leaves rounding too much."""
         super().check()
         if not 0 <= self.mu < math.inf or self.loss.strength + self.mu == 0:
             raise InputError(f"mu={self.mu:g} must be above 0: this loss is not strongly convex")
         if self.width <= 0 and self.loss.curvature == math.inf:
             raise InputError(f"width={self.width:g} must be above 0: this loss has kinks")
+        if (share := 2 * self.n * self.goal / self.G) > self.MOST:
+            raise InputError(
+                f"mu={self.mu:g} is too small for n={self.n:,} records: rounding might move the minimiser by "
+                f"{share:.2g} times what a record can, at most {self.MOST:g} is allowed"
+            )
 
     def value(self, rows: Rows) -> np.ndarray:
-        """The minimiser on the records; ArithmeticError where rounding keeps it from the promised precision."""
+        """The minimiser on the records, less c; InputError where their number is not n."""
+        if rows.n != self.n:
+            raise InputError(f"the minimiser was planned for n={self.n:,} records, not {rows.n:,}")
         risk, c = self.risk(rows), self.region.centre
         if isinstance(self.loss, SquaredDistance):
-            return (risk.mean + self.mu * c) / (1 + self.mu)
-        goal = self.TOLERANCE * self.G / rows.n
-        x = c.copy()
-        for width in (1e4, 1e2, 1.0):
-            smooth = risk.with_loss(self.loss.smoothed(width * self.width))
-            x = newton(smooth, x, mu=self.mu, centre=c, tolerance=goal)
-        left = float(np.linalg.norm(smooth.gradient(x) + self.mu * (x - c)))
-        if left > goal:
-            raise ArithmeticError(f"the minimiser was found to a gradient of {left:.3g} only, not {goal:.3g}")
-        return x
+            return risk.w @ (risk.A - c) / (1 + self.mu)
+        return minimiser(risk.with_loss(self._smooth), c, mu=self.mu, goal=self.goal, path=(1e4, 1e2, 1.0))
 
     def leaving(self, noisy: np.ndarray) -> np.ndarray:
-        """All of it."""
-        return noisy
+        """It with c."""
+        return self.region.centre + noisy
 
 
 RiskStatistic = MeanGradient | RegularisedMinimiser

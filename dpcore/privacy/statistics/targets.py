@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import erfcx
 
 from ...data.domain import Rows
 from ...errors import InputError
@@ -19,6 +19,9 @@ from ...geometry.regions import Ball, Box, Region, Space
 from ...learning.losses import Bent, Logistic, Loss, SquaredDistance, difference
 from ...learning.risks import Risk
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
+
+LARGE = 100.0  # beyond which a difference of normal tails is bounded, not computed
+HALVINGS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +168,16 @@ class PerturbedRisk(KnownRisk):
 
     - Determinants: nH = M + φ''aaᵀ with M ⪰ ΛI, for the record replaced last, so replacing it changes the determinant
       by 1 + β/Λ at most; Λ = β/(e^{ε₂/b} − 1) makes that e^{ε₂} for b of them.
-    - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b records, so ‖Δ‖ ≤ 2bL and ⟨ξ, Δ⟩ ≤ L Σ_j |⟨ξ, a_j⟩|, where the a_j
-      do not depend on ξ. Except with probability 2b · 2Φ(−t) every |⟨ξ, a_j⟩| ≤ σt; then the ratio's log is at most
-      2bLt/σ + (2bL)²/(2σ²), which is ε₁ for σ = 2bL(t + √(t² + 2ε₁))/(2ε₁). t solves 4bΦ(−t) = δ₀.
+    - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b records, and Δ depends on ξ, the a_j do not: Z_j = ⟨ξ, a_j⟩/σ is
+      normal of variance ‖a_j‖² ≤ 1. With s = 2bL/σ and Z̄ the mean of the 2b |Z_j|, the log of the ratio is
+      (2⟨ξ, Δ⟩ + ‖Δ‖²)/(2σ²) ≤ sZ̄ + s²/2, and with that of the determinants the law's δ at ε₀ is at most
+      E(1 − e^{ε₁ − s²/2 − sZ̄})⁺ = E(1 − e^{−s(Z̄ − u)})⁺ ≤ s E(Z̄ − u)⁺, u = ε₁/s − s/2, as 1 − e^{−t} ≤ t. (· − u)⁺ is
+      convex, so that of a mean is at most the mean of those of its parts, however they hang together, and larger
+      variances only enlarge it: for u ≥ 0, δ ≤ s E(|Z| − u)⁺ = 2s(φ(u) − uΦ(−u)), Z standard normal, for any b.
+      s is the largest with u ≥ 0 for which that is at most δ₀, and σ = 2bL/s.
 
-    Source: Kifer, Smith, Thakurta 2012, Algorithm 1, for replacement, with exact tails in place of theirs.
+    Source: Kifer, Smith, Thakurta 2012, Algorithm 1, for replacement; the privacy loss of linear learners follows one
+    normal number a record, as in Redberg, Koskela, Wang 2023; the bound over several records is this project's.
     """
 
     loss: Loss
@@ -186,11 +194,33 @@ class PerturbedRisk(KnownRisk):
 
     def settle(self, n: int, unit: float, spend: Approximate) -> tuple[float, float]:
         """Λ and σ that `spend` pays for."""
+        if spend.failure == 0:
+            raise InputError("objective perturbation needs delta > 0")
         b, first = n / unit, (1 - self.share) * spend.epsilon
         lam = self.loss.curvature / math.expm1(min(self.share * spend.epsilon / b, 500.0))
-        t = -float(ndtri(spend.failure / (4 * b)))
-        span = 2 * b * self.loss.steepest  # type: ignore[union-attr]
-        return lam, span * (t + math.sqrt(t * t + 2 * first)) / (2 * first)
+        return lam, 2 * b * self.loss.steepest / largest_shift(first, spend.failure)  # type: ignore[union-attr]
+
+
+def largest_shift(epsilon: float, delta: float) -> float:
+    """The largest s ≤ √(2ε), rounded down, with 2s(φ(u) − uΦ(−u)) ≤ δ for u = ε/s − s/2; see `PerturbedRisk`.
+
+    In logs, as δ may be tiny: φ(u) − uΦ(−u) = φ(u)(1 − u m(u)), m = Φ(−u)/φ(u) by the scaled erfc; from u = LARGE on
+    1 − u m(u) ≤ 1/(1 + u²) takes its place (Gordon 1941), where the difference would be lost to rounding.
+    """
+
+    def log_delta(s: float) -> float:
+        u = epsilon / s - s / 2
+        mills = math.sqrt(math.pi / 2) * float(erfcx(u / math.sqrt(2)))
+        last = 1 / (1 + u * u) if u > LARGE else 1 - u * mills
+        return math.log(2 * s * last) - u * u / 2 - math.log(2 * math.pi) / 2
+
+    low, high = 0.0, math.sqrt(2 * epsilon)
+    if log_delta(high) <= math.log(delta):
+        return high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_delta(middle) <= math.log(delta) else (low, middle)
+    return low * (1 - 1e-9)
 
 
 Target = RegularisedRisk | PlainRisk | RankError | PerturbedRisk

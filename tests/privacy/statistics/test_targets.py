@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, Space
@@ -14,7 +15,7 @@ from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian
 from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.statistics.gradients import MeanGradient, RegularisedMinimiser
-from dpcore.privacy.statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk
+from dpcore.privacy.statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, largest_shift
 from dpcore.theory import learning as theory
 from tests.risk_tasks import quadrature
 
@@ -199,10 +200,54 @@ def test_objective_perturbation_keeps_its_promise(loss, b):
         assert PerturbedRisk.settle(target, N, N / 2, Approximate(epsilon, delta))[1] > 1.9 * sigma
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (3.0, 1e-9), (1.0, 1e-2)])
+def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, delta):
+    """Two records whose features meet at any angle, by quadrature over the plane of the tilt."""
+    s = largest_shift(epsilon, delta)
+    u = epsilon / s - s / 2
+    z = np.linspace(u, u + 15, 300_001)
+    bound = s * 2 * np.trapezoid((z - u) * np.exp(-z * z / 2), z) / math.sqrt(2 * math.pi)
+    assert delta * (1 - 1e-5) < bound <= delta * (1 + 1e-6)
+    turn = 2 * np.pi * (np.arange(720) + 0.5) / 720
+    r = np.linspace(u / 2, u + 15, 6001)
+    for angle in (0.0, 0.1, 0.5, 1.0, np.pi / 2):
+        mean = (np.abs(np.cos(turn)) + np.abs(np.cos(turn - angle))) / 2  # of both |Z|, at radius 1
+        lost = np.maximum(-np.expm1(-s * (r[:, None] * mean - u)), 0) * (r * np.exp(-r * r / 2))[:, None]
+        true = np.trapezoid(lost.mean(1), r)
+        assert true <= delta * 1.001
+        if angle == 0:
+            assert true > 0.7 * delta, "and not far below"
+    t = -float(ndtri(delta / 4))
+    assert s > 1.05 * 2 * epsilon / (t + math.sqrt(t * t + 2 * epsilon)), "four tails in a union cost more"
+
+
+def test_a_smaller_tilt_would_be_caught():
+    """One dimension, where the law is exact: a quarter of the deviation breaks the promise."""
+    epsilon, delta, loss = 0.5, 1e-4, Logistic()
+    target = PerturbedRisk(loss, Space(np.zeros(1), 1.0), 0.2)
+    lam, sigma = target.settle(N, N, Approximate(epsilon, delta))
+    x = np.linspace(-60, 60, 40_001)
+
+    def worst(sigma: float, records: list) -> float:
+        laws = []
+        for data in records:
+            risk = target.risk(rows(data))
+            xi = -N * risk.tangents(x[:, None])[1][:, 0] - lam * x
+            slope = lam + N * (risk.w[:, None] * risk.A**2 * loss.bend(risk.A * x, risk.b[:, None])).sum(0)
+            laws.append(np.exp(-((xi / sigma) ** 2) / 2) / (sigma * math.sqrt(2 * math.pi)) * slope)
+        return max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * (x[1] - x[0])) for p, q in (laws, laws[::-1]))
+
+    apart = [((0.0, 1.0),) * (N - 1) + ((1.0, b),) for b in (-1.0, 1.0)]
+    assert worst(sigma, apart) <= delta
+    assert worst(sigma / 4, apart) > delta
+    with pytest.raises(InputError, match="needs delta > 0"):
+        target.settle(N, N, Approximate(epsilon, 0.0))
+
+
 @pytest.mark.parametrize("loss", [Logistic(), hinge(), absolute(), SquaredDistance((-1.0,), (1.0,))], ids=type)
 def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
     points = isinstance(loss, SquaredDistance)
-    statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01)
+    statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01, N)
     values = [(v,) for v in VALUES] if points else RECORDS[:4]
     found = on_all(lambda data: float(statistic.value(rows(data))[0]), values)
     moves = [abs(a - b) for a, b in both(found, values)]
@@ -221,6 +266,23 @@ def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
         found = on_all(lambda data, s=statistic: float(s.value(rows(data))[0]), values)
         largest = max(largest, *(abs(a - b) / (statistic.l2 / N) for a, b in both(found, values)))
     assert 0.3 < largest <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("clip", [0.1, 0.7, 1.0, 2.0, 9.0])
+def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(clip):
+    """In the plane, from inside the box and from far outside; clipped or not, no pair of records is further apart."""
+    low, high, rng = (-1.0, 0.0), (1.0, 1.0), np.random.default_rng(0)
+    loss, largest = SquaredDistance(low, high), 0.0
+    corners = np.array([(a, b) for a in (-1, 1) for b in (0, 1)], dtype=float)
+    points = np.concatenate([corners, rng.uniform(low, high, (30, 2))])
+    for x in (np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([5.0, -3.0])):
+        statistic = MeanGradient(loss, Ball(np.array([0.0, 0.5]), 1.2), x, clip)
+        assert statistic.l2 == pytest.approx(min(2 * clip, loss.spread))
+        cut = np.array([statistic.clipped_sum(p[None], np.ones(1)) for p in points])
+        apart = np.linalg.norm(cut[:, None] - cut[None], axis=2).max()
+        assert apart <= statistic.l2 * (1 + 1e-12)
+        largest = max(largest, float(apart) / statistic.l2)
+    assert largest > 0.95, "nor is it larger than need be"
 
 
 def test_what_promises_nothing_is_refused():

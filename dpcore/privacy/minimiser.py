@@ -1,0 +1,109 @@
+"""The minimiser of a regularised risk within a distance known beforehand, whatever the records. Imports risks.
+
+Φ(y) = F(c + y) + μ‖y‖²/2 + ⟨tilt, y⟩ is α = μ strongly convex and bends by at most L = β + μ. Nothing
+here raises or gives up once records were seen: who sees that would learn which neighbour it was.
+
+- Only y = x − c is computed, and targets are moved by ⟨a, c⟩ once, record by record: an offset that all records share,
+  which K's public centre names, costs no digits (for a margin nothing is to be moved).
+- ∇F is at most `steepest` long, so ‖y*‖ ≤ D = (steepest + ‖tilt‖)/μ. Targets beyond D + the loss's width are moved
+  there: where ‖y‖ ≤ D their slopes, and so y*, stay what they are, and no residual overflows.
+- η bounds the rounding of a gradient at ‖y‖ ≤ 3D: each ⟨a, y⟩ − b is off by (d + 4)u(3D + width + ‖c‖), and its slope
+  by β times that, where it bends; a sum over blocks of BLOCK records by (BLOCK + n/BLOCK + d)u · steepest; y itself by
+  3uD, as much as 3uDL of its gradient. u is 2^−52, twice a rounding; c is 0 where targets were moved.
+- Newton's steps are the first try: where the gradient found is at most `goal` − η, ‖y − y*‖ ≤ goal/α.
+- Else comes accelerated gradient descent. N steps from y₀ with gradients off by η bring Φ to within
+  2L/(N + 1)² (‖y₀ − y*‖ + N(N + 1)η/L)² of its smallest value (Schmidt, Le Roux, Bach 2011, Proposition 2), which is
+  at least α/2 ‖y − y*‖². With N + 1 ≥ 4√(L/α), but at most 5√(L/α), ‖y − y*‖ is at most ½(‖y₀ − y*‖ + 25η/α). From
+  ‖y₀ − y*‖ ≤ 2D, j such rounds leave 2D/2^j + 25η/α: at most goal/α for goal ≥ 30η and 2D/2^j ≤ goal/(6α). j and N
+  are public.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..learning.losses import Bent, Logistic
+from ..learning.risks import Risk, newton
+
+BLOCK = 4096
+UNIT = 2.0**-52
+LEAST = 30  # η that a goal must hold
+
+
+def rounding(loss: Bent | Logistic, *, far: float, mu: float, n: int, d: int, offset: float) -> float:
+    """η where D is `far`; `offset` is ‖c‖ for a margin, else 0."""
+    width = loss.width if isinstance(loss, Bent) else 1.0
+    residual = (d + 4) * (3 * far + width + offset)
+    return UNIT * (
+        (BLOCK + n / BLOCK + d) * loss.steepest + loss.curvature * residual + 3 * far * (loss.curvature + mu)
+    )
+
+
+def minimiser(
+    risk: Risk, c: np.ndarray, *, mu: float, goal: float, aim: float | None = None, tilt: np.ndarray | float = 0.0,
+    path: tuple[float, ...] = (1.0,),
+) -> np.ndarray:  # fmt: skip
+    """y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss that is not strongly convex itself and a `goal` of 30 η or more.
+
+    Newton's steps go on until a gradient of `aim`, goal/4 unless given. `path`: multiples of the loss's width, the last
+    one 1, over which its kink is rounded off on the way.
+    """
+    loss: Bent | Logistic = risk.loss  # type: ignore[assignment]
+    push = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
+    width = loss.width if isinstance(loss, Bent) else 0.0
+    far = (loss.steepest + float(np.linalg.norm(push))) / mu
+    offset = c if loss.margin else np.zeros(len(c))
+    moved = risk if loss.margin else _about(risk, c, far + width)
+
+    def slope(y: np.ndarray) -> np.ndarray:
+        return _gradient(moved, offset + y) + mu * y + push
+
+    x, aim = offset.copy(), goal / 4 if aim is None else aim
+    for factor in path:
+        rounded = moved.with_loss(loss.smoothed(factor * width))
+        x = newton(rounded, x, mu=mu, centre=offset, tilt=push, tolerance=aim)
+    y = _within(x - offset, far)
+    eta = rounding(loss, far=far, mu=mu, n=len(risk.w), d=len(c), offset=float(np.linalg.norm(offset)))
+    if np.linalg.norm(slope(y)) <= goal - eta:
+        return y
+    return descent(slope, y, far=far, mu=mu, bend=loss.curvature + mu, goal=goal)
+
+
+def descent(
+    slope: Callable[[np.ndarray], np.ndarray], y: np.ndarray, *, far: float, mu: float, bend: float, goal: float
+) -> np.ndarray:
+    """Accelerated gradient descent from y, ‖y‖ ≤ `far`, in rounds that each halve the distance to y*."""
+    steps = math.ceil(4 * math.sqrt(bend / mu))
+    for _ in range(max(1, math.ceil(math.log2(12 * far * mu / goal)))):
+        z, t = y, 1.0
+        for _ in range(steps):
+            before, y = y, _within(z - slope(z) / bend, far)
+            after = (1 + math.sqrt(1 + 4 * t * t)) / 2
+            z, t = y + (t - 1) / after * (y - before), after
+    return y
+
+
+def _about(risk: Risk, c: np.ndarray, far: float) -> Risk:
+    """F as a function of x − c, with targets at most `far` away."""
+    moved = risk.with_loss(risk.loss)
+    moved.b = np.clip(risk.b - (risk.A * c).sum(1), -far, far)  # each row by itself: not as BLAS would, by its place
+    return moved
+
+
+def _gradient(risk: Risk, x: np.ndarray) -> np.ndarray:
+    """∇F (d,) at x, summed in blocks."""
+    total = np.zeros(risk.d)
+    for start in range(0, len(risk.w), BLOCK):
+        part = slice(start, start + BLOCK)
+        A = risk.A[part]
+        total += (risk.w[part] * risk.loss.slope(A @ x, risk.b[part])) @ A  # type: ignore[union-attr]
+    return total
+
+
+def _within(y: np.ndarray, far: float) -> np.ndarray:
+    """The nearest point no further than `far`; 0 for one that is no number."""
+    length = float(np.linalg.norm(y))
+    if not math.isfinite(length):
+        return np.zeros_like(y)
+    return y if length <= far else y * (far / length)
