@@ -13,7 +13,7 @@ CORE = ROOT / "dpcore"
 # A file imports only files that stand before it. "x.*" is one file a method or command. The files of "workloads", and
 # the methods, may build on each other, but in no circle.
 ORDER = [
-    *("errors", "memory", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
+    *("errors", "plain", "memory", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
     *("workloads", "grammar", "questions", "losses", "regions", "point_samples", "risks", "point_groups", "transport"),
     *("releases", "problems", "tasks"),
     *("theory.schedules", "theory.*", "theory"),

@@ -5,16 +5,20 @@ Imports everything else of this folder. A new verb is a privacy review.
 
 import math
 from collections import Counter
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
 
-from ..data.domain import Rows
+from ..data.domain import Domain, Rows
+from ..data.plain import plain
 from ..errors import BudgetError, InputError
-from ..workloads import Workload
+from ..geometry.regions import Ball, Box, Space
+from ..learning.losses import Bent, Logistic, SquaredDistance
+from ..workloads import Workload, sealed, sealed_domain
 from . import exact, mechanisms
-from .accounting.budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
-from .accounting.ledger import Ledger, Plan
+from .accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
+from .accounting.ledger import Charge, Ledger, Plan
 from .samplers import SAMPLERS, objective
 from .statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
@@ -29,6 +33,8 @@ COUNTABLE: Final = (Answers, SomeAnswers, CellAnswers, *VOTED)
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
 DRAWN: Final = (RegularisedRisk, PlainRisk, RankError)
+MADE_OF: Final = (Ball, Box, Space, Bent, Logistic, SquaredDistance)  # beside numbers and arrays
+PLANNED: Final = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
 class _Counts(Rows):
@@ -41,27 +47,69 @@ class Curator:
     """Holds records and a ledger; answers what a plan has paid for, with noise from the generator it was given.
 
     Args: `rows`, grouped records; `plan`, what may be charged; `n`, their public number; `rng`, the noise; `group`, how
-    many records neighbours may differ in (each sensitivity is that many times larger). A plan that is `exact` has noise
-    on counts drawn as whole numbers, from the operating system's entropy and not from `rng`; `exactly` says which laws
-    were drawn so, and how often; all else that was charged was paid for noise in floating point.
+    many records neighbours may differ in (each sensitivity is that many times larger); `domain`, that of the records,
+    where they have one: workloads that speak of another are refused. A plan that is `exact` has noise on counts drawn
+    as whole numbers, from the operating system's entropy and not from `rng`; `exactly` says which laws were drawn so,
+    and how often; all else that was charged was paid for noise in floating point.
+
+    Every question is made anew before a record is read: of numbers, plain arrays, and twins of workloads.
     """
 
-    def __init__(self, rows: Rows, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1) -> None:
+    __slots__ = (
+        *("__answers", "__counts", "__domain", "__exactly", "__group", "__ledger", "__plan", "__rng", "__rows"),
+        *("__threshold", "__twins", "__unit"),
+    )
+
+    def __init__(
+        self,
+        rows: Rows,
+        n: int,
+        plan: Plan,
+        rng: np.random.Generator,
+        *,
+        group: int = 1,
+        domain: Domain | None = None,
+    ) -> None:
         if rows.n != n:
             raise InputError(f"the problem speaks of n={n} records, the table has {rows.n}")
-        self.ledger = Ledger(plan)
-        self.unit = n / group  # sensitivities are those of one record moving in n · P_n
+        if not 1 <= (group := plain(group)) <= n:
+            raise InputError(f"group={group} is outside 1..{n}, the number of records")
+        self.__plan = plan
+        self.__ledger = Ledger(Plan(*plain((plan.budget, plan.charges), PLANNED), exact=bool(plan.exact)))
+        self.__unit = rows.n / group  # sensitivities are those of one record moving in n · P_n
         self.__group = group
         self.__rows = rows
         self.__rng = rng
-        self.exactly: Counter[str] = Counter()
+        self.__domain = None if domain is None else sealed_domain(domain)
+        self.__twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that
+        self.__exactly: Counter[str] = Counter()
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__counts: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
+    @property
+    def plan(self) -> Plan:
+        """The plan as it was given; what may be charged was copied from it at the start."""
+        return self.__plan
+
+    @property
+    def ledger(self) -> Ledger:
+        """A copy of the ledger as it stands now: whatever is done to the copy gives no budget back."""
+        return self.__ledger.statement(self.__plan)
+
+    @property
+    def unit(self) -> float:
+        """n, or n/b for neighbours that differ in a group of b records: what sensitivities are divided by."""
+        return self.__unit
+
+    @property
+    def exactly(self) -> Counter[str]:
+        """How often each law was drawn on whole numbers, without rounding."""
+        return self.__exactly.copy()
+
     def affords(self, spend: Spend, times: int = 1) -> bool:
         """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no record."""
-        return self.ledger.fits(spend, times)
+        return self.__ledger.fits(spend, times)
 
     def measure(
         self, statistic: Statistic | RiskStatistic | PointStatistic, spend: Gaussian | Pure | Approximate
@@ -79,9 +127,9 @@ class Curator:
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
         payable = (Gaussian, Pure, Approximate) if type(statistic) in VOTED else (Gaussian, Pure)
-        self._check(statistic, MEASURED, spend, payable)
-        self.ledger.charge("measure", spend)
-        if self.ledger.plan.exact and type(spend) is not Approximate and self._counts(statistic):
+        statistic, spend = self._check(statistic, MEASURED, spend, payable)
+        self.__ledger.charge("measure", spend)
+        if self.__ledger.plan.exact and type(spend) is not Approximate and self._counts(statistic):
             return statistic.leaving(self._measure_counts(statistic, spend))
         seen = self._true_answers(statistic.workload) if isinstance(statistic, SomeAnswers) else self.__rows
         value = statistic.value(seen)  # type: ignore[arg-type]
@@ -100,8 +148,8 @@ class Curator:
 
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
-        self._check(score, SCORED, spend, (BoundedRange,))
-        self.ledger.charge("select", spend)
+        score, spend = self._check(score, SCORED, spend, (BoundedRange,))
+        self.__ledger.charge("select", spend)
         scores = score.value(self._true_answers(score.workload))
         return mechanisms.exponential(scores, 2 * score.sensitivity / (self.unit * spend.epsilon), self.__rng)
 
@@ -112,8 +160,8 @@ class Curator:
         are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any record is read, when
         the plan does not allow all the charges.
         """
-        self._check(score, (SummedErrors,), spend, (BoundedRange,))
-        self.ledger.charge("draw_queries", spend, times)
+        score, spend = self._check(score, (SummedErrors,), spend, (BoundedRange,))
+        self.__ledger.charge("draw_queries", spend, times := plain(times))
         scores = score.value(self._true_answers(score.workload))
         return mechanisms.categorical(scores, 2 * score.sensitivity / (self.unit * spend.epsilon), times, self.__rng)
 
@@ -123,10 +171,10 @@ class Curator:
         The bits are released. Each is B-bounded-range and charged apart, before any record is read; BudgetError when
         the plan does not allow all the charges, or when `spend` is below B for this number of records.
         """
-        self._check(score, (KeepOdds,), spend, (BoundedRange,))
+        score, spend = self._check(score, (KeepOdds,), spend, (BoundedRange,))
         if spend.epsilon < (needs := score.needs(self.unit)):
             raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
-        self.ledger.charge("keep_draws", spend, len(score.drawn))
+        self.__ledger.charge("keep_draws", spend, len(score.drawn))
         return mechanisms.coins(score.value(self._true_answers(score.workload)), self.__rng)
 
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
@@ -139,10 +187,10 @@ class Curator:
         compose one after the other. Raises BudgetError, before any record is read, when the plan does not allow the
         charge, or the threshold in use was paid for by another spend or sensitivity.
         """
-        self._check(errors, STREAMED, spend, (Pure,))
+        errors, spend = self._check(errors, STREAMED, spend, (Pure,))
         scale, known = 2 * errors.sensitivity / (self.unit * spend.epsilon), self.__threshold
         if known is None:
-            self.ledger.charge("above_threshold", spend)
+            self.__ledger.charge("above_threshold", spend)
             noise = float(mechanisms.laplace(np.zeros(1), scale, self.__rng)[0])
             known = self.__threshold = (spend, errors.sensitivity, noise)
         if known[:2] != (spend, errors.sensitivity):
@@ -159,12 +207,12 @@ class Curator:
         Every record is in the sample with probability `rate`, independently; the expected size is public, the true one
         is not. Raises InputError for groups, and BudgetError before any record is read.
         """
-        self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        statistic, spend = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
         if self.unit != self.__rows.n:
             raise InputError(
                 "samples of records are priced for single rows only; rows of one person cannot be protected"
             )
-        self.ledger.charge("measure", spend)
+        self.__ledger.charge("measure", spend)
         counts = self.__rng.binomial(self.__rows.weights, spend.rate)
         total = statistic.clipped_sum(self.__rows.values, counts)
         noisy = mechanisms.gaussian(total, spend.noise_multiplier * statistic.clip, self.__rng)
@@ -177,18 +225,19 @@ class Curator:
         pays for. "objective" solves a `PerturbedRisk`. The time taken depends on the records. Raises InputError and
         BudgetError before any record is read.
         """
-        if isinstance(target, PerturbedRisk):
-            self._check(target, (PerturbedRisk,), spend, PerturbedRisk.payable)
+        if type(target) is PerturbedRisk:
+            target, spend = self._check(target, (PerturbedRisk,), spend, PerturbedRisk.payable)
             lam, sigma = target.settle(self.__rows.n, self.unit, spend)  # type: ignore[arg-type]
-            self.ledger.charge("draw", spend)
+            self.__ledger.charge("draw", spend)
             return objective.solve(target, self.__rows, lam, sigma, self.__rng)
-        self._check(target, DRAWN, spend, target.payable)
-        if sampler not in SAMPLERS:
+        payable = type(target).payable if type(target) in DRAWN else ()
+        target, spend = self._check(target, DRAWN, spend, payable)
+        if (sampler := plain(sampler)) not in SAMPLERS:
             raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
-        error = self.ledger.plan.budget.sampler_error(spend.failure)
+        error = self.__ledger.plan.budget.sampler_error(spend.failure)
         k = target.k(self.unit, spend)  # type: ignore[arg-type]
         SAMPLERS[sampler].check(target, k, error, self.__rows.n)
-        self.ledger.charge("draw", spend)
+        self.__ledger.charge("draw", spend)
         density = target.density(self.__rows, self.unit, spend)  # type: ignore[arg-type]
         return SAMPLERS[sampler].draw(density, error, self.__rng)
 
@@ -205,10 +254,10 @@ class Curator:
             seen = kept[id(workload)][1]
         counts, b = statistic.value(seen), self.__rows.n / self.unit
         if isinstance(spend, Gaussian):
-            self.exactly["discrete Gaussian"] += 1
+            self.__exactly["discrete Gaussian"] += 1
             noisy = exact.gaussian(counts, b * statistic.l2 / spend.mu)
         else:
-            self.exactly["discrete Laplace"] += 1
+            self.__exactly["discrete Laplace"] += 1
             noisy = exact.laplace(counts, b * statistic.l1 / spend.epsilon)
         return noisy / self.__rows.n
 
@@ -218,7 +267,8 @@ class Curator:
             self.__answers[id(workload)] = (workload, workload.answers_of_rows(self.__rows))
         return self.__answers[id(workload)][1]
 
-    def _check(self, question: Any, known: tuple, spend: object, payable: tuple) -> None:
+    def _check(self, question: Any, known: tuple, spend: Any, payable: tuple) -> tuple[Any, Any]:
+        """The question and the spend made anew of plain parts, and checked: no code but the audit's meets a record."""
         if self.__threshold and known is not STREAMED:
             raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
         if type(question) not in known:
@@ -226,4 +276,17 @@ class Curator:
         if type(spend) not in payable:
             names = " or ".join(p.__name__ for p in payable)
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
+        parts = {f.name: vars(question)[f.name] for f in fields(question)}
+        if "workload" in parts:
+            twin = self._twin(parts.pop("workload"))
+            question = type(question)(workload=twin, **{name: plain(part) for name, part in parts.items()})
+        else:
+            question = plain(question, (type(question), *MADE_OF))
         question.check()
+        return question, plain(spend, payable)
+
+    def _twin(self, workload: Workload) -> Workload:
+        """The workload's twin, on which all is counted; nobody outside holds it."""
+        if id(workload) not in self.__twins:
+            self.__twins[id(workload)] = (workload, sealed(workload, self.__domain))
+        return self.__twins[id(workload)][1]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...workloads import Workload
-from .answers import ROOM, Known
+from .answers import ROOM, Known, near
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,8 @@ class SummedErrors(Known):
             self.workload.m,
         ):
             raise InputError(f"rounds={self.rounds} must be a whole number ≥ 1, and past one sum for each query")
+        if np.isnan(self.past).any():
+            raise InputError("sums of answers must be numbers")
 
     @property
     def sensitivity(self) -> float:
@@ -42,7 +44,7 @@ class SummedErrors(Known):
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Scores (2m,) from the workload's answers on the records."""
-        errors = self.rounds * truth - self.past
+        errors = self.rounds * (truth - near(self.past / self.rounds))
         return np.concatenate([errors, -errors])
 
 
@@ -76,8 +78,9 @@ class KeepOdds(Known):
     def check(self) -> None:
         """Raise InputError for a workload whose sensitivities are not known, or draws that are not its queries."""
         super().check()
-        inside = ((self.drawn >= 0) & (self.drawn < 2 * self.workload.m)).all()
-        if not 0 < self.eta < math.inf or self.answers.shape != self.drawn.shape or not inside:
+        inside = ((self.drawn >= 0) & (self.drawn < 2 * self.workload.m)).all() and self.drawn.dtype.kind in "iu"
+        flat = self.drawn.ndim == 1 and self.answers.shape == self.drawn.shape
+        if not 0 < self.eta < math.inf or not flat or not inside or np.isnan(self.answers).any():
             raise InputError(f"eta={self.eta} must be above 0, and every draw a signed query with its answer")
 
     def needs(self, unit: float) -> float:

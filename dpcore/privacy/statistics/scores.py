@@ -10,7 +10,9 @@ import numpy as np
 
 from ...errors import InputError
 from ...workloads import Marginals, Workload
-from .answers import Known
+from .answers import Known, near
+
+LARGEST = 1e100  # weight, and its inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +47,14 @@ class TableErrors(Known):
             )
         if not (np.isfinite(self.penalties).all() and (self.weights >= 0).all() and 0 < self.weights.max() < np.inf):
             raise InputError("penalties of tables must be finite, weights ≥ 0 and finite, one of them above 0")
+        if np.isnan(self.answers).any() or not 1 / LARGEST <= self.weights.max() <= LARGEST:
+            raise InputError(f"answers must be numbers, and the largest weight within {1 / LARGEST:g}..{LARGEST:g}")
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Scores (tables,) from the workload's answers on the records."""
         starts = [table.start for table in self.workload.tables]
-        distances = np.add.reduceat(np.abs(truth - self.answers), starts)
-        return self.weights * (distances - self.penalties)
+        distances = np.add.reduceat(np.abs(truth - near(self.answers)), starts)
+        return self.weights * (distances - near(self.penalties))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,4 +89,4 @@ class AbsoluteErrors(Known):
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Errors less the level (b,) from the workload's answers on the records."""
-        return np.abs(truth[self.queries] - self.answers) - self.level
+        return np.abs(truth[self.queries] - near(self.answers)) - self.level
