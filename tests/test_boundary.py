@@ -18,7 +18,7 @@ ORDER = [
     *("releases", "problems", "tasks"),
     *("theory.schedules", "theory.*", "theory"),
     *("privacy.conversions", "privacy.budget", "privacy.calibrations"),
-    *("privacy.ledger", "privacy.lifetime", "privacy.statistics", "privacy.point_statistics"),
+    *("privacy.ledger", "privacy.lifetime", "privacy.rounding", "privacy.statistics", "privacy.point_statistics"),
     *("privacy.targets", "privacy.risk_statistics"),
     *(f"privacy.samplers.{name}" for name in ("plane", "shapes", "proximal", "*")),
     "privacy.samplers",

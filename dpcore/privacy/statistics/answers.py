@@ -20,11 +20,10 @@ from ...data.domain import Rows
 from ...errors import InputError
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
+from ..rounding import check_range, near
 
 ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
 EVERY = slice(None)
-FARTHEST = 1024.0  # public numbers that are taken off a true answer are cut to ± this
-NARROWEST = 1 / 1024  # range of a query that is not constant
 LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
 
@@ -64,7 +63,8 @@ class Known:
     def check(self) -> None:
         """Raise InputError for such a workload, and for one that noise in floating point cannot protect."""
         check_workload(self.workload)
-        _check_range(self.workload.width)
+        check_range(self.workload.width)
+        check_range(getattr(self, "_range", 0.0))  # a single query's own
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +123,6 @@ class SomeAnswers(Known):
     workload: Workload
     part: slice
     view: ClassVar[str] = "answers"
-
-    def check(self) -> None:
-        """Also refuse a query of an explicit matrix that is all but constant."""
-        super().check()
-        _check_range(self._range)
 
     def __post_init__(self) -> None:
         j = self.part.start
@@ -272,21 +267,6 @@ def _norms(workload: Workload) -> np.ndarray:
         sizes = [math.prod(shape) for shape in workload.shapes]
         return np.sqrt(np.repeat([workload.domain.size / size for size in sizes], sizes))
     return np.sqrt(workload.matrix**2 @ _norms(workload.base) ** 2)  # type: ignore[union-attr]
-
-
-def _check_range(width: float) -> None:
-    """Refuse queries so narrow that rounding moves an answer by more than a record does."""
-    if 0 < width < NARROWEST:
-        raise InputError(f"the values of a query range over {width:.3g} only; scale it up, to {NARROWEST:g} at least")
-
-
-def near(answers: np.ndarray) -> np.ndarray:
-    """Public answers cut to where they may be taken off a true answer, which lies in [-1, 1], at no cost.
-
-    The larger they are the coarser the difference is rounded: at 2⁵³ it would jump by 1 as the true answer passes ½,
-    whatever one record moves. Cut off, a difference is rounded by 2⁻⁴³ at the most.
-    """
-    return np.clip(answers, -FARTHEST, FARTHEST)
 
 
 Statistic = Answers | SomeAnswers | CellAnswers

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...workloads import Workload
-from .answers import ROOM, Known, near
+from ..rounding import near
+from .answers import ROOM, Known
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class SummedErrors(Known):
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Scores (2m,) from the workload's answers on the records."""
-        errors = self.rounds * (truth - near(self.past / self.rounds))
+        errors = self.rounds * truth - near(self.past, self.rounds)
         return np.concatenate([errors, -errors])
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...workloads import Marginals, Workload
-from .answers import Known, near
+from ..rounding import near
+from .answers import Known
 
 LARGEST = 1e100  # weight, and its inverse
 
@@ -89,4 +90,4 @@ class AbsoluteErrors(Known):
 
     def value(self, truth: np.ndarray) -> np.ndarray:
         """Errors less the level (b,) from the workload's answers on the records."""
-        return np.abs(truth[self.queries] - near(self.answers)) - self.level
+        return np.abs(truth[self.queries] - near(self.answers)) - near(self.level, 2)
