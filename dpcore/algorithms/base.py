@@ -59,7 +59,7 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
         raise InputError(f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}")
     if algorithm.enumerates:
         problem.require_enumerable()
-    elif getattr(problem, "start", None) is not None:
+    elif isinstance(problem, QueryRelease) and problem.start is not None:
         raise InputError(f"{type(algorithm).__name__} keeps no histogram and cannot start from a public table")
     return algorithm.plan(problem, budget)
 
