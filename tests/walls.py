@@ -11,14 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 VERBS = {"measure", "measure_sample", "select", "above_threshold", "draw_queries", "keep_draws", "draw_parameter"}
 ASKED = {*VERBS, "affords"}
 STEPS = ["self", "problem", "plan", "curator", "rng"]
-BANNED_NAMES = set(
-    "getattr setattr delattr vars globals locals dir eval exec compile open input breakpoint memoryview".split()
-)
-BANNED_ATTRIBUTES = set(
-    "answers_of_rows encode group format format_map tb_frame f_locals f_globals f_back f_builtins f_code gi_frame "
-    "cr_frame ag_frame seterr seterrcall errstate load loadtxt genfromtxt fromfile fromregex memmap DataSource save "
-    "savez savez_compressed savetxt tofile dump dumps ctypes ctypeslib setflags f2py lib testing attrgetter".split()
-)
+BANNED_NAMES = {
+    *("getattr", "setattr", "delattr", "vars", "globals", "locals", "dir", "eval", "exec", "compile", "open"),
+    *("input", "breakpoint", "memoryview"),
+}
+BANNED_ATTRIBUTES = {
+    *("answers_of_rows", "encode", "group", "format", "format_map", "tb_frame", "f_locals", "f_globals", "f_back"),
+    *("f_builtins", "f_code", "gi_frame", "cr_frame", "ag_frame", "seterr", "seterrcall", "errstate", "load"),
+    *("loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "DataSource", "save", "savez"),
+    *("savez_compressed", "savetxt", "tofile", "dump", "dumps", "ctypes", "ctypeslib", "setflags", "f2py", "lib"),
+    *("testing", "attrgetter"),
+}
 IMPORTS = {  # all that may come from outside, None for all names
     "collections": {"Counter", "deque"},
     "collections.abc": None,
@@ -73,9 +76,9 @@ def _words(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
             a.startswith("_") or a in BANNED_ATTRIBUTES for a in node.kwd_attrs
         ):
             yield node, "a pattern that reads private attributes"
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
-            if "__" in node.value or "_Curator" in node.value:
-                yield node, f"the text {node.value[:30]!r}"
+        text = getattr(node, "value", None) if isinstance(node, ast.Constant) and id(node) not in documented else None
+        if isinstance(text, str) and ("__" in text or "_Curator" in text):
+            yield node, f"the text {text[:30]!r}"
         if isinstance(node, ast.FunctionDef) and node.name.startswith("__") and node.name not in DUNDERS:
             yield node, f"the method {node.name}"
 

@@ -225,11 +225,11 @@ class Curator:
         pays for. "objective" solves a `PerturbedRisk`. The time taken depends on the records. Raises InputError and
         BudgetError before any record is read.
         """
-        if type(target) is PerturbedRisk:
+        if isinstance(target, PerturbedRisk):
             target, spend = self._check(target, (PerturbedRisk,), spend, PerturbedRisk.payable)
             lam, sigma = target.settle(self.__rows.n, self.unit, spend)  # type: ignore[arg-type]
             self.__ledger.charge("draw", spend)
-            return objective.solve(target, self.__rows, lam, sigma, self.__rng)
+            return objective.solve(target, self.__rows, lam, sigma, self.__rng)  # type: ignore[arg-type]
         payable = type(target).payable if type(target) in DRAWN else ()
         target, spend = self._check(target, DRAWN, spend, payable)
         if (sampler := plain(sampler)) not in SAMPLERS:

@@ -10,7 +10,6 @@ from itertools import groupby
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
 from scipy.sparse import csr_array
 
 from ..data.domain import Column, Domain

@@ -8,19 +8,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Column, Domain, Rows
 from dpcore.errors import BudgetError, InputError
+from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Box
 from dpcore.learning.losses import Bent, hinge
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
+from dpcore.privacy.samplers import SAMPLERS
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.query_draws import KeepOdds, SummedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
+from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, rows_of
 
@@ -276,6 +281,30 @@ def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
     force(plan, charges=(Charge("x", Gaussian(100.0)),))
     with pytest.raises(BudgetError, match="the plan needs"):
         Curator(ROWS, N, plan, np.random.default_rng(0))
+
+
+def test_a_plan_for_another_budget_than_was_given_is_refused():
+    class Generous:
+        problem, enumerates = QueryRelease, False
+
+        def plan(self, problem, budget):
+            return ALGORITHMS["dpfw"](rounds=3).plan(problem, replace(budget, epsilon=9.0))
+
+    with pytest.raises(BudgetError, match="Generous made a plan for"):
+        make_plan(Generous(), QueryRelease(WORKLOADS["marginals"](), N), Budget(1, 1e-6))
+
+
+def test_no_sampler_can_be_put_beside_ours():
+    with pytest.raises(TypeError):
+        SAMPLERS["mine"] = SAMPLERS["plane"]
+
+
+def test_a_run_refuses_a_workload_on_another_domain():
+    """The doors tell the curator which domain the records have."""
+    problem = QueryRelease(WORKLOADS["marginals"](), N)
+    run = Run(ALGORITHMS["dpfw"](rounds=1), problem, ROWS, Budget(1, 1e-6))
+    with pytest.raises(InputError, match="another domain"):
+        run._curator.select(SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2)), BoundedRange(1e-3))
 
 
 @pytest.mark.parametrize("group", [0, 0.01, -1, N + 1])
