@@ -113,8 +113,14 @@ def parameters(cls: type) -> tuple[Param, ...]:
 
 def check_parameters(instance: Any) -> None:
     """Raise InputError for the first parameter of `instance` outside its range; call it from `__post_init__`."""
+    given = values(instance)
     for p in parameters(type(instance)):
-        p.check(getattr(instance, p.name))
+        p.check(given[p.name])
+
+
+def values(instance: Any) -> dict[str, Any]:
+    """The parameters of `instance` by name."""
+    return {p.name: getattr(instance, p.name) for p in parameters(type(instance))}
 
 
 def build(cls: type[T], settings: Mapping[str, str]) -> T:

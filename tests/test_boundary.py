@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.walls import ASKED, BANNED_NAMES, breaches, takers
+
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "dpcore"
 # The rooms of the house, in their order: a file imports only from its own room and from rooms that stand before it.
@@ -96,21 +98,162 @@ def test_algorithms_cannot_reach_records(name):
     assert not {room(module) for module in modules} & {"data", "evaluation"}
     assert "privacy.mechanisms" not in modules
     assert "pandas" not in packages(path)
-    attributes = {node.attr for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
-    assert not attributes & {"answers_of_rows", "encode", "group", "_true_answers", "_Curator__rows", "__dict__"}
-    names = {node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name)}
-    assert not names & {"setattr", "vars", "globals", "eval", "exec", "open", "__import__"}
+
+
+TAKERS = takers(tree(FILES[name]) for name in METHODS)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_algorithms_use_the_verbs_of_a_curator_and_nothing_else(name):
-    used = {
-        node.attr
-        for node in ast.walk(tree(FILES[name]))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "curator"
-    }
-    verbs = {"measure", "measure_sample", "select", "above_threshold", "draw_queries", "keep_draws", "draw_parameter"}
-    assert used <= {*verbs, "affords"}
+    assert breaches(tree(FILES[name]), TAKERS) == []
+
+
+def test_the_verbs_are_those_of_the_curator():
+    (curator,) = (node for node in tree(FILES["privacy.curator"]).body if _is_class(node, "Curator"))
+    public = {n.name: n for n in curator.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
+    assert {name for name, node in public.items() if not node.decorator_list} == ASKED
+    shown = {name for name, node in public.items() if node.decorator_list}
+    inside = {n.attr for n in ast.walk(curator) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"}
+    assert inside & shown <= {"unit"}, "of the others the curator would charge, and count in, a copy"
+
+
+def _is_class(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.ClassDef) and node.name == name
+
+
+def steps(body: str, before: str = "", inside: str = "") -> str:
+    """A method whose steps are `body`."""
+    own = "\n".join(f"        {line}" for line in body.splitlines())
+    return f"{before}\nclass Mine:\n{inside}\n    def steps(self, problem, plan, curator, rng):\n{own}\n        yield 1"
+
+
+HOSTILE = {
+    "getattr": steps('getattr(curator, "_Curator" + "__rows")'),
+    "getattr by another name": steps('g = getattr\ng(problem, "x")'),
+    "a name in a text": steps('x = "_Curator__rows"'),
+    "private": steps("curator._rows"),
+    "private of another": steps("score._x"),
+    "a property": steps("n = curator.unit"),
+    "assigned": steps("curator.unit *= 1e12"),
+    "an alias assigned": steps("c = curator\nc.unit *= 1e12"),
+    "an alias of an alias": steps("c = curator\nd = e = c\ne.unit"),
+    "an alias with a private attribute": steps("c = curator\nc._Curator__rows"),
+    "deleted": steps("del curator.unit"),
+    "a verb kept": steps("ask = curator.measure"),
+    "a verb of its class": steps("type(curator).measure(curator, 1, 2)"),
+    "the class": steps("x = Curator", "from ..privacy.curator import Curator"),
+    "the class by another name": "from ..privacy.curator import Curator as C",
+    "a derived class": "from ..privacy.curator import Curator\nclass Mine(Curator): pass",
+    "the module": "from ..privacy import curator",
+    "another name of its file": "from ..privacy.curator import SAMPLERS",
+    "a lambda": steps("f = lambda c: c.unit\nf(curator)"),
+    "a default": steps("f = lambda c=curator: c.unit"),
+    "a default of a function": steps("def f(c=curator): return c.unit"),
+    "walrus": steps("(c := curator).unit"),
+    "walrus in a condition": steps("if (c := curator): c.unit"),
+    "unpacked": steps("c, _ = curator, 1\nc.unit"),
+    "starred": steps("[*c] = [curator]\nc[0].unit"),
+    "a comprehension": steps("[c.unit for c in [curator]]"),
+    "a loop": steps("for c in (curator,): c.unit"),
+    "a dictionary": steps("d = {1: curator}\nd[1].unit"),
+    "kept on self": steps("self.c = curator"),
+    "returned": steps("def f(): return curator\nf().unit"),
+    "yielded": steps("yield curator"),
+    "a condition": steps("(curator if problem else 1).unit"),
+    "or": steps("(curator or 1).unit"),
+    "with": steps("with curator as c: c.unit"),
+    "formatted": steps('f"{curator!r}"'),
+    "formatted by a method": steps('"{0._x}".format(curator)'),
+    "attrgetter": steps('attrgetter("unit")(curator)', "from operator import attrgetter"),
+    "operator": "import operator",
+    "partial": steps("partial(print, curator).args[0].unit", "from functools import partial"),
+    "partial under the name of a taker": "from functools import partial as _follow",
+    "a taker assigned": steps("_follow = [].append\n_follow(problem, plan, curator)"),
+    "a taker of another class": steps("self._follow(problem, plan, curator)"),
+    "a taker at another place": steps(
+        "self._mine(curator, 1)", inside="    def _mine(self, x, curator: Curator): x.unit"
+    ),
+    "a taker after a star": steps("_follow(*problem, curator)"),
+    "a taker kept on self": steps("self._follow = [].append"),
+    "match": steps("match curator:\n    case object(unit=u): pass"),
+    "a private pattern": steps("match plan:\n    case object(_rows=u): pass"),
+    "steps by other names": "class Mine:\n    def steps(self, a, b, c, d): c.unit",
+    "steps with stars": "class Mine:\n    def steps(self, *args): args[2].unit",
+    "steps as a lambda": "class Mine:\n    steps = lambda self, a, b, c, d: c.unit",
+    "steps assigned": "class Mine: pass\nMine.steps = print",
+    "steps decorated": "class Mine:\n    @staticmethod\n    def steps(self, problem, plan, curator, rng): pass",
+    "a decorated class": "@mine\nclass Mine: pass",
+    "a metaclass": "class Mine(metaclass=Other): pass",
+    "attributes of its own": "class Mine:\n    def __getattribute__(self, name): pass",
+    "a function with a self": "def f(self): self.unit = 1",
+    "self assigned": steps("self = curator\nself.unit = 1"),
+    "an annotated alias": steps("c: Curator = curator\nc.unit"),
+    "a parameter that says so": "def f(c: Curator): return c.unit",
+    "a parameter that says so in quotes": 'def f(c: "Curator"): return c.unit',
+    "fewer tables": steps("problem.workload.tables = ()"),
+    "a smaller width": steps("w = problem.workload\nw.width = 0"),
+    "a tampered plan": steps("plan.budget.epsilon = 9"),
+    "a patched class": steps("SignedErrors.value = print", "from ..privacy.statistics import SignedErrors"),
+    "patched in a loop": steps("for SignedErrors.value in [print]: pass"),
+    "frozen no more": steps('object.__setattr__(problem, "n", 1)'),
+    "its dictionary": steps("problem.__dict__"),
+    "its class": steps("problem.__class__"),
+    "a traceback": steps("try: 1\nexcept Exception as e: e.__traceback__.tb_frame"),
+    "a frame": steps("x.gi_frame.f_locals"),
+    **{f"the builtin {name}": f"{name}(x)" for name in sorted(BANNED_NAMES)},
+    **{
+        f"the module {name}": f"import {name}"
+        for name in [
+            "importlib",
+            "inspect",
+            "gc",
+            "sys",
+            "ctypes",
+            "pickle",
+            "os",
+            "io",
+            "builtins",
+            "traceback",
+            "types",
+            "warnings",
+        ]
+    },
+    "from a module": "from inspect import stack",
+    "from importlib": "from importlib import import_module",
+    "import by name": '__import__("gc")',
+    "builtins": "__builtins__",
+    "a file": steps('x = np.fromfile("titanic.csv")'),
+    "numpy's errors": steps("np.seterrcall(print)"),
+    "everything": "from ..problems import *",
+    "a private function": "from ..privacy.ledger import _x",
+    "a twin": "from ..workloads import sealed",
+    "a wrapper": "from functools import update_wrapper",
+}
+
+
+@pytest.mark.parametrize("source", HOSTILE.values(), ids=list(HOSTILE))
+def test_a_file_that_reaches_past_the_verbs_is_caught(source):
+    parsed = ast.parse(source)
+    assert breaches(parsed, {**TAKERS, **takers([parsed])})
+
+
+HONEST = {
+    "asked": steps("x = curator.measure(problem, plan)\nif curator.affords(x): curator.select(x, x)"),
+    "an alias asked": steps("c = curator\nx = c.measure(problem, plan)"),
+    "asked inside": steps("ask = lambda q: curator.measure(q, plan)\n[curator.select(q, plan) for q in x]"),
+    "passed on": steps(
+        "self._mine(problem, curator)", inside="    def _mine(self, x, who: Curator): who.measure(x, x)"
+    ),
+    "passed by name": steps("self._mine(1, who=curator)", inside="    def _mine(self, x, *, who: Curator): pass"),
+    "another's steps": steps("yield from self.inner.steps(problem, plan, curator, rng)"),
+    "state": steps("self.x = 1\nself._y[0] += 2\nx, y = problem.n, self._y"),
+}
+
+
+@pytest.mark.parametrize("source", HONEST.values(), ids=list(HONEST))
+def test_a_file_that_asks_is_not(source):
+    parsed = ast.parse(source)
+    assert breaches(parsed, {**TAKERS, **takers([parsed])}) == []
 
 
 DOORS = {"evaluation.run", "publishing.publish", "experiments.audit"}

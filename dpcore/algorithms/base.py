@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import BudgetError, InputError
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Plan
 from ..privacy.curator import Curator
@@ -59,9 +59,12 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
         raise InputError(f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}")
     if algorithm.enumerates:
         problem.require_enumerable()
-    elif getattr(problem, "start", None) is not None:
+    elif isinstance(problem, QueryRelease) and problem.start is not None:
         raise InputError(f"{type(algorithm).__name__} keeps no histogram and cannot start from a public table")
-    return algorithm.plan(problem, budget)
+    plan = algorithm.plan(problem, budget)
+    if plan.budget != budget:
+        raise BudgetError(f"{type(algorithm).__name__} made a plan for {plan.budget}, not for {budget}")
+    return plan
 
 
 def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..params import check_parameters, param
+from ..params import check_parameters, param, values
 from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, equal_thresholded, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -119,7 +119,7 @@ class PrivateEvolution:
         choices = (
             rounds,
             kept,
-            *(Choice(name, getattr(self, name), "given") for name in names),
+            *(Choice(name, values(self)[name], "given") for name in names),
             Choice("sigma", sigma, f"{why}, √(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2T/(nε)"),
             Choice("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
             Choice("levels", L, "⌈log₂(D/α)⌉ scales of variation"),

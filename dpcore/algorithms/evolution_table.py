@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..params import check_parameters, param
+from ..params import check_parameters, param, values
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -75,7 +75,7 @@ class PrivateEvolutionTable:
         names = ("rounds", "samples", "bins", "share")
         why = "standard deviation of the noise on every"
         choices = (
-            *(Choice(name, getattr(self, name), "given; fitted on Adult") for name in names),
+            *(Choice(name, values(self)[name], "given; fitted on Adult") for name in names),
             Choice("sigma_marginals", Answers(_single(problem)).l2 / (n * marginals.mu), f"{why} of {d} marginals"),
             Choice("sigma", CodeVotes.l2 / (n * votes.mu), f"{why} share of the votes"),
         )

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from .. import theory
-from ..params import check_parameters, param
+from ..params import check_parameters, param, values
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -127,7 +127,7 @@ class DPAM:
 
     def _or_given(self, choice: Choice) -> Choice:
         """The parameter of that name, where it was given."""
-        value = getattr(self, choice.name)
+        value = values(self)[choice.name]
         return choice if value is None else Choice(choice.name, value, "given")
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:

@@ -71,6 +71,15 @@ class Fact:
     precision: float
     theta: float = 0.0
 
+    def hear(self, answer: float, precision: float) -> None:
+        """One more answer: the mean by precision."""
+        self.answer = (self.precision * self.answer + precision * answer) / (self.precision + precision)
+        self.precision += precision
+
+    def turn(self, step: float) -> None:
+        """θ moves by `step`."""
+        self.theta += step
+
 
 def likeliest(fact: Fact, p: float, variance: float) -> float:
     """The step of θ towards argmin ½ Σ (⟨q, D⟩ − answer)² precision + PRIOR · KL(D ‖ D_0), from p = ⟨q, D⟩."""
@@ -99,8 +108,7 @@ class Queries:
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
         fact, precision = self.facts.pop(j, None) or Fact(*support(self.workload, j), 0.0, 0.0), sigma**-2
-        fact.answer = (fact.precision * fact.answer + precision * float(y[0])) / (fact.precision + precision)
-        fact.precision += precision
+        fact.hear(float(y[0]), precision)
         self.facts[j] = fact
         D = D.copy()
         table = D.reshape(self.workload.domain.shape)
@@ -116,7 +124,7 @@ class Queries:
                 changed = part * np.exp(step * fact.q)
                 mass += float(changed.sum() - part.sum())
                 whole[fact.support] = changed
-                fact.theta += step
+                fact.turn(step)
             D /= D.sum()
         return D
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..params import check_parameters, param
+from ..params import check_parameters, param, values
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -85,7 +85,8 @@ class FEM:
         """T equal selections that use the whole budget; T, s and the scale from n, k and the budget where not given."""
         workload, pure = self._asked(problem), budget.delta == 0
         listed = Oracle(workload).enumerates
-        rounds, samples, scale = (Choice(name, getattr(self, name), "given") for name in ("rounds", "samples", "scale"))
+        chosen = {name: Choice(name, value, "given") for name, value in values(self).items()}
+        rounds, samples, scale = (chosen[name] for name in ("rounds", "samples", "scale"))
         if self.rounds is None:
             cost = budget.epsilon if pure else math.sqrt(budget.rho)
             signal = problem.effective_n / max(workload.width, NARROW) * cost
@@ -98,7 +99,7 @@ class FEM:
             samples = Choice("samples", LISTED if listed else max(1, PROGRAMS // rounds.value), why)
         if self.scale is None:
             scale = Choice("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
-        given = (Choice(name, getattr(self, name), "given") for name in ("judged", "output", "seconds"))
+        given = (chosen[name] for name in ("judged", "output", "seconds"))
         charge = Charge("select", equal_selections(budget, rounds.value), rounds.value)
         return Plan(budget, (charge,), (rounds, samples, scale, *given))
 

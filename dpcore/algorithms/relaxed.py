@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
-from ..params import check_parameters, param
+from ..params import check_parameters, param, values
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -162,7 +162,7 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     signal, letters = (signal * budget.epsilon, "nε") if budget.delta == 0 else (signal * budget.rho**0.5, "n√ρ")
     constant, power = RULE[measure, budget.delta == 0]
     best, limit = constant * signal**power, min(MOST_SELECTIONS, 2 * most if measure == "marginal" else most)
-    selections, asked = max(1, min(round(best), limit)), getattr(algorithm, "queries", 1)
+    selections, asked = max(1, min(round(best), limit)), values(algorithm).get("queries", 1)
     queries = min(asked or min(max(selections // ROUNDS, 1), MOST_TOGETHER), most)
     rounds = algorithm.rounds or math.ceil(selections / queries)
     why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g} selections, {queries} a round; {limit} at the most"

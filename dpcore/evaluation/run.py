@@ -91,7 +91,8 @@ class Run:
         self.every = every
         self.plan = make_plan(algorithm, problem, budget)
         noise, own, draws = generators(seed)
-        self._curator = Curator(rows, problem.n, self.plan, noise, group=problem.group)
+        domain = getattr(problem, "domain", None)
+        self._curator = Curator(rows, problem.n, self.plan, noise, group=problem.group, domain=domain)
         self._own = own
         self._draws = draws
         self.truth = TRUTHS[type(problem)](problem, rows, population)

@@ -159,9 +159,9 @@ class _Game:
         self.played += 1
         if self.tell is not None and self.played % 50 == 0:
             self.tell(self.played / self.runs)
-        curator = Curator(rows, self.problem.n, self.plan, self.rng)
+        curator = Curator(rows, self.problem.n, self.plan, self.rng, domain=self.problem.domain)
         if self.bug:
-            curator.unit *= 2
+            object.__setattr__(curator, "_Curator__unit", 2 * curator.unit)
         answers = [
             step.release.answers(self.problem.workload)
             for step in self.algorithm.steps(self.problem, self.plan, curator, self.rng)

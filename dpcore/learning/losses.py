@@ -32,6 +32,10 @@ class Bent:
     margin: bool = False
     strength: ClassVar[float] = 0.0
 
+    def __post_init__(self) -> None:
+        if not (-math.inf < self.low < self.high < math.inf and 0 <= self.width < math.inf):
+            raise InputError(f"the loss {self.name} needs slopes low={self.low:g} < high={self.high:g} and a width ≥ 0")
+
     @property
     def steepest(self) -> float:
         """max |g'|: f is that much Lipschitz in x, as ‖a‖ ≤ 1."""

@@ -5,18 +5,21 @@ A new verb is a privacy review.
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from ..data.domain import Rows
+from ..data.domain import Domain, Rows
+from ..data.plain import plain
 from ..errors import BudgetError, InputError
-from ..workloads import Workload
+from ..geometry.regions import Ball, Box, Space
+from ..learning.losses import Bent, Logistic, SquaredDistance
+from ..workloads import Workload, sealed, sealed_domain
 from . import exact, grid, mechanisms
-from .accounting.budget import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
-from .accounting.ledger import Ledger, Plan
+from .accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
+from .accounting.ledger import Charge, Ledger, Plan
 from .samplers import SAMPLERS, objective
 from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
@@ -31,6 +34,8 @@ SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
 MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vector, both shares
 DRAWN: Final = (RegularisedRisk, PlainRisk, RankError)
+MADE_OF: Final = (Ball, Box, Space, Bent, Logistic, SquaredDistance)  # beside numbers and arrays
+PLANNED: Final = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
 class _Counts(Rows):
@@ -43,30 +48,88 @@ class Curator:
     """Holds records and a ledger; answers what a plan has paid for, with noise from the generator it was given.
 
     Args: `rows`, grouped records; `plan`, what may be charged; `n`, their public number; `rng`, the noise; `group`, how
-    many records neighbours may differ in (each sensitivity is that many times larger). A plan that is `exact` has noise
-    drawn as whole numbers, on counts or on a public grid (`privacy.grid`), from the operating system's entropy, and
-    selections drawn without rounding, from the bits of `rng`; `exactly` says which laws were drawn so, and how often,
-    `step` on which grid what was no counts; all else that was charged was paid for noise in floating point.
+    many records neighbours may differ in (each sensitivity is that many times larger); `domain`, that of the records,
+    where they have one: workloads that speak of another are refused. A plan that is `exact` has noise drawn as whole
+    numbers, on counts or on a public grid (`privacy.grid`), from the operating system's entropy, and selections drawn
+    without rounding, from the bits of `rng`; `exactly` says which laws were drawn so, and how often, `step` on which
+    grid what was no counts; all else that was charged was paid for noise in floating point.
+
+    Every question is made anew before a record is read: of numbers, plain arrays, and twins of workloads.
     """
 
-    def __init__(self, rows: Rows, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1) -> None:
+    __slots__ = (
+        *(
+            "__answers",
+            "__counts",
+            "__domain",
+            "__exactly",
+            "__grids",
+            "__group",
+            "__ledger",
+            "__plan",
+            "__rng",
+            "__rows",
+        ),
+        *("__step", "__threshold", "__twins", "__unit"),
+    )
+
+    def __init__(
+        self,
+        rows: Rows,
+        n: int,
+        plan: Plan,
+        rng: np.random.Generator,
+        *,
+        group: int = 1,
+        domain: Domain | None = None,
+    ) -> None:
         if rows.n != n:
             raise InputError(f"the problem speaks of n={n} records, the table has {rows.n}")
-        self.ledger = Ledger(plan)
-        self.unit = n / group  # sensitivities are those of one record moving in n · P_n
+        if not 1 <= (group := plain(group)) <= n:
+            raise InputError(f"group={group} is outside 1..{n}, the number of records")
+        self.__plan = plan
+        self.__ledger = Ledger(Plan(*plain((plan.budget, plan.charges), PLANNED), exact=bool(plan.exact)))
+        self.__unit = rows.n / group  # sensitivities are those of one record moving in n · P_n
         self.__group = group
         self.__rows = rows
         self.__rng = rng
-        self.exactly: Counter[str] = Counter()
-        self.step = 1.0
+        self.__domain = None if domain is None else sealed_domain(domain)
+        self.__twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that
+        self.__exactly: Counter[str] = Counter()
+        self.__step = 1.0
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__counts: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__grids: dict[int, tuple[Workload, Workload, float]] = {}
         self.__threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
+    @property
+    def plan(self) -> Plan:
+        """The plan as it was given; what may be charged was copied from it at the start."""
+        return self.__plan
+
+    @property
+    def ledger(self) -> Ledger:
+        """A copy of the ledger as it stands now: whatever is done to the copy gives no budget back."""
+        return self.__ledger.statement(self.__plan)
+
+    @property
+    def unit(self) -> float:
+        """n, or n/b for neighbours that differ in a group of b records: what sensitivities are divided by."""
+        return self.__unit
+
+    @property
+    def exactly(self) -> Counter[str]:
+        """How often each law was drawn on whole numbers, without rounding."""
+        return self.__exactly.copy()
+
+    @property
+    def step(self) -> float:
+        """The step of the finest grid on which answers that are no counts were released; 1 where all were counts."""
+        return self.__step
+
     def affords(self, spend: Spend, times: int = 1) -> bool:
         """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no record."""
-        return self.ledger.fits(spend, times)
+        return self.__ledger.fits(spend, times)
 
     def measure(
         self, statistic: Statistic | RiskStatistic | PointStatistic, spend: Gaussian | Pure | Approximate
@@ -84,9 +147,9 @@ class Curator:
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
         payable = (Gaussian, Pure, Approximate) if type(statistic) in VOTED else (Gaussian, Pure)
-        self._check(statistic, MEASURED, spend, payable)
-        self.ledger.charge("measure", spend)
-        if self.ledger.plan.exact and grid.gridded(statistic):
+        statistic, spend = self._check(statistic, MEASURED, spend, payable)
+        self.__ledger.charge("measure", spend)
+        if self.__ledger.plan.exact and grid.gridded(statistic):
             return self._measure_exactly(statistic, spend)
         seen = self._true_answers(statistic.workload) if isinstance(statistic, SomeAnswers) else self.__rows
         value = statistic.value(seen)  # type: ignore[arg-type]
@@ -106,14 +169,14 @@ class Curator:
 
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
-        self._check(score, SCORED, spend, (BoundedRange, Pure))
-        self.ledger.charge("select", spend)
+        score, spend = self._check(score, SCORED, spend, (BoundedRange, Pure))
+        self.__ledger.charge("select", spend)
         scores, delta, unit = self._scores(score)
         scale = 2 * delta / (unit * spend.epsilon)
         if isinstance(spend, Pure):
             self._note("permute-and-flip")
             return mechanisms.permute_and_flip(scores, scale, self.__rng)
-        if self.ledger.plan.exact:
+        if self.__ledger.plan.exact:
             self._note("exponential mechanism")
             return int(mechanisms.exponential_exactly(scores, scale, 1, self.__rng)[0])
         return mechanisms.exponential(scores, scale, self.__rng)
@@ -125,10 +188,10 @@ class Curator:
         are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any record is read, when
         the plan does not allow all the charges.
         """
-        self._check(score, (SummedErrors,), spend, (BoundedRange,))
-        self.ledger.charge("draw_queries", spend, times)
+        score, spend = self._check(score, (SummedErrors,), spend, (BoundedRange,))
+        self.__ledger.charge("draw_queries", spend, times := plain(times))
         scores, delta, unit = self._scores(score)
-        if self.ledger.plan.exact:
+        if self.__ledger.plan.exact:
             self._note("exponential mechanism", times)
             return mechanisms.exponential_exactly(scores, 2 * delta / (unit * spend.epsilon), times, self.__rng)
         return mechanisms.categorical(scores, 2 * delta / (unit * spend.epsilon), times, self.__rng)
@@ -139,11 +202,11 @@ class Curator:
         The bits are released. Each is B-bounded-range and charged apart, before any record is read; BudgetError when
         the plan does not allow all the charges, or when `spend` is below B for this number of records.
         """
-        self._check(score, (KeepOdds,), spend, (BoundedRange,))
+        score, spend = self._check(score, (KeepOdds,), spend, (BoundedRange,))
         if spend.epsilon < (needs := score.needs(self.unit)):
             raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
-        self.ledger.charge("keep_draws", spend, len(score.drawn))
-        if not self.ledger.plan.exact:
+        self.__ledger.charge("keep_draws", spend, len(score.drawn))
+        if not self.__ledger.plan.exact:
             return mechanisms.coins(score.value(self._true_answers(score.workload)), self.__rng)
         self._note("coins", len(score.drawn))
         workload, counts = self._true_counts(score.workload)
@@ -159,13 +222,13 @@ class Curator:
         compose one after the other. Raises BudgetError, before any record is read, when the plan does not allow the
         charge, or the threshold in use was paid for by another spend or sensitivity.
         """
-        self._check(errors, STREAMED, spend, (Pure,))
+        errors, spend = self._check(errors, STREAMED, spend, (Pure,))
         known = self.__threshold
         if known is None:
-            self.ledger.charge("above_threshold", spend)
+            self.__ledger.charge("above_threshold", spend)
         elif known[:2] != (spend, errors.sensitivity):
             raise BudgetError(f"the threshold in use was paid for by {known[0]} at sensitivity {known[1]:g}")
-        if self.ledger.plan.exact:
+        if self.__ledger.plan.exact:
             values, scale = self._blurred(errors, spend)
             draw, find = exact.laplace, exact.first_above
         else:
@@ -186,12 +249,12 @@ class Curator:
         Every record is in the sample with probability `rate`, independently; the expected size is public, the true one
         is not. Raises InputError for groups, and BudgetError before any record is read.
         """
-        self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        statistic, spend = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
         if self.unit != self.__rows.n:
             raise InputError(
                 "samples of records are priced for single rows only; rows of one person cannot be protected"
             )
-        self.ledger.charge("measure", spend)
+        self.__ledger.charge("measure", spend)
         counts = self.__rng.binomial(self.__rows.weights, spend.rate)
         total = statistic.clipped_sum(self.__rows.values, counts)
         noisy = mechanisms.gaussian(total, spend.noise_multiplier * statistic.clip, self.__rng)
@@ -205,36 +268,37 @@ class Curator:
         BudgetError before any record is read.
         """
         if isinstance(target, PerturbedRisk):
-            self._check(target, (PerturbedRisk,), spend, PerturbedRisk.payable)
+            target, spend = self._check(target, (PerturbedRisk,), spend, PerturbedRisk.payable)
             lam, sigma = target.settle(self.__rows.n, self.unit, spend)  # type: ignore[arg-type]
-            self.ledger.charge("draw", spend)
-            return objective.solve(target, self.__rows, lam, sigma, self.__rng)
-        self._check(target, DRAWN, spend, target.payable)
-        if sampler not in SAMPLERS:
+            self.__ledger.charge("draw", spend)
+            return objective.solve(target, self.__rows, lam, sigma, self.__rng)  # type: ignore[arg-type]
+        payable = type(target).payable if type(target) in DRAWN else ()
+        target, spend = self._check(target, DRAWN, spend, payable)
+        if (sampler := plain(sampler)) not in SAMPLERS:
             raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
-        error = self.ledger.plan.budget.sampler_error(spend.failure)
+        error = self.__ledger.plan.budget.sampler_error(spend.failure)
         k = target.k(self.unit, spend)  # type: ignore[arg-type]
         SAMPLERS[sampler].check(target, k, error, self.__rows.n)
-        self.ledger.charge("draw", spend)
+        self.__ledger.charge("draw", spend)
         density = target.density(self.__rows, self.unit, spend)  # type: ignore[arg-type]
         return SAMPLERS[sampler].draw(density, error, self.__rng)
 
     def _note(self, law: str, times: int = 1) -> None:
         """That a law was drawn exactly; permute-and-flip of scores in floating point is not, in an exact plan only."""
-        if self.ledger.plan.exact:
-            self.exactly[law] += times
+        if self.__ledger.plan.exact:
+            self.__exactly[law] += times
 
     def _scores(self, score: Any) -> tuple[np.ndarray, float, float]:
         """Scores, Δ and the unit it is of: shares of n; or, in an exact plan, exact counts with room for rounding.
 
         What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
         """
-        if not self.ledger.plan.exact:
+        if not self.__ledger.plan.exact:
             return score.value(self._true_answers(score.workload)), score.sensitivity, self.unit
         workload, counts = self._true_counts(score.workload)
         whole, room = score.in_counts(workload, self.__rows.n)
         delta = (whole.sensitivity + 2 * room) * exact.ROOM if whole.sensitivity > 0 else 0.0
-        return whole.value(counts), delta, self.unit / self.__rows.n
+        return whole.value(counts, self.__rows.n), delta, self.unit / self.__rows.n
 
     def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[np.ndarray, float]:
         """Errors of exact counts in steps of a public grid, and 2Δ/(nε₀) in steps, the same for every batch."""
@@ -245,7 +309,7 @@ class Curator:
             raise InputError(f"answers or the level of a batch are above {MOST_BLURRED:g}, too large for exact noise")
         delta = (whole.sensitivity + 2 * most) * exact.ROOM
         step, scale = exact.blur(2 * delta * n / (self.unit * spend.epsilon), delta)
-        return np.rint(whole.value(counts) / step), scale
+        return np.rint(whole.value(counts, n) / step), scale
 
     def _measure_exactly(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> np.ndarray:
         """What leaves, with whole noise on multiples of a step; charged by the caller."""
@@ -258,7 +322,7 @@ class Curator:
             own, step = grid.on_grid(statistic, n)
             seen = _Counts(self.__rows.values, self.__rows.weights)
         whole = own.value(seen) / step
-        self.step = min(self.step, step)
+        self.__step = min(self.__step, step)
         if isinstance(spend, Gaussian):
             self._note("discrete Gaussian")
             noisy = exact.gaussian(whole, b * own.l2 / (step * spend.mu))
@@ -275,7 +339,7 @@ class Curator:
         if id(workload) not in self.__grids:
             self.__grids[id(workload)] = (workload, *grid.workload_on_grid(workload, self.__rows.n))
         _, own, step = self.__grids[id(workload)]
-        self.step = min(self.step, step)
+        self.__step = min(self.__step, step)
         if id(own) not in self.__counts:
             rows: Any = _Counts(self.__rows.values, self.__rows.weights)
             self.__counts[id(own)] = (own, own.answers_of_rows(rows))
@@ -287,7 +351,8 @@ class Curator:
             self.__answers[id(workload)] = (workload, workload.answers_of_rows(self.__rows))
         return self.__answers[id(workload)][1]
 
-    def _check(self, question: Any, known: tuple, spend: object, payable: tuple) -> None:
+    def _check(self, question: Any, known: tuple, spend: Any, payable: tuple) -> tuple[Any, Any]:
+        """The question and the spend made anew of plain parts, and checked: no code but the audit's meets a record."""
         if self.__threshold and known is not STREAMED:
             raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
         if type(question) not in known:
@@ -295,4 +360,17 @@ class Curator:
         if type(spend) not in payable:
             names = " or ".join(p.__name__ for p in payable)
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
+        parts = {f.name: vars(question)[f.name] for f in fields(question)}
+        if "workload" in parts:
+            twin = self._twin(parts.pop("workload"))
+            question = type(question)(workload=twin, **{name: plain(part) for name, part in parts.items()})
+        else:
+            question = plain(question, (type(question), *MADE_OF))
         question.check()
+        return question, plain(spend, payable)
+
+    def _twin(self, workload: Workload) -> Workload:
+        """The workload's twin, on which all is counted; nobody outside holds it."""
+        if id(workload) not in self.__twins:
+            self.__twins[id(workload)] = (workload, sealed(workload, self.__domain))
+        return self.__twins[id(workload)][1]

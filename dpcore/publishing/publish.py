@@ -76,7 +76,7 @@ def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measur
     """
     noise, own, draws = (entropy.generator() for _ in range(3))
     problem, plan, algorithm = ready.problem, ready.plan, ready.order.algorithm
-    curator = Curator(ready.rows, problem.n, plan, noise, group=problem.group)
+    curator = Curator(ready.rows, problem.n, plan, noise, group=problem.group, domain=getattr(problem, "domain", None))
     witness = _Witness(curator)
     release, tell = None, progress or (lambda _t, _rounds: None)
     tell(0, plan["rounds"])

@@ -6,7 +6,18 @@ A query maps cells to [-1, 1]. Every workload is closed under negation by the si
 from .base import Workload
 from .explicit import Explicit, RowSpace, row_space
 from .marginals import Marginals
+from .sealed import sealed, sealed_domain
 from .table_queries import TableQueries
 from .union import Union
 
-__all__ = ["Explicit", "Marginals", "RowSpace", "TableQueries", "Union", "Workload", "row_space"]
+__all__ = [
+    "Explicit",
+    "Marginals",
+    "RowSpace",
+    "TableQueries",
+    "Union",
+    "Workload",
+    "row_space",
+    "sealed",
+    "sealed_domain",
+]

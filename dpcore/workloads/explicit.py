@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..data.domain import Domain, Rows
+from ..data.plain import unchanging
 from ..errors import InputError
 from .base import largest_distance
 
@@ -58,16 +59,15 @@ class Explicit:
     tables: tuple[slice, ...] = ()
 
     def __init__(self, domain: Domain, matrix: np.ndarray) -> None:
-        matrix = np.array(matrix)
+        matrix = np.asarray(matrix)
         if matrix.dtype.kind not in "biuf":
             raise InputError(f"the query matrix holds no real numbers (its type is {matrix.dtype})")
-        matrix = matrix.astype(float, copy=False)
+        matrix = unchanging(matrix)
         if matrix.ndim != 2 or matrix.shape[0] < 1 or matrix.shape[1] != domain.size:
             raise InputError(f"the query matrix has shape {matrix.shape}; it must be (m, {domain.size}) with m ≥ 1")
         if not (np.abs(matrix) <= 1).all():
             at = np.argwhere(~(np.abs(matrix) <= 1))[0]
             raise InputError(f"the query matrix holds {matrix[tuple(at)]} in row {at[0]}, outside -1..1")
-        matrix.flags.writeable = False
         self.domain = domain
         self.matrix = matrix
         self.m = matrix.shape[0]

@@ -2,15 +2,17 @@
 
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from copy import copy
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...data.plain import plain
 from ...errors import BudgetError
 from . import conversions
-from .budget import Accounting, Budget, S, Spend, Spent, Sums
+from .budget import Accounting, Budget, S, Spend, Spent, SubsampledGaussian, Sums
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         budget, planned = self.plan.budget, self.plan.sums
+        self._open = True
         self._accounting = self.plan.accounting
         self._counts: Counter[Spend] = Counter()
         left = budget.delta - planned.failure
@@ -114,6 +117,16 @@ class Ledger:
         self._room = max(room, self._cost(planned)[1])
         self._failure = planned.failure
 
+    def statement(self, plan: Plan) -> "Ledger":
+        """A copy that says what was charged up to now, for a `plan` equal to its own, and charges nothing itself.
+
+        It shares no object with this ledger that anything is computed from, so that nothing done to it comes back.
+        """
+        twin = copy(self)
+        twin.plan, twin.events, twin._counts, twin._open = plan, list(self.events), Counter(), False
+        twin.sums = plain(self.sums, (Sums, SubsampledGaussian))
+        return twin
+
     def fits(self, spend: Spend, times: int = 1) -> bool:
         """Whether `spend` may be charged now, so many times."""
         return self._refusal(self._after(spend, times)) is None
@@ -127,7 +140,7 @@ class Ledger:
         after = self._after(spend, times)
         if refusal := self._refusal(after):
             raise BudgetError(f"{what} needs {refusal} is left")
-        self.events.extend([(what, spend)] * times)
+        self.events.extend([(what, replace(spend))] * times)  # a copy, as events are shown
         self._counts[spend] += times
         self.sums = after
 
@@ -150,6 +163,8 @@ class Ledger:
         )
 
     def _after(self, spend: Spend, times: int) -> Sums:
+        if not self._open:
+            raise BudgetError("a copy of a ledger charges nothing")
         return Sums.of({**self._counts, spend: self._counts[spend] + times}.items())
 
     def _refusal(self, after: Sums) -> str | None:

@@ -7,8 +7,9 @@ and comes before the charge; after it a draw always ends in an answer, as an err
 times depend on the records: who can time a draw learns something that no budget covers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def _refuses_rank(target: object) -> str | None:
     return None if isinstance(target, RankError) else "the sampler rank needs a target of ranks"
 
 
-SAMPLERS: dict[str, Sampler] = {
+_ALL: dict[str, Sampler] = {
     "rank": Sampler(line.draw_rank, _refuses_rank, "exact"),
     "line": Sampler(line.draw, line.refuses, "exact"),
     "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian, "exact"),
@@ -61,6 +62,7 @@ SAMPLERS: dict[str, Sampler] = {
         alternating.too_long,
     ),
 }
+SAMPLERS: Mapping[str, Sampler] = MappingProxyType(_ALL)  # what is put in here would be shown the records
 AUTOMATIC = ("line", "gaussian", "logistic", "plane", "proximal")
 
 

@@ -20,6 +20,7 @@ from ...data.domain import Rows
 from ...errors import InputError
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
+from ..rounding import check_range, near
 
 ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
 EVERY = slice(None)
@@ -61,8 +62,10 @@ class Known:
         return whole(self.workload, getattr(self, "part", EVERY))
 
     def check(self) -> None:
-        """Raise InputError for such a workload."""
+        """Raise InputError for such a workload, and for one that noise in floating point cannot protect."""
         check_workload(self.workload)
+        check_range(self.workload.width)
+        check_range(getattr(self, "_range", 0.0))  # a single query's own
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +293,13 @@ class SignedErrors(Known):
         """The scores n times as large, of exact counts, and what rounding may add to each: one subtraction's."""
         return SignedErrors(workload, n * self.answers), EPS * n * (1 + float(np.abs(self.answers).max()))
 
-    def value(self, truth: np.ndarray) -> np.ndarray:
-        """Scores (2m,) from the workload's answers on the records."""
-        errors = truth - self.answers
+    def check(self) -> None:
+        """Raise InputError for a workload without a derived sensitivity, and for answers that do not fit it."""
+        super().check()
+        if self.answers.shape != (self.workload.m,) or np.isnan(self.answers).any():
+            raise InputError(f"scores of {self.workload.m} queries need as many answers, each a number")
+
+    def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
+        """Scores (2m,) from the workload's answers on the records, which are `counted` = n times as large in counts."""
+        errors = truth - near(self.answers, counted)
         return np.concatenate([errors, -errors])

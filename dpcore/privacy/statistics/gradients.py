@@ -19,6 +19,8 @@ from ..minimiser import LEAST, minimiser, rounding
 from .answers import ROOM
 from .targets import KnownRisk
 
+SMALLEST = 1e-100  # clip: far below it gradients and noise would round to 0
+
 
 @dataclass(frozen=True, eq=False)
 class MeanGradient(KnownRisk):
@@ -52,8 +54,8 @@ class MeanGradient(KnownRisk):
     def check(self) -> None:
         """Also refuse a clip that is not above 0."""
         super().check()
-        if not 0 < self.clip < math.inf:
-            raise InputError(f"clip={self.clip:g} must be above 0 and finite")
+        if not SMALLEST <= self.clip <= 1 / SMALLEST:
+            raise InputError(f"clip={self.clip:g} must be above 0 and finite: {SMALLEST:g}..{1 / SMALLEST:g}")
 
     def clipped_sum(self, values: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Σ of the shortened gradients (d,), each record counted so many times."""

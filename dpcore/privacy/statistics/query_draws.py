@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...workloads import Workload
+from ..rounding import near
 from .answers import EPS, ROOM, Known
 
 
@@ -34,6 +35,8 @@ class SummedErrors(Known):
             self.workload.m,
         ):
             raise InputError(f"rounds={self.rounds} must be a whole number ≥ 1, and past one sum for each query")
+        if np.isnan(self.past).any():
+            raise InputError("sums of answers must be numbers")
 
     @property
     def sensitivity(self) -> float:
@@ -45,9 +48,9 @@ class SummedErrors(Known):
         past = n * self.past
         return SummedErrors(workload, past, self.rounds), EPS * (self.rounds * n + float(np.abs(past).max()))
 
-    def value(self, truth: np.ndarray) -> np.ndarray:
-        """Scores (2m,) from the workload's answers on the records."""
-        errors = self.rounds * truth - self.past
+    def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
+        """Scores (2m,) from the workload's answers on the records, which are `counted` = n times as large in counts."""
+        errors = self.rounds * truth - near(self.past, self.rounds * counted)
         return np.concatenate([errors, -errors])
 
 
@@ -81,8 +84,9 @@ class KeepOdds(Known):
     def check(self) -> None:
         """Raise InputError for a workload whose sensitivities are not known, or draws that are not its queries."""
         super().check()
-        inside = ((self.drawn >= 0) & (self.drawn < 2 * self.workload.m)).all()
-        if not 0 < self.eta < math.inf or self.answers.shape != self.drawn.shape or not inside:
+        inside = ((self.drawn >= 0) & (self.drawn < 2 * self.workload.m)).all() and self.drawn.dtype.kind in "iu"
+        flat = self.drawn.ndim == 1 and self.answers.shape == self.drawn.shape
+        if not 0 < self.eta < math.inf or not flat or not inside or np.isnan(self.answers).any():
             raise InputError(f"eta={self.eta} must be above 0, and every draw a signed query with its answer")
 
     def rounded(self, workload: Workload, n: int) -> "KeepOdds":

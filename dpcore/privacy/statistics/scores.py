@@ -10,7 +10,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...workloads import Marginals, Workload
+from ..rounding import near
 from .answers import EPS, Known
+
+LARGEST = 1e100  # weight, and its inverse
+
+LARGEST = 1e100  # weight, and its inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,8 @@ class TableErrors(Known):
             )
         if not (np.isfinite(self.penalties).all() and (self.weights >= 0).all() and 0 < self.weights.max() < np.inf):
             raise InputError("penalties of tables must be finite, weights ≥ 0 and finite, one of them above 0")
+        if np.isnan(self.answers).any() or not 1 / LARGEST <= self.weights.max() <= LARGEST:
+            raise InputError(f"answers must be numbers, and the largest weight within {1 / LARGEST:g}..{LARGEST:g}")
 
     def in_counts(self, workload: Workload, n: int) -> tuple["TableErrors", float]:
         """The scores n times as large, of exact counts, and what rounding may add to each.
@@ -59,11 +66,11 @@ class TableErrors(Known):
         room = EPS * (1 + cells / 8) * most * float(self.weights.max())
         return TableErrors(workload, answers, penalties, self.weights), room  # type: ignore[arg-type]
 
-    def value(self, truth: np.ndarray) -> np.ndarray:
-        """Scores (tables,) from the workload's answers on the records."""
+    def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
+        """Scores (tables,) from the workload's answers on the records, `counted` = n times as large in counts."""
         starts = [table.start for table in self.workload.tables]
-        distances = np.add.reduceat(np.abs(truth - self.answers), starts)
-        return self.weights * (distances - self.penalties)
+        distances = np.add.reduceat(np.abs(truth - near(self.answers, counted)), starts)
+        return self.weights * (distances - near(self.penalties, counted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +109,6 @@ class AbsoluteErrors(Known):
         room = EPS * (n + float(np.abs(answers).max(initial=0)) + abs(level))
         return AbsoluteErrors(workload, self.queries, answers, level), room
 
-    def value(self, truth: np.ndarray) -> np.ndarray:
-        """Errors less the level (b,) from the workload's answers on the records."""
-        return np.abs(truth[self.queries] - self.answers) - self.level
+    def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
+        """Errors less the level (b,) from the workload's answers on the records, `counted` = n times as large."""
+        return np.abs(truth[self.queries] - near(self.answers, counted)) - near(self.level, 2 * counted)

@@ -60,6 +60,13 @@ class KnownRisk:
         """Raise InputError for an unknown loss or region."""
         if type(self.loss) not in (Bent, Logistic, SquaredDistance) or type(self.region) not in (Ball, Box, Space):
             raise InputError(f"{type(self.loss).__name__} is not a loss whose G is known here")
+        if self.location and self.loss.margin:
+            raise InputError(f"the loss {self.loss.name} takes its target for ±1; a location has none")
+        d = len(self.region.centre)
+        for name in ("x", "at"):
+            point = getattr(self, name, None)
+            if point is not None and (point.shape != (d,) or not np.isfinite(point).all()):
+                raise InputError(f"{name} of shape {point.shape} must be a finite point of d={d} coordinates")
 
     def risk(self, rows: Rows) -> Risk:
         """F on the records."""

@@ -16,6 +16,7 @@ from ...errors import InputError
 
 BLOCK = 20_000_000  # entries of an array of records × candidates
 MANY = 16  # candidates at the same distance that are looked for before all are compared
+FARTHEST = 1e150  # coordinate of a candidate: beyond, squares overflow
 LARGEST = 2**23  # of whole-number scores, which single precision then adds without rounding
 
 
@@ -46,7 +47,7 @@ class Votes(_Voting):
     def check(self) -> None:
         """Raise InputError unless the candidates are finite points."""
         V = self.candidates
-        if V.ndim != 2 or not V.size or not np.isfinite(V).all():
+        if V.ndim != 2 or not V.size or not (np.abs(V) <= FARTHEST).all():
             raise InputError(f"candidates of shape {V.shape} must be finite points (v, d), at least one")
 
     def value(self, rows: Rows) -> np.ndarray:
@@ -96,7 +97,10 @@ class CodeVotes(_Voting):
 
     def check(self) -> None:
         """Raise InputError unless candidates and scales fit the bins."""
-        V, sizes = self.candidates, self._sizes
+        V = self.candidates
+        if not all(b.ndim == 1 and b.size and b.dtype.kind in "iu" and b.min() >= 0 for b in (*self.bins, V.ravel())):
+            raise InputError("candidates, and the bin of every code, must be whole numbers ≥ 0")
+        sizes = self._sizes
         if V.ndim != 2 or not len(V) or V.shape[1] != len(sizes) or (V < 0).any() or (sizes <= V).any():
             raise InputError(f"candidates of shape {V.shape} must be bins of {len(sizes)} columns, at least one row")
         whole = [np.asarray(s) for s in self.scales if s is not None]
@@ -111,7 +115,8 @@ class CodeVotes(_Voting):
 
     def value(self, rows: Rows) -> np.ndarray:
         """Shares of the votes (v,)."""
-        binned = np.column_stack([b[rows.values[:, i]] for i, b in enumerate(self.bins)])
+        # A code beyond the bins takes the last one: an error would tell that there is such a record.
+        binned = np.column_stack([b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)])
         place = np.ravel_multi_index(tuple(binned.T), self._sizes) if math.prod(self._sizes) < 2**62 else None
         if place is not None:
             cells, back = np.unique(place, return_inverse=True)

@@ -1,0 +1,60 @@
+"""What other code hands over, made anew of parts that run no code of their own. Imports errors.
+
+A number, an array or an object may be of a class of its own: its arithmetic is then somebody's code, and would run on
+whatever it is combined with.
+"""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+
+EXACT = (type(None), bool, int, float, str)
+
+
+def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
+    """An equal value of built-in types and read-only arrays; InputError for what is none.
+
+    A dataclass whose type is one of `kinds` is made anew from its fields, so that its own checks run once more and
+    nothing else that was put on the instance comes along.
+    """
+    kind = type(value)
+    if kind in EXACT:
+        return value
+    if kind in kinds:
+        return kind(**{f.name: plain(vars(value)[f.name], kinds) for f in fields(kind) if f.init})
+    if issubclass(kind, np.ndarray):
+        return array(value)
+    if issubclass(kind, np.bool_):
+        return bool(value)
+    if issubclass(kind, (int, np.integer)):
+        return int(value)
+    if issubclass(kind, (float, np.floating)):
+        return float(value)
+    if issubclass(kind, tuple):
+        return tuple(plain(part, kinds) for part in tuple.__iter__(value))
+    if kind is slice:
+        return slice(plain(value.start), plain(value.stop), plain(value.step))
+    raise InputError(f"a {kind.__name__} stands where a number, a text or an array is needed")
+
+
+def array(value: Any) -> np.ndarray:
+    """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError unless it holds numbers."""
+    whole = np.asarray(value)  # of a subclass its numbers alone
+    if whole.dtype.kind not in "biuf":
+        raise InputError(f"an array of type {whole.dtype} stands where real numbers are needed")
+    out = np.array(whole, dtype=float if whole.dtype.kind == "f" else np.int64)
+    out.flags.writeable = False
+    return out
+
+
+def unchanging(value: np.ndarray) -> np.ndarray:
+    """The same numbers in memory that nobody can open for writing: a copy, unless they lie in such memory already."""
+    owner: Any = value
+    while type(owner) is np.ndarray:
+        owner = owner.base
+    if type(owner) is bytes and value.dtype == float:
+        return value[...]
+    return np.ndarray(value.shape, float, value.astype(float, copy=False).tobytes())

@@ -1,0 +1,69 @@
+"""Twins of workloads that whoever made the originals does not hold. Imports errors, domain and the other files here.
+
+A Curator counts and calibrates on the twin: what is done to the original between two questions, on purpose or not,
+changes neither the true answers that were kept for it nor the sensitivity that noise is calibrated to.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from scipy.sparse import csr_array
+
+from ..data.domain import Column, Domain
+from ..data.plain import array, plain
+from ..errors import InputError
+from .base import Workload
+from .explicit import Explicit
+from .marginals import Marginals
+from .table_queries import TableQueries
+from .union import Union
+
+_TWINS: "WeakKeyDictionary[Any, Workload]" = WeakKeyDictionary()  # so that runs share what a twin found out
+
+
+def sealed_domain(domain: Domain) -> Domain:
+    """The same domain in objects of its own; InputError for one that is not made of plain columns."""
+    if type(domain) is not Domain or any(type(column) is not Column for column in domain.columns):
+        raise InputError("a domain must be made of columns, and of nothing derived from them")
+    return Domain(tuple(replace(column) for column in domain.columns), domain.peeked)
+
+
+def sealed(workload: Workload, domain: Domain | None = None) -> Workload:
+    """The twin of a workload, made from its domain, columns and matrix alone; all else about it is found out anew.
+
+    Made when it is first asked for, and kept as long as the original is. Raises InputError for a type that is not one
+    of this package's own, for a part that does not fit, and where `domain` is given and it speaks of another one.
+    """
+    if type(workload) not in (Marginals, Explicit, TableQueries, Union):
+        raise InputError(f"{type(workload).__name__} is not a workload whose sensitivity is known here")
+    twin = _TWINS.get(workload)
+    if twin is None:
+        twin = _TWINS[workload] = _made(workload, sealed_domain(workload.domain))
+    if domain is not None and twin.domain.columns != domain.columns:
+        raise InputError("the workload speaks of another domain than the records")
+    return twin
+
+
+def _made(workload: Any, domain: Domain) -> Workload:
+    if type(workload) is Union:
+        return Union([sealed(member, domain) for member in workload.workloads])
+    if type(workload) is Explicit:
+        return Explicit(domain, workload.matrix)
+    if type(workload) is TableQueries:
+        return TableQueries(domain, _parts(workload))
+    return Marginals(domain, plain(workload.columns))
+
+
+def _parts(workload: TableQueries) -> Iterator[tuple[tuple[str, ...], csr_array]]:
+    """Queries that stand next to each other and read one table, with the columns of that table."""
+    base = Marginals(workload.domain, plain(workload.base.columns))
+    stored = (array(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr"))
+    matrix: Any = csr_array(tuple(stored), (int(workload.m), base.m))
+    matrix.check_format()
+    rows = 0
+    for table, together in groupby(array(workload._owner).tolist()):
+        start, rows = rows, rows + len(list(together))
+        yield base.columns[table], matrix[start:rows][:, base.tables[table]]

@@ -1,0 +1,417 @@
+"""Code that asks in bad faith, through the verbs of a real curator: it is refused, or gets the noise that it paid for.
+
+Each question here once brought exact answers, or answers that nobody paid for.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.data.domain import Column, Domain, Rows
+from dpcore.errors import BudgetError, InputError
+from dpcore.evaluation.run import Run
+from dpcore.geometry.regions import Box
+from dpcore.learning.losses import Bent, hinge
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
+from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.curator import Curator
+from dpcore.privacy.samplers import SAMPLERS
+from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
+from dpcore.privacy.statistics.gradients import MeanGradient
+from dpcore.privacy.statistics.query_draws import KeepOdds, SummedErrors
+from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
+from dpcore.privacy.statistics.targets import RegularisedRisk
+from dpcore.privacy.statistics.votes import CodeVotes, Votes
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Explicit, Marginals, TableQueries, Union
+from tests.helpers import codes, rows_of
+
+DOMAIN = codes(3, 2)
+N = 30
+ROWS = rows_of(DOMAIN, [0] * 17 + [2] * 8 + [5] * 5)
+MU, EPSILON = 1e-3, 1e-3  # noise of 1/(nμ), 30 and more, on shares that lie within 0..1
+SPENDS = (Gaussian(MU), BoundedRange(EPSILON), Pure(EPSILON))
+WORKLOADS = {
+    "marginals": lambda: Marginals.all(DOMAIN, 1),
+    "explicit": lambda: Explicit(DOMAIN, np.eye(6)[:4]),
+    "table queries": lambda: TableQueries.prefixes(DOMAIN, ["a", "b"]),
+    "union": lambda: Union([Marginals(DOMAIN, [["a"]]), Explicit(DOMAIN, np.eye(6)[3:])]),
+}
+workloads = pytest.mark.parametrize("make", WORKLOADS.values(), ids=list(WORKLOADS))
+
+
+def curator_of(seed: int = 0, rows: Rows = ROWS, domain: Domain | None = DOMAIN, times: int = 400) -> Curator:
+    plan = Plan(Budget(100, 1e-6), tuple(Charge("x", spend, times) for spend in SPENDS))
+    return Curator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
+
+
+def force(thing: object, **values: object) -> None:
+    """Change what is frozen."""
+    for name, value in values.items():
+        object.__setattr__(thing, name, value)
+
+
+def noisy(measured: np.ndarray, truth: np.ndarray, spread: float) -> bool:
+    """Whether the largest error is what noise of that standard deviation makes of it, give or take a lot."""
+    return spread / 30 < np.abs(measured - truth).max() < 30 * spread
+
+
+class Spy:
+    """Notes whatever it is taken off, or compared, added or multiplied with."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    def note(self, other: object) -> np.ndarray:
+        self.seen.append(other)
+        return np.zeros(np.shape(other))
+
+    __rsub__ = __radd__ = __rmul__ = __sub__ = __add__ = __mul__ = __gt__ = __lt__ = __ge__ = __le__ = note
+    __array_ufunc__ = None  # numpy lets it have its way
+    shape, ndim, dtype = (5,), 1, np.dtype(float)
+
+
+class SpyingArray(np.ndarray):
+    """An array that notes what any operation combines it with."""
+
+    seen: list = []  # noqa: RUF012
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        self.seen.append(inputs)
+        plain = [np.asarray(x) for x in inputs]
+        return getattr(ufunc, method)(*plain, **options)
+
+    def __array_function__(self, function, types, args, options):
+        self.seen.append(args)
+        return np.zeros(10)
+
+
+class Huge(float):
+    """A number that is huge in products, so that noise divided by them is none."""
+
+    def __mul__(self, other):
+        return 1e300
+
+    __rmul__ = __mul__
+
+
+class Once(int):
+    """A number that counts as one where it is charged."""
+
+    def __radd__(self, other):
+        return other + 1
+
+    def __lt__(self, other):
+        return False
+
+
+QUESTIONS = {
+    "signed": ("select", lambda w, a: SignedErrors(w, a), BoundedRange(EPSILON)),
+    "sums": ("draw_queries", lambda w, a: SummedErrors(w, a, 2), BoundedRange(EPSILON)),
+    "odds": ("keep_draws", lambda w, a: KeepOdds(w, np.arange(5), a, 1e-6), BoundedRange(1.0)),
+    "stream": ("above_threshold", lambda w, a: AbsoluteErrors(w, np.arange(5), a, 0.1), Pure(EPSILON)),
+    "tables": ("select", lambda w, a: TableErrors(w, a, np.zeros(2), np.ones(2)), BoundedRange(EPSILON)),
+}
+questions = pytest.mark.parametrize(("verb", "make", "spend"), QUESTIONS.values(), ids=list(QUESTIONS))
+
+
+@questions
+def test_an_object_in_the_place_of_an_array_never_meets_an_answer(verb, make, spend):
+    spy = Spy()
+    with pytest.raises(InputError, match="stands where"):
+        getattr(curator_of(), verb)(make(WORKLOADS["marginals"](), spy), spend)
+    assert spy.seen == []
+    boxed = np.empty(5, dtype=object)
+    boxed[:] = spy
+    with pytest.raises(InputError, match="array of type object"):
+        getattr(curator_of(), verb)(make(WORKLOADS["marginals"](), boxed), spend)
+    assert spy.seen == []
+
+
+@questions
+def test_an_array_of_a_class_of_its_own_is_read_for_its_numbers_only(verb, make, spend):
+    answers = np.full(5, 0.25).view(SpyingArray)
+    SpyingArray.seen.clear()
+    plan = Plan(Budget(1e4, 1e-6), (Charge("x", spend, 10),))
+    asked = [make(WORKLOADS["marginals"](), a) for a in (answers, np.full(5, 0.25))]
+    SpyingArray.seen.clear()
+    mine, plain = (getattr(Curator(ROWS, N, plan, np.random.default_rng(0)), verb)(a, spend) for a in asked)
+    assert SpyingArray.seen == []
+    assert np.array_equal(mine, plain)
+
+
+def test_methods_put_on_a_question_are_left_behind():
+    seen = []
+    score = SignedErrors(WORKLOADS["marginals"](), np.zeros(5))
+    force(score, value=lambda truth: seen.append(truth) or np.zeros(10))
+    curator_of().select(score, BoundedRange(EPSILON))
+    cells = CellAnswers(WORKLOADS["marginals"](), subspace=True)
+    force(cells, l2=1e-9, value=lambda rows: seen.append(rows), leaving=seen.append)
+    out = curator_of().measure(cells, Gaussian(MU))
+    assert seen == []
+    assert noisy(out, cells.workload.answers_of_rows(ROWS), 1 / (N * MU))
+
+
+@workloads
+def test_whatever_is_done_to_a_workload_its_answers_keep_their_noise(make):
+    """Fewer tables, a smaller width, another matrix: before the first question, or between two."""
+    curator, seen, truth = curator_of(), [], make().answers_of_rows(ROWS)
+    for asked_before in (False, True):
+        workload = make()
+        if asked_before:
+            curator.measure(Answers(workload), Gaussian(MU))
+        force(workload, width=1e-12, diameter=1e-12, diameter_l1=1e-12, tables=workload.tables[:0])
+        force(workload, answers_of_rows=lambda rows: seen.append(rows), answers=seen.append, row_space=None)
+        for spend in (Gaussian(MU), Pure(EPSILON)):
+            assert noisy(curator.measure(Answers(workload), spend), truth, 3 / (N * MU))
+            one = curator.measure(SomeAnswers(workload, slice(0, 1)), spend)
+            assert noisy(one, truth[:1], 1 / (N * MU))
+            assert noisy(curator.measure(CellAnswers(workload, subspace=False), spend), truth, 2 / (N * MU))
+        chosen = {curator.select(SignedErrors(workload, truth - 0.1), BoundedRange(EPSILON)) for _ in range(60)}
+        assert len(chosen) > 3, "drawn at random still"
+        assert seen == []
+
+
+def test_members_of_a_union_and_tables_underneath_count_as_they_were():
+    union, queries = WORKLOADS["union"](), WORKLOADS["table queries"]()
+    truths = union.answers_of_rows(ROWS), queries.answers_of_rows(ROWS)
+    force(union.workloads[0], width=0.0, tables=(), answers_of_rows=None)
+    force(union.workloads[1], matrix=None, diameter=0.0)
+    with pytest.raises(InputError):
+        curator_of().measure(Answers(union), Gaussian(MU))
+    union = WORKLOADS["union"]()
+    force(union, workloads=union.workloads[:1])
+    assert len(curator_of().measure(Answers(union), Gaussian(MU))) == 3, "what it says now, all of it with noise"
+    force(queries.base, tables=(), shapes=(), axes=())
+    assert noisy(curator_of().measure(Answers(queries), Gaussian(MU)), truths[1], 3 / (N * MU))
+
+
+def test_the_matrix_of_explicit_queries_cannot_be_written():
+    workload = WORKLOADS["explicit"]()
+    owner = workload.matrix
+    while isinstance(owner, np.ndarray):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            owner.flags.writeable = True
+        owner = owner.base
+    with pytest.raises(TypeError):
+        owner[0] = 0
+
+
+def test_a_workload_or_domain_derived_from_ours_is_refused():
+    class Narrow(Domain):
+        shape = (2, 2)
+
+    class Thin(Column):
+        size = 1
+
+    thin = Domain((Thin(name="a", kind="integer", low=0, high=2), DOMAIN.columns[1]))
+    for domain in (Narrow(DOMAIN.columns), thin):
+        workload = Marginals(DOMAIN, [["a"]])
+        force(workload, domain=domain)
+        with pytest.raises(InputError, match="nothing derived"):
+            curator_of().measure(Answers(workload), Gaussian(MU))
+
+
+@pytest.mark.parametrize("domain", [codes(2, 2), codes(4, 2), codes(3, 2, 2)])
+def test_a_workload_on_another_domain_is_refused_before_an_error_could_tell_of_a_record(domain):
+    curator = curator_of()
+    with pytest.raises(InputError, match="another domain"):
+        curator.measure(Answers(Marginals(domain, [["a"]])), Gaussian(MU))
+    assert curator.ledger.events == []
+
+
+def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
+    workload = WORKLOADS["marginals"]()
+    truth = workload.answers_of_rows(ROWS)
+    for spend in (Gaussian(Huge(MU)), Pure(Huge(EPSILON))):
+        assert noisy(curator_of().measure(Answers(workload), spend), truth, 3 / (N * MU))
+    plan = Plan(Budget(1, 0), (Charge("x", BoundedRange(0.01), 10),))
+    curator = Curator(ROWS, N, plan, np.random.default_rng(0))
+    score = SummedErrors(workload, np.zeros(5), 2)
+    with pytest.raises(BudgetError, match="draw_queries needs"):
+        curator.draw_queries(score, BoundedRange(0.01), Once(10_000))
+    assert curator.ledger.events == []
+
+
+def test_the_curator_cannot_be_turned():
+    curator = curator_of()
+    for name, value in {"unit": 1e12, "ledger": None, "plan": None, "exactly": None, "measure": print, "x": 1}.items():
+        with pytest.raises(AttributeError):
+            setattr(curator, name, value)
+    assert curator.unit == N
+    assert not hasattr(curator, "__dict__")
+
+
+def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
+    """Every object that a curator shows is changed, and what it still affords stays the same."""
+    spend, workload = Pure(0.25), WORKLOADS["marginals"]()
+    plan = Plan(Budget(0.75, 0), (Charge("x", spend, 3),))
+    curator = Curator(ROWS, N, plan, np.random.default_rng(0))
+    for _ in range(3):
+        curator.measure(Answers(workload), spend)
+    shown = curator.ledger
+    assert shown.events == [("measure", spend)] * 3
+    with pytest.raises(BudgetError, match="a copy of a ledger charges nothing"):
+        shown.charge("measure", spend)
+    shown._room = shown._failure = 1e9
+    shown.events[0][1].__dict__["epsilon"] = 1e-30
+    shown.events.clear()
+    shown._counts.clear()
+    force(shown.sums, rho=0.0, mu_squared=0.0, pure=0.0)
+    shown.sums = type(shown.sums)()
+    force(curator.plan.budget, epsilon=1e6, delta=0.5)
+    force(curator.plan.charges[0], times=10**6)
+    force(curator.plan.charges[0].spend, epsilon=1e-30)
+    force(curator.plan, charges=curator.plan.charges * 9, accounting=None, kinds=frozenset({Gaussian}), exact=True)
+    curator.exactly["discrete Gaussian"] += 5
+    assert curator.exactly == {}
+    for asked in (Pure(0.25), Pure(1e-6)):
+        assert not curator.affords(asked)
+        with pytest.raises(BudgetError, match="measure needs ε=.*, 0 is left"):
+            curator.measure(Answers(workload), asked)
+    assert len(curator.ledger.events) == 3
+    assert curator.ledger.sums.pure == 0.75
+
+
+def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
+    plan = Plan(Budget(1, 1e-6), (Charge("x", Gaussian(0.01)),))
+    force(plan, charges=(Charge("x", Gaussian(100.0)),))
+    with pytest.raises(BudgetError, match="the plan needs"):
+        Curator(ROWS, N, plan, np.random.default_rng(0))
+
+
+def test_a_plan_for_another_budget_than_was_given_is_refused():
+    class Generous:
+        problem, enumerates = QueryRelease, False
+
+        def plan(self, problem, budget):
+            return ALGORITHMS["dpfw"](rounds=3).plan(problem, replace(budget, epsilon=9.0))
+
+    with pytest.raises(BudgetError, match="Generous made a plan for"):
+        make_plan(Generous(), QueryRelease(WORKLOADS["marginals"](), N), Budget(1, 1e-6))
+
+
+def test_no_sampler_can_be_put_beside_ours():
+    with pytest.raises(TypeError):
+        SAMPLERS["mine"] = SAMPLERS["plane"]
+
+
+def test_a_run_refuses_a_workload_on_another_domain():
+    """The doors tell the curator which domain the records have."""
+    problem = QueryRelease(WORKLOADS["marginals"](), N)
+    run = Run(ALGORITHMS["dpfw"](rounds=1), problem, ROWS, Budget(1, 1e-6))
+    with pytest.raises(InputError, match="another domain"):
+        run._curator.select(SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2)), BoundedRange(1e-3))
+
+
+@pytest.mark.parametrize("group", [0, 0.01, -1, N + 1])
+def test_a_group_that_would_take_noise_away_is_refused(group):
+    plan = Plan(Budget(1, 1e-6), (Charge("x", Gaussian(0.01)),))
+    with pytest.raises(InputError, match="group="):
+        Curator(ROWS, N, plan, np.random.default_rng(0), group=group)
+
+
+BIG = 2.0**53  # spacing 1 below it: a share is rounded to 0 or 1
+ROUNDED = {
+    "far answers": lambda w: SignedErrors(w, np.full(5, BIG)),
+    "far penalties": lambda w: TableErrors(w, np.zeros(5), np.array([BIG, BIG + 1]), np.ones(2)),
+    "far table answers": lambda w: TableErrors(w, np.full(5, BIG), np.zeros(2), np.ones(2)),
+    "infinite answers": lambda w: SignedErrors(w, np.array([np.inf, 0, 0, 0, 0])),
+}
+
+
+@pytest.mark.parametrize("make", ROUNDED.values(), ids=list(ROUNDED))
+def test_far_answers_do_not_round_the_true_ones_to_a_bit(make, monkeypatch):
+    """The scores move by what one record moves them, and not by the spacing of far numbers."""
+    asked = []
+    monkeypatch.setattr("dpcore.privacy.mechanisms.exponential", lambda scores, *_: asked.append(scores) or 0)
+    for half in (15, 16):  # one record more in cell 0, past a half
+        rows = rows_of(DOMAIN, [0] * half + [5] * (N - half))
+        score = make(Marginals.all(DOMAIN, 1))
+        curator_of(rows=rows).select(score, BoundedRange(EPSILON))
+    assert np.abs(asked[0] - asked[1]).max() <= score.sensitivity / N * (1 + 1e-9)
+
+
+def test_far_sums_and_far_streamed_answers_neither(monkeypatch):
+    asked = []
+    monkeypatch.setattr("dpcore.privacy.mechanisms.categorical", lambda s, *_: asked.append(s) or np.zeros(1))
+    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, *_: asked.append(v) or 0)
+    workload = Marginals.all(DOMAIN, 1)
+    for half in (15, 16):
+        curator = curator_of(rows=rows_of(DOMAIN, [0] * half + [5] * (N - half)))
+        curator.draw_queries(SummedErrors(workload, np.full(5, BIG), 1), BoundedRange(EPSILON))
+        curator.above_threshold(AbsoluteErrors(workload, np.arange(5), np.full(5, BIG), BIG - 1), Pure(EPSILON))
+    assert all(np.abs(a - b).max() <= 1 / N * (1 + 1e-9) for a, b in zip(asked[:2], asked[2:], strict=True))
+
+
+X, CENTRE = Box(np.array([-1.0, -1.0]), np.array([1.0, 1.0])), np.zeros(2)
+LINE = Box(np.array([-1.0]), np.array([1.0]))
+NOT_PRIVATE = {
+    "weights that round to 0": ("select", lambda w: TableErrors(w, np.zeros(5), np.zeros(2), np.full(2, 5e-324))),
+    "no numbers": ("select", lambda w: SignedErrors(w, np.full(5, np.nan))),
+    "answers of another shape": ("select", lambda w: SignedErrors(w, np.zeros((5, 1)))),
+    "a narrow query": ("select", lambda _: SignedErrors(Explicit(DOMAIN, 5e-324 * np.eye(6)), np.zeros(6))),
+    "a narrow query measured": ("measure", lambda _: Answers(Explicit(DOMAIN, 1 - 1e-16 * np.eye(6)[:1]))),
+    "one narrow query of many": (
+        "measure",
+        lambda _: SomeAnswers(Explicit(DOMAIN, np.eye(6) * [[1], [1e-300], [1], [1], [1], [1]]), slice(1, 2)),
+    ),
+    "a clip that rounds to 0": ("measure", lambda _: MeanGradient(hinge(), X, CENTRE, 1e-320)),
+    "a point a record": ("measure", lambda _: MeanGradient(hinge(), X, np.zeros((3, 2)), 1.0)),
+    "a point that is no number": ("measure", lambda _: MeanGradient(hinge(), X, np.full(2, np.nan), 1.0)),
+    "a margin at a location": ("measure", lambda _: MeanGradient(hinge(), LINE, np.zeros(1), 1e6, True)),
+    "candidates that overflow": ("measure", lambda _: Votes(np.full((2, 2), 1e200))),
+    "candidates in parts": ("measure", lambda _: CodeVotes(np.full((1, 1), 0.5), (np.arange(3),), (None,), 1)),
+    "negative bins": ("measure", lambda _: CodeVotes(np.zeros((1, 1), int), (np.arange(-1, 2),), (None,), 1)),
+}
+
+
+@pytest.mark.parametrize(("verb", "make"), NOT_PRIVATE.values(), ids=list(NOT_PRIVATE))
+def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb, make):
+    curator = curator_of()
+    with pytest.raises(InputError):
+        getattr(curator, verb)(make(WORKLOADS["marginals"]()), Gaussian(MU) if verb == "measure" else SPENDS[1])
+    assert curator.ledger.events == []
+
+
+@pytest.mark.parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}], ids=str)
+def test_a_loss_with_a_wrong_slope_is_refused(wrong):
+    with pytest.raises(InputError, match="slopes"):
+        Bent("mine", **{"low": -1.0, "high": 1.0, **wrong})
+    loss = Bent("mine", -1.0, 1.0)
+    force(loss, **wrong)
+    with pytest.raises(InputError, match="slopes"):
+        curator_of().measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
+
+
+def test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it():
+    votes = CodeVotes(np.array([[0], [1]]), (np.arange(2),), (None,), 1)
+    shares = votes.value(Rows(np.array([[0], [4]]), np.array([1, 3])))
+    assert shares.tolist() == [0.25, 0.75]
+
+
+def test_a_target_that_brings_its_own_law_is_stripped_of_it():
+    """What it would pay with, how sharp it is and what it draws from all follow from its fields."""
+    seen = []
+    target = RegularisedRisk(replace(hinge(), width=0.1), X, 1.0)
+    force(target, payable=(Pure,), k=lambda *_: 1e30, density=lambda *a: seen.append(a), G=1e-30)
+    points = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9]))
+    curator = curator_of(rows=points, domain=None)
+    with pytest.raises(BudgetError, match="Pure does not pay for this"):
+        curator.draw_parameter(target, "plane", Pure(EPSILON))
+    assert curator.draw_parameter(target, "plane", Gaussian(MU)).shape == (2,)
+    assert seen == []
+
+
+def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fields_say():
+    spend = SubsampledGaussian(20.0, 0.5)
+    plan = Plan(Budget(100, 1e-6), (Charge("x", spend),))
+    curator = Curator(Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), 9, plan, np.random.default_rng(0))
+    seen = []
+    statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
+    force(statistic, clipped_sum=lambda *a: seen.append(a))
+    assert np.abs(curator.measure_sample(statistic, spend)).max() > 0.1
+    assert seen == []
