@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.tags import Tag
 
 from ..jobs.runs import pool
+from ..server import uploads
 from .state import STAKEHOLDER, Table, keep, look, stakeholder, table
 from .text import clean
 
@@ -49,6 +50,7 @@ PRESENT = "<style>html {font-size: 21px;} .block-container {max-width: 100%;} he
 def frame(title: str, lead: str) -> None:
     """Draw the head of a page: call it first."""
     _drop_endless()
+    uploads.begin_page(title)
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
     st.html(STYLE)
     pool()  # so that workers are warm by the time a person has chosen something
