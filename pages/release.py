@@ -32,15 +32,13 @@ except InputError as error:
     st.error(release_ledger.words(error, ledger))
     st.stop()
 if unfinished(table, "release here"):
-    release_ledger.view(ledger, sets, "")
+    release_ledger.view(ledger, sets)
     st.stop()
 
-name = ""
 try:
     if desk.work is None:
         with st.container(border=True, key="whose"):
             fields = release_order.dataset(table, sets)
-            name = fields["dataset"]
         with st.container(border=True, key="settings"):
             needed, reason = False, ""
             order_place, reason_place = st.container(), st.container()
@@ -63,4 +61,4 @@ except InputError as error:
     st.error(release_ledger.words(error, ledger), icon=":material/block:")
     st.caption("Nothing was touched, and nothing was charged.")
 if desk.work is None or desk.work.ended:
-    release_ledger.view(ledger, sets, name)
+    release_ledger.view(ledger, sets)

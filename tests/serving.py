@@ -119,13 +119,14 @@ class Tab:
     def __init__(self, port: int) -> None:
         self.port, self.session, self.text, self.hashes = port, "", "", {}
         address = f"ws://127.0.0.1:{port}/_stcore/stream"
-        self.line = connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60)
+        self._opened = connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60)
 
     def __enter__(self):
+        self.line = self._opened.__enter__()
         return self
 
-    def __exit__(self, *_):
-        self.line.close()
+    def __exit__(self, *told):
+        self._opened.__exit__(*told)
 
     def ask(self, page: str = "", query: str = "") -> None:
         """Ask for a page ("" is Start), and do not wait."""

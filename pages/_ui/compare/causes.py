@@ -21,6 +21,7 @@ from dpcore.workloads import Marginals, Workload
 
 from ..charts import frontier
 from ..jobs.runs import pool
+from ..server import turns
 from ..shell.frame import heading, peek
 from ..shell.questions import GRAMMAR
 from ..shell.results import QUIET, below
@@ -122,7 +123,8 @@ def _waited(jobs: list[Job]) -> str:
             if time.monotonic() - started > PATIENCE:
                 return f"not done after {PATIENCE} s"
             place.caption(f"Running both… {time.monotonic() - started:.0f} s")
-            next(job for job in jobs if not job.ended).wait(0.3)
+            with turns.aside():
+                next((job for job in jobs if not job.ended), jobs[0]).wait(0.3)
     finally:
         for job in jobs:
             job.cancel()

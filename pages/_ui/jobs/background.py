@@ -10,6 +10,8 @@ import streamlit as st
 
 from dpcore.errors import in_words
 
+from ..server import turns
+
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
     """Raised inside the work when a person asked it to stop."""
@@ -39,7 +41,8 @@ class Work:
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end, `seconds` at the most; whether it came."""
-        return self._ended.wait(seconds)
+        with turns.aside():
+            return self._ended.wait(seconds)
 
     @property
     def ended(self) -> bool:

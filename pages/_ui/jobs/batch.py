@@ -11,6 +11,7 @@ import streamlit as st
 from dpcore.data.domain import Rows
 from dpcore.experiments.pool import Job, Result, SharedRows, Task
 
+from ..server import turns
 from ..shell.text import plain
 from .runs import pool
 
@@ -64,7 +65,8 @@ class Batch:
     def wait(self, seconds: float) -> bool:
         """Wait for all of it, `seconds` at the most; whether it ended."""
         until = time.monotonic() + seconds
-        return all([job.wait(max(until - time.monotonic(), 0.0)) for _, job in self.jobs])
+        with turns.aside():
+            return all([job.wait(max(until - time.monotonic(), 0.0)) for _, job in self.jobs])
 
     @property
     def ended(self) -> bool:

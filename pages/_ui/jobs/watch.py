@@ -7,6 +7,7 @@ from dpcore.experiments.pool import Job
 from dpcore.tags import Tag
 
 from ..charts import base as charts
+from ..server import turns
 from ..shell.frame import heading
 from ..shell.state import look, stakeholder, table
 
@@ -16,7 +17,9 @@ POLL = 0.5  # seconds between two looks at a long one
 
 def watch(job: Job) -> bool:
     """Wait a moment for a short job; for a longer one draw progress and Cancel. True when the job has ended."""
-    if not job.wait(PATIENCE):
+    with turns.aside():
+        job.wait(PATIENCE)
+    if not job.ended:
         _progress(job)
     return job.ended
 

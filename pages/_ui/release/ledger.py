@@ -12,6 +12,7 @@ from dpcore.errors import InputError
 from dpcore.publishing.ledger_store import DataSet, Store, verify
 from dpcore.tags import Tag
 
+from ..shell import owner
 from ..shell.frame import heading, tag
 from ..shell.state import public_host
 from ..shell.text import clean, plain
@@ -20,19 +21,23 @@ from .files import archive
 VARIABLE = "DPCORE_LEDGER"
 FILE = "ledger.sqlite"
 OFF = (
-    "Releases are off on this server: others can reach it, and no ledger is set up. Its owner can name one in the "
-    f"environment variable {VARIABLE}, or you can release on your own machine, here or by `python -m dpcore release`."
+    "Releases are off on this server: others can reach it, and no ledger with a key is set up. Its owner can name one "
+    f"in the environment variable {VARIABLE} and its key, at least {owner.SHORTEST} characters, in {owner.KEY}; or you "
+    "can release on your own machine, here or by `python -m dpcore release`."
 )
 
 
 def where() -> Path | None:
     """The ledger's path, or None with the reason said on the page."""
-    if configured := os.environ.get(VARIABLE, "").strip():
-        st.caption("Ledger: the one that this server's owner has set up.")
-        return Path(configured)
-    if public_host():
+    configured = os.environ.get(VARIABLE, "").strip()
+    if off():
         st.warning(OFF, icon=":material/block:")
         return None
+    if not owner.opens():
+        return None
+    if configured:
+        st.caption("Ledger: the one that this server's owner has set up.")
+        return Path(configured)
     typed = st.text_input(
         "Folder of the ledger, on this machine", key="ledger-folder", placeholder="/home/you/releases", max_chars=1000,
         help=f"The file {FILE} in it is made at the first release, and every release is written beside it.",
@@ -55,8 +60,13 @@ def where() -> Path | None:
     return folder / FILE
 
 
+def off() -> bool:
+    """Whether nobody can release here: others reach this server, and there is no ledger, or no key that guards it."""
+    return owner.asked_for() and not (os.environ.get(VARIABLE, "").strip() and owner.key())
+
+
 def words(error: object, ledger: Path) -> str:
-    """A message for the page; to strangers it does not tell where things lie on the server."""
+    """A message for the page; on a public host it does not tell where things lie on the server."""
     text = str(error)
     return plain(text.replace(str(ledger.absolute().parent), "…") if public_host() else text, 500)
 
@@ -68,15 +78,14 @@ def known(ledger: Path) -> list[DataSet]:
     return Store(ledger).show()
 
 
-def view(ledger: Path, sets: Sequence[DataSet], mine: str) -> None:
-    """Data sets, releases, the check of every entry; on a public host only the data set `mine`."""
+def view(ledger: Path, sets: Sequence[DataSet]) -> None:
+    """Data sets, releases, the check of every entry."""
     heading("What was ever released, and what is left", Tag.PUBLIC)
-    shown = [d for d in sets if d.name == mine] if public_host() else list(sets)
-    if not shown:
+    if not sets:
         st.caption("The ledger holds no release yet.")
         return
-    st.dataframe(pd.DataFrame([_dataset(d) for d in shown]), hide_index=True)
-    lines = [_release(d, release) for d in shown for release in d.releases]
+    st.dataframe(pd.DataFrame([_dataset(d) for d in sets]), hide_index=True)
+    lines = [_release(d, release) for d in sets for release in d.releases]
     st.dataframe(pd.DataFrame(lines).sort_values("release", ascending=False), hide_index=True)
     st.caption(
         "“All releases” adds up everything charged so far by the data set's one accounting, at its total δ. A release "
@@ -85,8 +94,7 @@ def view(ledger: Path, sets: Sequence[DataSet], mine: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Verify the ledger", icon=":material/fact_check:"):
             _verify(ledger)
-    if not public_host():
-        _kept(ledger)
+    _kept(ledger)
 
 
 def _dataset(found: DataSet) -> dict[str, object]:

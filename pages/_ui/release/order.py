@@ -19,7 +19,7 @@ from dpcore.tags import Tag
 from ..shell import controls, questions
 from ..shell.frame import heading, tag
 from ..shell.results import plan as plan_tables
-from ..shell.state import Table, looked, public_host, shared
+from ..shell.state import Table, looked, shared
 from ..shell.text import clean, plain
 from .ledger import headline
 
@@ -53,11 +53,10 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
         st.caption("A new data set: these totals can never be changed.")
     else:
         headline(found)
-        if not public_host():  # elsewhere a stranger could use up somebody's budget by a table of the same name
-            fields["new_version"] = st.checkbox(
-                "The content changed; it is about the same people", key=f"version-{name}",
-                help="Only where the ledger says that the content has changed. The old budget stays.",
-            )  # fmt: skip
+        fields["new_version"] = st.checkbox(
+            "The content changed; it is about the same people", key=f"version-{name}",
+            help="Only where the ledger says that the content has changed. The old budget stays.",
+        )  # fmt: skip
     person = "one record" if table.person is None else f"all rows of one person, at most {table.most_rows}"
     st.caption(plain(f"Protected: {table.promise}. {NEIGHBOURS.format(person)}", 400))
     return fields

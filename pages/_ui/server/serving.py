@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import gc
 import hashlib
 import secrets
+import threading
 import uuid
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,7 +20,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import memory_media_file_storage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from . import quiet, uploads
+from ..jobs import runs
+from . import quiet, turns, uploads
 
 CLOSED = ("/_stcore/metrics", "/_stcore/agent/")  # sizes of other people's tables; driving the pages by program
 POLICY = 1008  # the WebSocket code for what is not allowed
@@ -105,6 +108,16 @@ async def _life(_app: st.App) -> AsyncIterator[None]:
     if not hasattr(memory_media_file_storage, "_calculate_file_id"):
         raise RuntimeError("this version of Streamlit names downloads in another way: they could be guessed")
     memory_media_file_storage._calculate_file_id = _file_id
+    turns.take()
+    threading.Thread(target=_warm, daemon=True, name="warm").start()  # nobody who stops the server waits for it
     watching = asyncio.create_task(uploads.watch())
     yield
     watching.cancel()
+
+
+def _warm() -> None:
+    """Be ready for the first page. What is imported stays for good: no collection of garbage looks at it again."""
+    turns.import_all()
+    runs.pool()
+    gc.collect()
+    gc.freeze()
