@@ -5,10 +5,8 @@ import streamlit as st
 from dpcore.errors import InputError
 from pages._ui.audit import game as audits
 from pages._ui.jobs.job import watch
-from pages._ui.shell.frame import frame
 from pages._ui.shell.text import plain
 
-frame("Audit", "Is the promise kept? Run an algorithm many times on two tables that differ in one record, and guess.")
 audits.explain()
 game = audits.current()
 try:

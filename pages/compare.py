@@ -7,12 +7,11 @@ from dpcore.tags import Tag
 from pages._ui.compare import causes, measures, others, report, solve, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs.job import watch
-from pages._ui.shell.frame import frame, heading, tag, unfinished, whose
+from pages._ui.shell.frame import heading, tag, unfinished, whose
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
-frame("Compare", "Which algorithm, and how small an ε, does this table bear? Every dot is a run; lower is better.")
 table, sweep = current_table(), sweeps.current()
 whose(table)
 if unfinished(table, "compare here"):

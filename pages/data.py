@@ -7,12 +7,11 @@ from dpcore.tags import Tag
 from dpcore.theory.meaning import COUNTED
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.data.table_editor import WHERE, choose_table, hidden, whom
-from pages._ui.shell.frame import frame, heading
+from pages._ui.shell.frame import heading
 from pages._ui.shell.session import forget, session
 from pages._ui.shell.state import stakeholder, table
 from pages._ui.shell.text import plain
 
-frame("Data", "Bring a table, or take a sample; say what everybody may know about it, and whom the promise protects.")
 current = choose_table()
 
 if current.domain is not None:

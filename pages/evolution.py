@@ -8,7 +8,6 @@ from pages._ui.evolution import figures as evolution_figures
 from pages._ui.evolution import lessons as evolution_lessons
 from pages._ui.evolution import on_table as evolution_table
 from pages._ui.evolution import player as evolution
-from pages._ui.shell.frame import frame
 from pages._ui.shell.text import plain
 
 PARTS = {
@@ -20,10 +19,6 @@ PARTS = {
 }
 FIRST = next(iter(PARTS))
 
-frame(
-    "Evolution",
-    "Points that are varied at random, voted for by the private ones, and kept or dropped: how near do they come?",
-)
 part = st.segmented_control(
     "Part", list(PARTS), default=FIRST, required=True, key="part", bind="query-params",
     label_visibility="collapsed",

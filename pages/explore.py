@@ -11,11 +11,10 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from pages._ui.explore import comparison, keep, outcome, run
 from pages._ui.shell import controls, lessons, questions, results
-from pages._ui.shell.frame import frame, tag, unfinished, whose
+from pages._ui.shell.frame import tag, unfinished, whose
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
-frame("Explore", "What does privacy cost on this table? Choose questions, an algorithm and ε; the charts follow.")
 table = current_table()
 lesson = lessons.lesson()
 revealed = lessons.predict(lesson) if lesson else True

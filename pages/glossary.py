@@ -7,9 +7,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
 from pages._ui.shell.controls import number
-from pages._ui.shell.frame import frame, heading, tag
-
-frame("Glossary", "One meaning each, everywhere: on these pages, in the command line and in the code.")
+from pages._ui.shell.frame import heading, tag
 
 heading("Letters", Tag.PUBLIC)
 st.dataframe(pd.DataFrame(LETTERS.items(), columns=pd.Index(["letter", "meaning"])), hide_index=True)

@@ -10,11 +10,10 @@ from pages._ui.guarantee import promise as guarantee
 from pages._ui.guarantee import total as guarantee_total
 from pages._ui.guarantee.planned import plan
 from pages._ui.shell import controls
-from pages._ui.shell.frame import frame, tag, whose
+from pages._ui.shell.frame import tag, whose
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
-frame("Guarantee", "What does this ε promise, and to whom? Nothing on this page reads a record.")
 table = current_table()
 whose(table, ("pages/explore.py", "See what it costs", ":material/query_stats:"))
 

@@ -8,11 +8,10 @@ from pages._ui.learning import on_table as learning_table
 from pages._ui.learning import plane as learning_plane
 from pages._ui.learning import privacy as learning_privacy
 from pages._ui.learning import quantile as learning
-from pages._ui.shell.frame import frame, tag, unfinished, whose
+from pages._ui.shell.frame import tag, unfinished, whose
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
-frame("Learning", "What does privacy cost when a number, a classifier or a regression is learned from this table?")
 table = current_table()
 whose(table)
 if unfinished(table, "learn here"):

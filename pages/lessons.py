@@ -2,13 +2,8 @@
 
 import streamlit as st
 
-from pages._ui.shell.frame import frame
 from pages._ui.shell.lessons import LESSONS
 
-frame(
-    "Lessons",
-    "Five links for a classroom: predict, reveal, explain. Each opens Explore on a sample, in a state of its own.",
-)
 for key, lesson in LESSONS.items():
     with st.container(border=True):
         st.subheader(lesson.title, anchor=False)

@@ -9,13 +9,13 @@ from pages._ui.release import desk as release_desk
 from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import order as release_order
-from pages._ui.shell.frame import frame, heading, unfinished, whose
+from pages._ui.shell import ledger as shared_ledger
+from pages._ui.shell.frame import heading, unfinished, whose
 from pages._ui.shell.state import table as current_table
 
-frame("Release", "One real release that keeps the promise: planned in the open, charged for ever, drawn once.")
 table, desk = current_table(), release_desk.current()
 whose(table)
-ledger = release_ledger.where()
+ledger = shared_ledger.where()
 if ledger is None:
     st.stop()
 
@@ -24,24 +24,22 @@ if desk.work is not None and watch(desk.work, "release", final=release_desk.FINA
     if desk.work.state == "done":
         release_files.outputs(desk.work.result)
     else:
-        st.error(release_ledger.words(desk.work.error or "The release did not happen.", ledger))
+        st.error(shared_ledger.words(desk.work.error or "The release did not happen.", ledger))
         st.caption("Whether it was charged stands in the ledger below: what failed after the charge stays charged.")
     st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
 try:
-    sets = release_ledger.known(ledger)
+    sets = shared_ledger.known(ledger)
 except InputError as error:
-    st.error(release_ledger.words(error, ledger))
+    st.error(shared_ledger.words(error, ledger))
     st.stop()
 if unfinished(table, "release here"):
-    release_ledger.view(ledger, sets, "")
+    release_ledger.view(ledger, sets)
     st.stop()
 
-name = ""
 try:
     if desk.work is None:
         with st.container(border=True, key="whose"):
             fields = release_order.dataset(table, sets)
-            name = fields["dataset"]
         with st.container(border=True, key="settings"):
             needed, reason = False, ""
             order_place, reason_place = st.container(), st.container()
@@ -61,7 +59,7 @@ try:
         st.button(label, type="primary", icon=":material/publish:", key="release-now", disabled=missing, **press)
         st.caption("Give a written reason first." if missing else "Charged at once, before the data is touched.")
 except InputError as error:
-    st.error(release_ledger.words(error, ledger), icon=":material/block:")
+    st.error(shared_ledger.words(error, ledger), icon=":material/block:")
     st.caption("Nothing was touched, and nothing was charged.")
 if desk.work is None or desk.work.ended:
-    release_ledger.view(ledger, sets, name)
+    release_ledger.view(ledger, sets)

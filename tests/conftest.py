@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.runtime.caching import clear_session_data_cache, clear_session_resource_cache
+from streamlit.runtime.pages_manager import PagesManager
 from xdist.scheduler import LoadScopeScheduling
 
 HOSTILE = [
@@ -22,6 +23,18 @@ class Together(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         return "browser" if nodeid.startswith("tests/browser/") else nodeid.split("::")[0]
+
+
+_managed = PagesManager.__init__
+
+
+def _entered(self, *args, **kwargs):
+    """Headless tabs go by the entry, app.py, as on the server: Streamlit would take the folder for the pages."""
+    _managed(self, *args, **kwargs)
+    PagesManager.uses_pages_directory = False
+
+
+PagesManager.__init__ = _entered
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -14,8 +14,9 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.data.readers import read
 from dpcore.privacy import exact
-from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.publishing import publish
 from dpcore.publishing import request as orders
 from dpcore.publishing.ledger_store import Store, verify
@@ -23,6 +24,7 @@ from dpcore.workloads import Marginals
 from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import order as release_order
+from pages._ui.shell import owner, state
 from tests.pages.test_pages import button, figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -36,6 +38,7 @@ SCHEMA = {"columns": {"job": {"kind": "categorical", "values": ["a", "b"]}}}
 @pytest.fixture(autouse=True)
 def no_ledger_of_the_owner(monkeypatch):
     monkeypatch.delenv(release_ledger.VARIABLE, raising=False)
+    monkeypatch.delenv(owner.KEY, raising=False)
 
 
 def opened(folder, page="release", **query):
@@ -198,18 +201,104 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
 
 
 def test_on_a_public_host_releases_are_off_unless_the_owner_names_a_ledger(tmp_path, monkeypatch):
-    monkeypatch.setattr(release_ledger, "public_host", lambda: True)
-    monkeypatch.setattr(release_order, "public_host", lambda: True)
-    app = opened(None)
-    assert release_ledger.VARIABLE in app.warning[0].value
-    assert NOW not in labels(app)
-    assert not [t for t in app.text_input if t.key == "ledger-folder"]
-    monkeypatch.setenv(release_ledger.VARIABLE, str(tmp_path / "ledger.sqlite"))
-    app = press(opened(None))
+    for_others(monkeypatch)
+    for ledger, key in ((None, None), (None, RIGHT), ("ledger.sqlite", None), ("ledger.sqlite", "too short")):
+        for name, value in ((release_ledger.VARIABLE, ledger), (owner.KEY, key)):
+            monkeypatch.delenv(name, raising=False)
+            if value:
+                monkeypatch.setenv(name, str(tmp_path / value) if value == ledger else value)
+        app = opened(None)
+        assert release_ledger.VARIABLE in app.warning[0].value
+        assert NOW not in labels(app)
+        assert not app.text_input, "neither a folder nor a key is asked for"
+    monkeypatch.setenv(owner.KEY, RIGHT)
+    app = press(unlocked(opened(None)))
     assert len(releases(tmp_path)) == 1
     assert str(tmp_path) not in everything(app)
+
+
+RIGHT, NAME = "correct horse battery staple", "the-data-set-hospital"
+
+
+def for_others(monkeypatch, folder=None):
+    """A server that others reach; with the owner's ledger in `folder` and a key."""
+    for module in (owner, release_ledger):
+        monkeypatch.setattr(module, "public_host", lambda: True)
+    if folder is not None:
+        monkeypatch.setenv(release_ledger.VARIABLE, str(folder / "ledger.sqlite"))
+        monkeypatch.setenv(owner.KEY, RIGHT)
+
+
+def unlocked(app, key=RIGHT):
+    return app.text_input(key="ledger-key").set_value(key).run()
+
+
+WRONG = ["", RIGHT[:-1], RIGHT + "x", RIGHT.upper(), "ключ" * 9]
+GUESSES = [PEOPLE.replace(b"0,a", b"0,b", 1), PEOPLE]
+
+
+def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, monkeypatch):
+    """Compared as a whole, so that no message is forgotten: the right guess changes not a word."""
+    frame = read(BytesIO(PEOPLE), "people.csv").frame
+    store, events = Store(tmp_path / "ledger.sqlite", create=True), ((Gaussian(0.1), 1),)
+    store.reserve(frame, events, Budget(1, 1e-6), dataset=NAME, total=Budget(3, 1e-6), algorithm="planted_algorithm")
+    for_others(monkeypatch, tmp_path)
+    told = {}
+    for content in GUESSES:
+        app = uploaded(content)
+        for page in ("guarantee", "release"):
+            go(app, page)
+            told[content, page] = [getattr(e, "value", None) for e in app.main if e.type in SAID]
+            for word in (NAME, "planted_algorithm", "cannot also be", "has changed", "Left: one release", NOW):
+                assert word not in everything(app)
+    for page in ("guarantee", "release"):
+        assert told[GUESSES[0], page] == told[GUESSES[1], page] != []
+    for key in WRONG:
+        unlocked(app, key)
+        assert "Data set" not in [t.label for t in app.text_input]
+        assert NAME not in everything(app)
+    assert "it cannot also be" in wrong(unlocked(app)), "whoever holds the key is told"
+
+
+SAID = ("caption", "markdown", "error", "warning", "info", "success", "text", "subheader")
+
+
+def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_path, monkeypatch):
+    for_others(monkeypatch, tmp_path)
+    app = press(unlocked(opened(None)))
     button(app, "Prepare another release").click().run()
-    assert not [c for c in app.checkbox if "content changed" in c.label], "no stranger uses up a budget"
+    assert "Left: one release" in said(app)
+    assert [c for c in app.checkbox if "content changed" in c.label]
+    assert "ledger-key" not in str(dict(app.query_params))
+    assert RIGHT not in everything(app)
+    clear_session_resource_cache("test session id")  # as when a tab closes
+    assert "Left: one release" not in said(opened(None))
+
+
+def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, monkeypatch):
+    monkeypatch.setenv(release_ledger.VARIABLE, str(tmp_path / "ledger.sqlite"))
+    assert NOW in labels(opened(None))
+    monkeypatch.setenv(owner.KEY, RIGHT)  # behind a proxy on this machine, say
+    app = opened(None)
+    assert NOW not in labels(app)
+    assert NOW in labels(unlocked(app))
+
+
+@pytest.mark.parametrize(
+    ("address", "hosts", "others"),
+    [
+        ("127.0.0.1", ["localhost", "127.0.0.1"], False),
+        ("0.0.0.0", ["localhost"], True),
+        (None, ["localhost"], True),
+        ("127.0.0.1", ["localhost", "explorer.example.org"], True),  # a proxy stands before it
+        ("127.0.0.1", [], True),
+        ("localhost", ["*"], True),
+    ],
+)
+def test_who_may_reach_the_server_is_read_off_its_settings(monkeypatch, address, hosts, others):
+    settings = {"server.address": address, "server.allowedHosts": hosts}
+    monkeypatch.setattr(state.st, "get_option", settings.__getitem__)
+    assert state.public_host() is others
 
 
 def test_a_session_that_looked_must_say_why(tmp_path):
@@ -312,11 +401,12 @@ def test_a_broken_ledger_is_a_message(tmp_path, break_it):
     assert NOW not in labels(app)
 
 
-def test_strangers_are_not_told_where_the_ledger_lies(tmp_path, monkeypatch):
-    monkeypatch.setattr(release_ledger, "public_host", lambda: True)
-    monkeypatch.setenv(release_ledger.VARIABLE, str(tmp_path / "ledger.sqlite"))
+def test_on_a_server_for_others_nobody_is_told_where_the_ledger_lies(tmp_path, monkeypatch):
+    for_others(monkeypatch, tmp_path)
     garbage(tmp_path / "ledger.sqlite")
     app = opened(None)
+    assert not app.error, "and to strangers that it is broken neither"
+    unlocked(app)
     assert "…/ledger.sqlite" in wrong(app)
     assert str(tmp_path) not in everything(app)
 

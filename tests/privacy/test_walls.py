@@ -337,8 +337,8 @@ def test_far_answers_do_not_round_the_true_ones_to_a_bit(make, monkeypatch):
 
 def test_far_sums_and_far_streamed_answers_neither(monkeypatch):
     asked = []
-    monkeypatch.setattr("dpcore.privacy.mechanisms.categorical", lambda s, *_: asked.append(s) or np.zeros(1))
-    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, *_: asked.append(v) or 0)
+    monkeypatch.setattr("dpcore.privacy.mechanisms.categorical", lambda s, *_, **__: asked.append(s) or np.zeros(1))
+    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, *_, **__: asked.append(v) or 0)
     workload = Marginals.all(DOMAIN, 1)
     for half in (15, 16):
         curator = curator_of(rows=rows_of(DOMAIN, [0] * half + [5] * (N - half)))

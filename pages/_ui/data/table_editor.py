@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.data.readers import UPLOADED, read, read_json
 from dpcore.data.schema import propose
-from dpcore.errors import InputError
+from dpcore.errors import InputError, in_words
 from dpcore.tags import Tag
 
 from ..shell.frame import heading, tag
@@ -72,7 +72,7 @@ def choose_table() -> Table:
 
 WHERE = (
     "The table stays in this server's memory for this session (parts of large uploads may pass through a "
-    "temporary file that no other program sees) and goes when you close the tab."
+    "temporary file that no other program sees) and goes within two minutes after you close the tab."
 )
 
 
@@ -93,8 +93,8 @@ def _take_upload() -> None:
         try:
             use_upload(file.name, read(file, file.name, UPLOADED))
             st.session_state["sample"] = None
-        except InputError as error:
-            st.session_state["_upload_problem"] = str(error)
+        except Exception as error:  # noqa: BLE001 - a file that no reader foresaw must not end the page
+            st.session_state["_upload_problem"] = in_words(error)
 
 
 def _schema(current: Table) -> None:

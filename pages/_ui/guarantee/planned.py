@@ -94,8 +94,9 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total_delta(budget, times)) if d)])
     title = ALGORITHMS[name].about.title
     key = repr(charges)
-    once = _curves(key, charges, deltas, 1)
-    both = once if times == 1 else _curves(key, charges, deltas, times)
+    curves = _curves if table.uploaded else _curves_of_samples
+    once = curves(key, charges, deltas, 1)
+    both = once if times == 1 else curves(key, charges, deltas, times)
     return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, once, both)
 
 
@@ -107,6 +108,12 @@ def section(title: str, sources: str, planned: Planned | None) -> None:
     else:
         heading(title, Tag.PUBLIC)
         public(sources)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _curves_of_samples(key: str, _charges: tuple, deltas: np.ndarray, times: int) -> dict[str, np.ndarray]:
+    """Shared by all tabs: of an upload's plan a quick answer would tell that somebody has had it before."""
+    return accountants.curves(_charges, deltas, times)
 
 
 def _curves(key: str, charges: tuple, deltas: np.ndarray, times: int) -> dict[str, np.ndarray]:

@@ -1,6 +1,5 @@
 """What all releases of a data set promise together, read off the release ledger; no record is needed."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from dpcore.tags import Tag
 from dpcore.theory import accountants
 
 from ..charts import privacy as promise
-from ..release import ledger as release_ledger
+from ..shell import ledger as release_ledger
 from ..shell.frame import heading, public
 from ..shell.results import panel
 from ..shell.session import session
-from ..shell.state import public_host
 from ..shell.table import Table
 from ..shell.text import clean, plain
 from .planned import DELTAS
@@ -29,7 +27,7 @@ from .promise import beliefs, evidence, share
 
 def total(table: Table, prior: float) -> None:
     """Posterior bounds and privacy curves of a data set's releases so far, and of all that may ever be."""
-    if public_host() and not os.environ.get(release_ledger.VARIABLE, "").strip():
+    if release_ledger.off():
         return
     heading("What do all releases of a data set promise together?", Tag.PUBLIC)
     public("what the ledger was charged, settled before any record was read; the belief is the one typed above.")
@@ -83,17 +81,11 @@ def total(table: Table, prior: float) -> None:
 
 
 def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
-    """The data set chosen in a widget; on a public host only one whose name is known."""
+    """The data set chosen in a widget."""
     if not sets:
         st.caption("The ledger holds no release yet.")
         return None
     own = Path(table.name).stem if table.uploaded else table.name
-    if public_host():
-        name = st.text_input("Data set in the ledger", own, key="total-dataset", max_chars=200).strip()
-        found = next((d for d in sets if d.name == name), None)
-        if found is None:
-            st.caption("The ledger knows no data set of that name.")
-        return found
     first = next((i for i, d in enumerate(sets) if d.name == own), 0)
     place = st.selectbox(
         "Data set in the ledger", range(len(sets)), first, lambda i: clean(sets[i].name, 80), key="total-dataset"

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from ..shell import turns
 from ..shell.text import plain
 
 PATIENCE = 0.9  # seconds a page waits for short work before it shows progress instead
@@ -72,7 +73,9 @@ def watch(
     when so many partial results are there. Work that cannot be taken back has no Cancel but the words `final`.
     """
     job.gather()
-    if not job.wait(PATIENCE):
+    with turns.aside():
+        came = job.wait(PATIENCE)
+    if not came:
         drawn = job.news
         seen = drawn if enough is None else enough - 1 if drawn < enough else None
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -1,7 +1,6 @@
-"""The release ledger on a page: where it lies, what it holds, whether it is sound, and what was kept beside it."""
+"""The release ledger on a page: what it holds, whether it is sound, and what was kept beside it."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,74 +8,23 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.publishing.ledger_store import DataSet, Store, verify
+from dpcore.publishing.ledger_store import DataSet, verify
 from dpcore.tags import Tag
 
 from ..shell.frame import heading, tag
-from ..shell.state import public_host
-from ..shell.text import clean, plain
+from ..shell.ledger import words
+from ..shell.text import clean
 from .files import archive
 
-VARIABLE = "DPCORE_LEDGER"
-FILE = "ledger.sqlite"
-OFF = (
-    "Releases are off on this server: others can reach it, and no ledger is set up. Its owner can name one in the "
-    f"environment variable {VARIABLE}, or you can release on your own machine, here or by `python -m dpcore release`."
-)
 
-
-def where() -> Path | None:
-    """The ledger's path, or None with the reason said on the page."""
-    if configured := os.environ.get(VARIABLE, "").strip():
-        st.caption("Ledger: the one that this server's owner has set up.")
-        return Path(configured)
-    if public_host():
-        st.warning(OFF, icon=":material/block:")
-        return None
-    typed = st.text_input(
-        "Folder of the ledger, on this machine", key="ledger-folder", placeholder="/home/you/releases", max_chars=1000,
-        help=f"The file {FILE} in it is made at the first release, and every release is written beside it.",
-        persist_state="session",
-    )  # fmt: skip
-    if not typed.strip():
-        st.info(
-            "Every real release is charged in a ledger, for ever. Name a folder on this machine that is there for "
-            f"good; the ledger is the file {FILE} in it. Use the same one for all releases of a table."
-        )
-        return None
-    try:
-        folder = Path(typed.strip()).expanduser()
-        there = folder.is_dir()
-    except (OSError, ValueError, RuntimeError):
-        folder, there = Path(), False
-    if not there:
-        st.error(f"There is no folder {plain(typed.strip(), 200)} on this machine.")
-        return None
-    return folder / FILE
-
-
-def words(error: object, ledger: Path) -> str:
-    """A message for the page; to strangers it does not tell where things lie on the server."""
-    text = str(error)
-    return plain(text.replace(str(ledger.absolute().parent), "…") if public_host() else text, 500)
-
-
-def known(ledger: Path) -> list[DataSet]:
-    """The data sets of the ledger, none where it is not made yet. Raises InputError for a file that is no ledger."""
-    if not os.path.lexists(ledger) and ledger.parent.is_dir():
-        return []
-    return Store(ledger).show()
-
-
-def view(ledger: Path, sets: Sequence[DataSet], mine: str) -> None:
-    """Data sets, releases, the check of every entry; on a public host only the data set `mine`."""
+def view(ledger: Path, sets: Sequence[DataSet]) -> None:
+    """Data sets, releases, the check of every entry."""
     heading("What was ever released, and what is left", Tag.PUBLIC)
-    shown = [d for d in sets if d.name == mine] if public_host() else list(sets)
-    if not shown:
+    if not sets:
         st.caption("The ledger holds no release yet.")
         return
-    st.dataframe(pd.DataFrame([_dataset(d) for d in shown]), hide_index=True)
-    lines = [_release(d, release) for d in shown for release in d.releases]
+    st.dataframe(pd.DataFrame([_dataset(d) for d in sets]), hide_index=True)
+    lines = [_release(d, release) for d in sets for release in d.releases]
     st.dataframe(pd.DataFrame(lines).sort_values("release", ascending=False), hide_index=True)
     st.caption(
         "“All releases” adds up everything charged so far by the data set's one accounting, at its total δ. A release "
@@ -85,8 +33,7 @@ def view(ledger: Path, sets: Sequence[DataSet], mine: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Verify the ledger", icon=":material/fact_check:"):
             _verify(ledger)
-    if not public_host():
-        _kept(ledger)
+    _kept(ledger)
 
 
 def _dataset(found: DataSet) -> dict[str, object]:

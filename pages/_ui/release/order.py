@@ -21,7 +21,7 @@ from ..shell import controls, questions
 from ..shell.frame import heading, tag
 from ..shell.results import plan as plan_tables
 from ..shell.session import session
-from ..shell.state import public_host, shared
+from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
 from .ledger import headline
@@ -56,11 +56,10 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
         st.caption("A new data set: these totals can never be changed.")
     else:
         headline(found)
-        if not public_host():  # elsewhere a stranger could use up somebody's budget by a table of the same name
-            fields["new_version"] = st.checkbox(
-                "The content changed; it is about the same people", key=f"version-{name}",
-                help="Only where the ledger says that the content has changed. The old budget stays.",
-            )  # fmt: skip
+        fields["new_version"] = st.checkbox(
+            "The content changed; it is about the same people", key=f"version-{name}",
+            help="Only where the ledger says that the content has changed. The old budget stays.",
+        )  # fmt: skip
     person = "one record" if table.person is None else f"all rows of one person, at most {table.most_rows}"
     counted = "" if table.person is None else f" {COUNTED}"
     st.caption(plain(f"Protected: {table.promise}. {NEIGHBOURS.format(person)}{counted}", 600))

@@ -9,7 +9,8 @@ import streamlit as st
 
 from dpcore.tags import Tag
 
-from ..jobs.pool import pool
+from . import uploads
+from .menu import ENTRIES
 from .session import session
 from .state import STAKEHOLDER, keep, stakeholder, table
 from .table import Table
@@ -17,19 +18,6 @@ from .text import clean
 
 P, R = ParamSpec("P"), TypeVar("R")
 
-MENU = {
-    "app.py": ("Start", ":material/home:"),
-    "pages/data.py": ("Data", ":material/table_chart:"),
-    "pages/explore.py": ("Explore", ":material/query_stats:"),
-    "pages/compare.py": ("Compare", ":material/balance:"),
-    "pages/release.py": ("Release", ":material/publish:"),
-    "pages/guarantee.py": ("Guarantee", ":material/verified_user:"),
-    "pages/audit.py": ("Audit", ":material/casino:"),
-    "pages/evolution.py": ("Evolution", ":material/scatter_plot:"),
-    "pages/learning.py": ("Learning", ":material/psychology:"),
-    "pages/lessons.py": ("Lessons", ":material/school:"),
-    "pages/glossary.py": ("Glossary", ":material/menu_book:"),
-}
 TO_DATA = ("pages/data.py", "Change table or schema", ":material/table_chart:")
 ICONS = {
     Tag.PUBLIC: (":material/public:", "blue"),
@@ -48,16 +36,14 @@ STYLE = """<style>
 PRESENT = "<style>html {font-size: 21px;} .block-container {max-width: 100%;} header {display: none;}</style>"
 
 
-def frame(title: str, lead: str) -> None:
-    """Draw the head of a page: call it first."""
+def frame(label: str) -> None:
+    """Draw the head of the page that the menu calls so; before the page itself."""
     _drop_endless()
+    title, lead = ENTRIES[label].title, ENTRIES[label].lead
+    uploads.begin_page(label)
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
     st.html(STYLE)
-    pool()  # so that workers are warm by the time a person has chosen something
-    with st.container(horizontal=True, gap="small", key="menu", vertical_alignment="center"):
-        kept = {"view": STAKEHOLDER} if stakeholder() else None
-        for page, (label, icon) in MENU.items():
-            st.page_link(page, label=label, icon=icon, query_params=kept)
+    with st.container(horizontal=True, key="menu", horizontal_alignment="right"):
         if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
             st.html(PRESENT)
     if keep(table()).uploaded and "sample" in st.query_params:  # the address names samples, never uploads

@@ -37,6 +37,7 @@ class Session:
     held: dict[str, Held] = field(default_factory=dict)
     memos: dict[str, list[tuple[Any, Any]]] = field(default_factory=dict)
     looked: set[int] = field(default_factory=set)
+    opened_with: bytes = b""  # the digest of the ledger key that was typed, kept on the server and not in a widget
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16), repr=False)
 
     def own(self, name: str, make: Callable[[], H]) -> H:

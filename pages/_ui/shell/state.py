@@ -13,6 +13,7 @@ from .session import session
 from .table import Table
 
 STAKEHOLDER = "stakeholder"
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SAMPLES = {
     "census": ("Invented census (20,000 people)", samples.census),
     "berkeley": ("Berkeley admissions 1973 (4,526 applicants)", samples.berkeley),
@@ -75,8 +76,9 @@ def stakeholder() -> bool:
 
 
 def public_host() -> bool:
-    """Whether others than this machine's user may reach this server."""
-    return st.get_option("server.address") not in ("127.0.0.1", "localhost", "::1")
+    """Whether others than this machine's user may reach this server: by its address, or through a proxy by a name."""
+    hosts = st.get_option("server.allowedHosts")
+    return st.get_option("server.address") not in LOOPBACK or not hosts or not set(hosts) <= LOOPBACK
 
 
 def size_words(cells: int) -> str:

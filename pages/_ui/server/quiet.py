@@ -1,0 +1,50 @@
+"""What the server writes to its log: kinds of errors and places in the code, never words that may quote a cell."""
+
+import logging
+import sys
+import threading
+import traceback
+import warnings
+from typing import Any
+
+_record = logging.getLogRecordFactory()
+
+
+def hush() -> None:
+    """From now on nothing that this process logs, warns of or dies of repeats the words of an error."""
+    logging.setLogRecordFactory(_without_words)
+    warnings.showwarning = _warned
+    sys.excepthook = lambda _kind, error, _trace: _write(told(error))
+    threading.excepthook = lambda args: _write(told(args.exc_value))
+    sys.unraisablehook = lambda args: _write(told(args.exc_value))
+
+
+def told(error: BaseException | None) -> str:
+    """An error, and those it came from: of each its kind, and where in the code it went by."""
+    lines, seen = [], set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        lines.append(f"{type(error).__name__} (its words are left out: they may quote a table)")
+        lines += [f"  {at.filename}:{at.lineno} in {at.name}" for at in traceback.extract_tb(error.__traceback__)]
+        error = error.__cause__ or error.__context__
+    return "\n".join(lines)
+
+
+def _without_words(*args: Any, **kwargs: Any) -> logging.LogRecord:
+    record = _record(*args, **kwargs)
+    if record.exc_info:
+        record.exc_text, record.exc_info = told(record.exc_info[1]), None
+    if isinstance(record.args, tuple):
+        record.args = tuple(told(arg) if isinstance(arg, BaseException) else arg for arg in record.args)
+    if isinstance(record.msg, BaseException):
+        record.msg = told(record.msg).replace("%", "%%")
+    return record
+
+
+def _warned(_message: Any, category: type[Warning], filename: str, lineno: int, *_rest: Any) -> None:
+    _write(f"{category.__name__} at {filename}:{lineno}")
+
+
+def _write(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{text}\n")

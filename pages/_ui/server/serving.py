@@ -1,0 +1,128 @@
+"""How the server meets the network: whose pages may talk to it, what it tells nobody, and what begins with it."""
+
+import asyncio
+import contextlib
+import gc
+import hashlib
+import secrets
+import threading
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime import memory_media_file_storage
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ..jobs.pool import pool
+from ..shell import turns, uploads
+from . import quiet
+
+CLOSED = ("/_stcore/metrics", "/_stcore/agent/")  # sizes of other people's tables; driving the pages by program
+POLICY = 1008  # the WebSocket code for what is not allowed
+_SECRET = secrets.token_bytes(32)
+
+
+def parts() -> dict[str, Any]:
+    """What `st.App` is given beside the entry."""
+    # The entry says which pages there are. Streamlit would look for a folder "pages" itself, until the entry has run
+    # for the first time, and let a visitor's first deep link pass the entry by.
+    PagesManager.uses_pages_directory = False
+    return {"middleware": [Middleware(Door), Middleware(uploads.Bounded)], "lifespan": _life}
+
+
+class Door:
+    """Middleware: refuses WebSockets of pages from elsewhere, and what is nobody's business, without asking anybody.
+
+    Streamlit would ask an outside service for its own address first, and serve nobody meanwhile.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request or connection."""
+        if scope["type"] == "http" and any(path in scope["path"] for path in CLOSED):
+            await PlainTextResponse("Not here.", 404)(scope, receive, send)
+        elif scope["type"] == "websocket" and not _at_home(scope):
+            await send({"type": "websocket.close", "code": POLICY})
+        elif scope["type"] == "websocket":
+            await self.app(scope, _own_business(receive), send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _at_home(scope: Scope) -> bool:
+    """Whether a handshake comes from this server's own page, from one the owner allows, or from no page at all."""
+    headers = MutableHeaders(scope=scope)
+    origin, host = headers.get("origin"), headers.get("host", "")
+    if origin is None or _netloc(origin) == host:
+        return True
+    if origin not in st.get_option("server.corsAllowedOrigins"):
+        return False
+    headers["origin"] = f"{urlsplit(origin).scheme}://{host}"  # settled here, so that Streamlit need not look it up
+    return True
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+def _own_business(receive: Receive) -> Receive:
+    """The messages of one tab, but for the one that would empty every tab's caches and stop everybody's runs."""
+
+    async def heard() -> Message:
+        message = await receive()
+        if (data := message.get("bytes")) is not None:
+            back = BackMsg()
+            with contextlib.suppress(Exception):  # what cannot be read is Streamlit's to refuse
+                back.ParseFromString(data)
+            if back.WhichOneof("type") == "clear_cache":
+                message = {**message, "bytes": BackMsg(app_heartbeat=True).SerializeToString()}
+        return message
+
+    return heard
+
+
+def _file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:
+    """Where a download of a tab lies: nobody can work it out from its content, and no two tabs share one.
+
+    Streamlit's own is a hash of the content, so that a stranger could ask for what a guessed table would give.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    whose = context.session_id if context is not None else uuid.uuid4().hex
+    mac = hashlib.blake2b(repr((whose, mimetype, filename)).encode(), key=_SECRET, digest_size=28)
+    mac.update(data)
+    return mac.hexdigest()
+
+
+@contextlib.asynccontextmanager
+async def _life(_app: st.App) -> AsyncIterator[None]:
+    """From start to stop of the server."""
+    quiet.hush()
+    if not hasattr(memory_media_file_storage, "_calculate_file_id"):
+        raise RuntimeError("this version of Streamlit names downloads in another way: they could be guessed")
+    memory_media_file_storage._calculate_file_id = _file_id
+    turns.take()
+    threading.Thread(target=_warm, daemon=True, name="warm").start()  # nobody who stops the server waits for it
+    watching = asyncio.create_task(uploads.watch())
+    yield
+    watching.cancel()
+
+
+def _warm() -> None:
+    """Be ready for the first page. What is imported stays for good: no collection of garbage looks at it again."""
+    turns.import_all()
+    pool()
+    gc.collect()
+    gc.freeze()

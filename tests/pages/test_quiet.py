@@ -1,0 +1,116 @@
+"""The log of a server: what went wrong and where, and never an error's words, which may quote a cell."""
+
+import io
+import logging
+import subprocess
+import sys
+import threading
+import warnings
+
+import pytest
+from streamlit.error_util import handle_user_script_exception
+
+from pages._ui.server import quiet
+from tests.serving import ROOT
+
+PLANTED = "planted-4711"
+
+
+@pytest.fixture
+def hushed(monkeypatch):
+    """Hushed for one test."""
+    before = logging.getLogRecordFactory()
+    for module, name in ((warnings, "showwarning"), (sys, "excepthook"), (threading, "excepthook")):
+        monkeypatch.setattr(module, name, getattr(module, name))
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    quiet.hush()
+    yield
+    logging.setLogRecordFactory(before)
+
+
+def broken():
+    """An error whose words, cause and context quote a cell, as pandas writes them."""
+    try:
+        try:
+            float(PLANTED)
+        except ValueError as error:
+            raise KeyError(PLANTED) from error
+    except KeyError as error:
+        return error
+
+
+def logged(name, *args, **kwargs):
+    """What a logger's own handler writes of an error."""
+    written = io.StringIO()
+    logger, handler = logging.getLogger(name), logging.StreamHandler(written)
+    logger.addHandler(handler)
+    try:
+        logger.error(*args, **kwargs)
+    finally:
+        logger.removeHandler(handler)
+    return written.getvalue()
+
+
+def test_an_error_is_told_by_kind_and_place(hushed):
+    told = quiet.told(broken())
+    assert PLANTED not in told
+    assert told.count("words are left out") == 2
+    assert "KeyError" in told
+    assert "ValueError" in told
+    assert "test_quiet.py:" in told
+    assert "in broken" in told
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        (("it broke",), {"exc_info": broken()}),
+        (("it broke: %s", broken()), {}),
+        (("%s of %d: %r", "one", 2, broken()), {"exc_info": broken()}),
+        ((broken(),), {}),
+    ],
+)
+def test_whatever_is_logged_of_it(hushed, args, kwargs):
+    text = logged("planted", *args, **kwargs)
+    assert "KeyError" in text
+    assert PLANTED not in text
+
+
+def test_what_is_no_error_is_logged_as_it_is(hushed):
+    assert logged("planted", "%s of %d", "one", 2) == "one of 2\n"
+    assert logged("planted", "100 % of it") == "100 % of it\n"
+    assert logged("planted", "%(a)s", {"a": 1}) == "1\n"
+
+
+def test_an_error_on_a_page_reaches_the_log_without_its_words(hushed, monkeypatch):
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    logger = logging.getLogger("streamlit.error_util")
+    logger.addHandler(handler)
+    try:
+        handle_user_script_exception(broken(), lambda _error: True)
+    finally:
+        logger.removeHandler(handler)
+    assert "Uncaught app execution" in written.getvalue()
+    assert "KeyError" in written.getvalue()
+    assert PLANTED not in written.getvalue()
+
+
+def test_warnings_and_what_ends_a_thread_or_is_dropped_say_no_words_either(hushed, capsys):
+    warnings.showwarning(UserWarning(PLANTED), UserWarning, "a.py", 3)
+    thread = threading.Thread(target=lambda: {}[PLANTED])
+    thread.start()
+    thread.join()
+    sys.excepthook(KeyError, broken(), None)
+    written = capsys.readouterr().err
+    assert "UserWarning at a.py:3" in written
+    assert written.count("KeyError") == 2
+    assert PLANTED not in written
+
+
+def test_a_process_that_was_hushed_dies_without_words():
+    code = f"from pages._ui import quiet; quiet.hush(); raise KeyError({PLANTED!r})"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "KeyError (its words" in ended.stderr
+    assert PLANTED not in ended.stderr

@@ -1,0 +1,156 @@
+"""The server as it is started for real: who may talk to it, what it holds, what it tells and what it asks of others."""
+
+import re
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.memory_media_file_storage import _calculate_file_id
+
+from tests.serving import Listener, Tab, documented, handshake, serving
+
+EVIL = "http://evil.example"
+MB = 2**20
+LET_IN, REFUSED = 101, 403
+
+
+def eventually(what, seconds=90):
+    """Whether something comes true before too long."""
+    until = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.5)
+    return True
+
+
+@contextmanager
+def several(server, number):
+    with ExitStack() as stack:
+        yield [stack.enter_context(Tab(server.port)) for _ in range(number)]
+
+
+@pytest.fixture(scope="module")
+def listener():
+    with Listener() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, listener):
+    """On one's own machine, with everything it asks of others going to the listener."""
+    log = tmp_path_factory.mktemp("server") / "log"
+    options = ("--server.maxUploadSize", "2", "--server.corsAllowedOrigins", "https://friend.example")
+    with serving(log, *options, **listener.environment()) as found:
+        yield found
+
+
+def test_pages_from_elsewhere_are_refused_at_once_and_nobody_is_asked(server, listener):
+    here = f"http://127.0.0.1:{server.port}"
+    with ThreadPoolExecutor(10) as many:
+        waiting = [many.submit(handshake, server.port, origin=EVIL) for _ in range(10)]
+        assert server.get("/_stcore/health", timeout=5) == 200
+        assert {w.result() for w in waiting} == {REFUSED}
+    others = ["null", "http://[", here + "0", f"http://127.0.0.1.evil.example:{server.port}", "http://127.0.0.1"]
+    assert [handshake(server.port, origin=origin) for origin in others] == [REFUSED] * len(others)
+    let_in = [None, here, "https://friend.example"]
+    assert [handshake(server.port, origin=origin) for origin in let_in] == [LET_IN] * len(let_in)
+    assert handshake(server.port, host="evil.example", origin=EVIL) == REFUSED
+    assert listener.heard == []
+
+
+def test_the_documented_deployment_serves_its_own_host_and_nobody_else_s_pages(tmp_path):
+    environment = documented()
+    assert environment["STREAMLIT_SERVER_ALLOWED_HOSTS"] == "explorer.example.org"
+    with Listener() as listener, serving(tmp_path / "log", **environment, **listener.environment()) as server:
+        host = "explorer.example.org"
+        asked = [
+            (host, f"https://{host}", LET_IN),
+            (f"{host}:8501", f"http://{host}:8501", LET_IN),
+            (host, None, LET_IN),
+            ("other.example.org", "https://other.example.org", REFUSED),
+            (host, EVIL, REFUSED),
+            (host, "https://other.example.org", REFUSED),
+            ("other.example.org", f"https://{host}", REFUSED),
+        ]
+        assert [(h, o, handshake(server.port, host=h, origin=o)) for h, o, _ in asked] == asked
+        assert server.get("/_stcore/health", timeout=4) == 200
+        assert listener.heard == []
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics?families=x", "/_stcore/agent/interact"])
+def test_what_would_tell_of_other_tabs_is_not_there(server, path):
+    assert server.get(path) == 404
+
+
+def test_uploads_are_bounded_and_go_with_their_page(server):
+    with Tab(server.port) as tab, Tab(server.port) as other:
+        tab.open("data")
+        assert [tab.put(bytes(MB), file=str(i)) for i in range(3)] == [204] * 3
+        assert tab.put(bytes(MB), file="more") == 413
+        assert tab.put(bytes(3 * MB), file="large") == 413
+        tab.open("data")
+        assert tab.put(bytes(MB), file="more") == 413, "drawing a page again makes no room"
+        other.open("data")
+        assert other.put(bytes(MB)) == 204
+        tab.open("glossary")
+        assert tab.put(bytes(MB)) == 204
+
+
+def test_all_tabs_together_are_bounded_too(server):
+    with several(server, 7) as tabs:
+        for tab in tabs:
+            tab.open("glossary")
+        answers = [tab.put(bytes(MB), file=str(i)) for tab in tabs for i in range(3)]
+        assert 8 <= answers.count(204) <= 16
+        assert answers[-1] == 413
+
+
+def test_what_a_tab_held_is_given_back_when_it_is_gone(tmp_path):
+    options = ("--server.maxUploadSize", "64", "--server.disconnectedSessionTTL", "15")
+    with serving(tmp_path / "log", *options) as server:
+        with Tab(server.port) as tab:
+            tab.open("data")
+            before = server.megabytes()
+            assert [tab.put(bytes(60 * MB), file=str(i)) for i in range(3)] == [204, 204, 413]
+            assert server.megabytes() > before + 100
+        assert eventually(lambda: server.megabytes() < before + 40)
+
+
+def test_a_download_cannot_be_asked_for_by_its_content(server):
+    """Its address is not a hash of what is in it: else a stranger could try out what a guessed table would give."""
+    with Tab(server.port) as tab, Tab(server.port) as twin:
+        places = [re.findall(r"/media/(\w+)\.json", one.open("data", "sample=berkeley")) for one in (tab, twin)]
+        assert len(places[0]) == len(places[1]) == 1
+        assert places[0] != places[1], "nor shared by tabs that hold the same"
+        with urllib.request.urlopen(f"{server.address}/media/{places[0][0]}.json", timeout=60) as answer:
+            content = answer.read()
+        guessed = _calculate_file_id(content, "application/json", "schema.json")
+        assert server.get(f"/media/{guessed}.json") == 404
+
+
+def test_no_tab_can_empty_the_caches_of_all(server):
+    with Tab(server.port) as tab:
+        tab.open("explore")
+        tab.line.send(BackMsg(clear_cache=True).SerializeToString())
+        tab.line.send(b"\xff\xfe not a message")
+        with Tab(server.port) as other:
+            assert "What does privacy cost" in other.open("explore")
+    assert "the server is stopping" not in server.said()
+
+
+def test_pages_asked_for_at_once_all_come_whole(server):
+    """The last of several quick clicks is what a tab gets."""
+    with several(server, 8) as tabs:
+        for tab in tabs:
+            tab.open("lessons")
+        for page in ("guarantee", "explore", "data", "glossary"):
+            for tab in tabs:
+                tab.ask(page)
+        for tab in tabs:
+            while "Algorithms and their parameters" not in tab.text:
+                tab.wait()
+            assert len(tab.text) > 50_000

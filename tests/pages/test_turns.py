@@ -1,0 +1,75 @@
+"""Pages drawn at the same time take turns, wait for nobody for ever, and let others draw while they wait."""
+
+import threading
+
+import pytest
+
+from pages._ui.server import turns
+
+
+@pytest.fixture
+def one(monkeypatch):
+    """One page at a time."""
+    monkeypatch.setattr(turns, "_free", threading.Semaphore(1))
+
+
+def drawing(inside: threading.Event, until: threading.Event) -> threading.Thread:
+    def draw():
+        with turns.turn():
+            inside.set()
+            until.wait(30)
+
+    thread = threading.Thread(target=draw, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_second_page_waits_for_the_first(one):
+    inside, second, done = threading.Event(), threading.Event(), threading.Event()
+    first = drawing(inside, done)
+    assert inside.wait(30)
+    other = drawing(second, done)
+    assert not second.wait(0.1)
+    done.set()
+    assert second.wait(30)
+    first.join(30)
+    other.join(30)
+
+
+def test_nobody_waits_for_ever(one, monkeypatch):
+    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    inside, second, done = threading.Event(), threading.Event(), threading.Event()
+    drawing(inside, done)
+    assert inside.wait(30)
+    other = drawing(second, done)
+    assert second.wait(30)
+    done.set()
+    other.join(30)
+    assert turns._free.acquire(timeout=30)
+    assert not turns._free.acquire(blocking=False), "who did not get a turn gives none back"
+
+
+def test_who_waits_lets_others_draw(one):
+    inside, done = threading.Event(), threading.Event()
+    with turns.turn():
+        with turns.aside():
+            drawing(inside, done)
+            assert inside.wait(30)
+            done.set()
+        assert not turns._free.acquire(blocking=False), "back in turn"
+    assert turns._free.acquire(blocking=False)
+
+
+def test_a_part_of_a_page_is_in_its_turn_and_an_error_ends_it(one):
+    def broken():
+        with turns.turn(), turns.turn():
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        broken()
+    assert turns._free.acquire(blocking=False)
+
+
+def test_outside_of_a_page_nothing_waits():
+    with turns.aside():
+        pass

@@ -1,0 +1,219 @@
+"""A real server and tabs without a browser: the handshake, what a page sends, uploads. On the loopback only."""
+
+import http.client
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
+
+ROOT = Path(__file__).parents[1]
+START = 90  # seconds a server may take to answer
+OURS = ("STREAMLIT_", "DPCORE_")  # settings of the machine the tests run on stay out
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@dataclass(frozen=True)
+class Server:
+    port: int
+    process: subprocess.Popen
+    log: Path
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def get(self, path: str, timeout: float = 60) -> int:
+        """The status of an answer."""
+        try:
+            with urllib.request.urlopen(self.address + path, timeout=timeout) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def megabytes(self) -> int:
+        """What the server itself holds, without its workers."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) // 1024
+
+
+@contextmanager
+def serving(log: Path, *options: str, command: tuple[str, ...] = ("streamlit", "run", "app.py"), **environment: str):
+    """The app, started as documented, with these settings; stopped at the end."""
+    port = free_port()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(OURS)} | environment
+    ports = ("--server.port", str(port), "--server.fileWatcherType", "none")
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command, *ports, *options], cwd=ROOT, env=environment, stdout=out, stderr=out
+        )
+    server = Server(port, process, log)
+    try:
+        for _ in range(5 * START):
+            with suppress(OSError):
+                if server.get("/_stcore/health", 1) == 200:
+                    break
+            assert process.poll() is None, server.said()
+            time.sleep(0.2)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def documented() -> dict[str, str]:
+    """The environment of the image as its file says: its ENV lines, and the run line's -e with the example's name."""
+    text = (ROOT / ".deploy/Dockerfile").read_text()
+    env = re.search(r"^ENV ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1].replace("\\\n", " ")
+    run = re.search(r"^# Run:\s*(.*)$", text, re.MULTILINE)[1]
+    words = shlex.split(run)
+    given = [words[i + 1] for i, word in enumerate(words) if word == "-e"]
+    return dict(pair.split("=", 1) for pair in [*shlex.split(env), *given])
+
+
+def handshake(port: int, *, host: str | None = None, origin: str | None = None, timeout: float = 60) -> int:
+    """The status of the answer to a WebSocket's opening: 101 when it is let in."""
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    headers = {
+        "Host": host or f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Protocol": "streamlit",
+    } | ({"Origin": origin} if origin else {})  # fmt: skip
+    try:
+        line.putrequest("GET", "/_stcore/stream", skip_host=True, skip_accept_encoding=True)
+        for name, value in headers.items():
+            line.putheader(name, value)
+        line.endheaders()
+        return line.getresponse().status
+    finally:
+        line.close()
+
+
+class Tab:
+    """One connection as a browser's tab makes it; `text` is all that the last run sent."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.session, self.text, self.hashes = port, "", "", {}
+        address = f"ws://127.0.0.1:{port}/_stcore/stream"
+        self._opened = connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60)
+
+    def __enter__(self):
+        self.line = self._opened.__enter__()
+        return self
+
+    def __exit__(self, *told):
+        self._opened.__exit__(*told)
+
+    def ask(self, page: str = "", query: str = "") -> None:
+        """Ask for a page ("" is Start), and do not wait."""
+        message = BackMsg()
+        message.rerun_script.query_string = query
+        message.rerun_script.page_name = page
+        message.rerun_script.page_script_hash = self.hashes.get(page, "")
+        self.line.send(message.SerializeToString())
+
+    def wait(self, seconds: float = 120) -> str:
+        """Read to the end of a run; all that it sent, as text."""
+        until, parts = time.monotonic() + seconds, []
+        while True:
+            message = ForwardMsg.FromString(self.line.recv(timeout=max(until - time.monotonic(), 0.01)))
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                parts = []
+                self.session = message.new_session.initialize.session_id or self.session
+                pages = message.new_session.app_pages or message.navigation.app_pages
+                self.hashes |= {p.url_pathname: p.page_script_hash for p in pages}
+            elif kind == "navigation":
+                self.hashes |= {p.url_pathname: p.page_script_hash for p in message.navigation.app_pages}
+            elif kind == "delta":
+                parts.append(str(message.delta))
+            elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                self.text = "\n".join(parts)
+                return self.text
+
+    def open(self, page: str = "", query: str = "") -> str:
+        self.ask(page, query)
+        return self.wait()
+
+    def put(self, content: bytes, name: str = "t.csv", file: str = "f") -> int:
+        """Upload bytes into this session, as an uploader would; the status of the answer."""
+        token = self._token()
+        edge = "edge-of-parts"
+        head = (
+            f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+            "Content-Type: text/csv\r\n\r\n"
+        )
+        body = b"".join([head.encode(), content, f"\r\n--{edge}--\r\n".encode()])
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        headers = {
+            "Content-Type": f"multipart/form-data; boundary={edge}",
+            "X-Xsrftoken": token,
+            "Cookie": f"_streamlit_xsrf={token}",
+        }
+        try:
+            line.request("PUT", f"/_stcore/upload_file/{self.session}/{file}", body, headers)
+            return line.getresponse().status
+        except (BrokenPipeError, ConnectionResetError):  # refused before all of it was sent
+            return 413
+        finally:
+            line.close()
+
+    def _token(self) -> str:
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        line.request("GET", "/_stcore/health")
+        cookie = line.getresponse().getheader("Set-Cookie", "")
+        line.close()
+        return re.search(r"_streamlit_xsrf=([^;]+)", cookie)[1].strip('"')
+
+
+class Listener:
+    """A proxy on the loopback that hears who is asked for, and answers nobody."""
+
+    def __enter__(self):
+        self.heard: list[str] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._lines: list[socket.socket] = []
+        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._listen, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+        for line in self._lines:
+            line.close()
+
+    def _listen(self) -> None:
+        with suppress(OSError):
+            while True:
+                line = self._socket.accept()[0]
+                self._lines.append(line)
+                line.settimeout(2)
+                self.heard.append(line.recv(200).decode("latin-1").split("\r\n")[0])
+
+    def environment(self) -> dict[str, str]:
+        names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+        return dict.fromkeys(names, self.address) | {"no_proxy": "", "NO_PROXY": ""}
