@@ -17,7 +17,7 @@ ORDER = [
     *("workloads", "grammar", "questions", "losses", "regions", "point_samples", "risks", "point_groups", "transport"),
     *("releases", "problems", "tasks"),
     *("theory.schedules", "theory.*", "theory"),
-    *("privacy.conversions", "privacy.budget", "privacy.calibrations"),
+    *("privacy.conversions", "privacy.composition", "privacy.budget", "privacy.calibrations"),
     *("privacy.ledger", "privacy.lifetime", "privacy.statistics", "privacy.point_statistics"),
     *("privacy.targets", "privacy.risk_statistics"),
     *(f"privacy.samplers.{name}" for name in ("plane", "shapes", "proximal", "*")),

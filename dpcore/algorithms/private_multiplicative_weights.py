@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import Budget, Gaussian, Pure
-from ..privacy.accounting.calibrations import MARGIN
+from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.calibrations import threshold_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.statistics.scores import AbsoluteErrors
@@ -80,7 +80,7 @@ class PMW:
         workload, n = problem.workload, problem.effective_n
         U = Choice("updates", self.updates, "given") if self.updates else self._best(problem, budget)
         share = SHARE[self.measure]
-        compare, measure = sparse_and_measure(budget, U.value, share)
+        compare, measure = threshold_and_measure(budget, U.value, share)
         noise = 4 * workload.width / (n * compare.epsilon)
         level = Choice("threshold", self.threshold, "given")
         if self.threshold is None:
@@ -111,7 +111,7 @@ class PMW:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
         workload, n, left = problem.workload, problem.effective_n, plan["updates"]
-        compare, spend = sparse_and_measure(plan.budget, left, plan["share"])
+        compare, spend = (charge.spend for charge in plan.charges)
         past, D = past_of(self.measure, problem), problem.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
         answers = workload.answers(D)
@@ -149,12 +149,3 @@ class PMW:
 def levels(last: float, passes: int) -> np.ndarray:
     """The level of each pass: falling geometrically to the last one."""
     return np.geomspace(max(HIGHEST, last), last, passes) if passes > 1 else np.array([last])
-
-
-def sparse_and_measure(budget: Budget, times: int, share: float) -> tuple[Pure, Gaussian | Pure]:
-    """`times` thresholds and measurements that use the whole budget, `share` of it to measure."""
-    if budget.delta == 0:
-        epsilon = budget.epsilon / times * MARGIN
-        return Pure((1 - share) * epsilon), Pure(share * epsilon)
-    rho = budget.rho / times * MARGIN
-    return Pure(math.sqrt(2 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))

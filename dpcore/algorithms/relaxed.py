@@ -10,7 +10,7 @@ import numpy as np
 from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
-from ..privacy.accounting.calibrations import measure_once, select_and_measure
+from ..privacy.accounting.calibrations import enlarged, measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.statistics.answers import Answers, SignedErrors, SomeAnswers, marginal_tables
@@ -174,7 +174,9 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     select, paid = select_and_measure(budget, times, share, 1 - first.value)
     charges = [Charge("select", select, times), Charge("measure", paid, times)]
     if first.value > 0:
-        charges.append(Charge("measure", measure_once(budget, first.value)))
+        once = measure_once(budget, first.value)
+        select, paid, once = enlarged(budget, (select, times), (paid, times), (once, 1))
+        charges = [Charge("select", select, times), Charge("measure", paid, times), Charge("measure", once)]
     sigma = deviation(*widest, paid) / problem.effective_n
     choices = [
         Choice("rounds", rounds, "given" if algorithm.rounds else why),
@@ -248,7 +250,7 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tupl
     if not plan["first"]:
         return base, []
     read = _columns(problem.workload)
-    singles, spend = Marginals(domain, [[domain.names[a]] for a in read]), measure_once(plan.budget, plan["first"])
+    singles, spend = Marginals(domain, [[domain.names[a]] for a in read]), plan.charges[-1].spend
     statistic = Answers(singles)
     y = curator.measure(statistic, spend)
     sigma = deviation(statistic.l1, statistic.l2, spend) / problem.effective_n
