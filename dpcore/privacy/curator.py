@@ -19,7 +19,7 @@ from .samplers import SAMPLERS, objective
 from .statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
 from .statistics.query_draws import KeepOdds, SummedErrors
-from .statistics.scores import AbsoluteErrors, TableErrors
+from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
 from .statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
 from .statistics.votes import CodeVotes, PointStatistic, Votes
 
@@ -132,23 +132,25 @@ class Curator:
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
         """The place in a batch of the first query whose error is above the level, by sparse vector; None if none is.
 
-        Pure(ε₀) pays for one noisy threshold, ν ~ Laplace(2Δ/(nε₀)), which serves any number of queries, each with
-        noise Laplace(4Δ/(nε₀)), up to and with the first one above (`mechanisms.first_above` says why). While none is,
-        the threshold stays in here for the next batch, whose queries, answers and level may depend on what was released
-        before; after one is, the next call pays anew. No other verb may be used while it is in use, so that verbs
-        compose one after the other. Raises BudgetError, before any record is read, when the plan does not allow the
-        charge, or the threshold in use was paid for by another spend or sensitivity.
+        Pure(ε₀) pays for one noisy threshold, ν ~ Laplace(Δ/(nε₁)), which serves any number of queries, each with noise
+        Laplace(2Δ/(nε₂)), up to and with the first one above (`mechanisms.first_above` says why); ε₀ = ε₁ + ε₂ is
+        divided by `sparse_scales`. While none is, the threshold stays in here for the next batch, whose queries, answers
+        and level may depend on what was released before; after one is, the next call pays anew. No other verb may be
+        used while it is in use, so that verbs compose one after the other. Raises BudgetError, before any record is
+        read, when the plan does not allow the charge, or the threshold in use was paid for by another spend or
+        sensitivity.
         """
         self._check(errors, STREAMED, spend, (Pure,))
-        scale, known = 2 * errors.sensitivity / (self.unit * spend.epsilon), self.__threshold
+        blur, scale = sparse_scales(errors.sensitivity / self.unit, spend.epsilon)
+        known = self.__threshold
         if known is None:
             self.ledger.charge("above_threshold", spend)
-            noise = float(mechanisms.laplace(np.zeros(1), scale, self.__rng)[0])
+            noise = float(mechanisms.laplace(np.zeros(1), blur, self.__rng)[0])
             known = self.__threshold = (spend, errors.sensitivity, noise)
         if known[:2] != (spend, errors.sensitivity):
             raise BudgetError(f"the threshold in use was paid for by {known[0]} at sensitivity {known[1]:g}")
         values = errors.value(self._true_answers(errors.workload))
-        place = mechanisms.first_above(values, known[2], 2 * scale, self.__rng)
+        place = mechanisms.first_above(values, known[2], scale, self.__rng)
         if place is not None:
             self.__threshold = None
         return place

@@ -107,13 +107,14 @@ class Ready:
 def prepare(order: Order, rows: Rows | None = None, *, fixed: Accounting | None = None) -> Ready:
     """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves.
 
-    `rows` are this very table's, where they are encoded already; `fixed` is its data set's accounting in the ledger.
+    The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very table's, where they
+    are encoded already; `fixed` is its data set's accounting in the ledger.
     """
     if rows is None:
         frame = order.frame if order.person is None else limit_rows(order.frame, order.person, order.most_rows)
         rows = order.workload.domain.encode(frame)
     problem = QueryRelease(order.workload, rows.n, order.most_rows, order.start)
-    plan = make_plan(order.algorithm, problem, order.budget)
+    plan = make_plan(order.algorithm, problem, replace(order.budget, additive=True))
     if order.noise == "exact" or (order.noise == "auto" and exact.version() and fixed is not Accounting.GDP):
         plan = _exact(order, problem, plan)
     return Ready(order, problem, rows, plan, reserved(plan, order.algorithm.adaptive))

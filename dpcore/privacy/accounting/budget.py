@@ -6,7 +6,7 @@ Imports errors, conversions and composition. Neighbours replace one record every
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ class Budget:
 
     epsilon: float
     delta: float
-    additive: bool = False
+    additive: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
@@ -205,8 +205,8 @@ class Sums:
             _joint(counted),
         )
 
-    def epsilon(self, delta: float, accounting: Accounting) -> float:
-        """The ε that holds at δ by one accounting; ∞ where it does not apply."""
+    def epsilon(self, delta: float, accounting: Accounting, planned: int = 0) -> float:
+        """The ε that holds at δ by one accounting; ∞ where it does not apply. `planned`: see `Joint.log_delta`."""
         left = delta - self.failure
         if left < 0:
             return math.inf
@@ -217,7 +217,7 @@ class Sums:
         if accounting is Accounting.PLD:
             return self._sampled_epsilon(left)
         if accounting is Accounting.OPTIMAL:
-            return self.joint.epsilon(left) if self.joint else math.inf
+            return self.joint.epsilon(left, planned=planned) if self.joint else math.inf
         if (self.mu_squared if accounting is Accounting.GDP else self.rho) == math.inf:
             return math.inf
         if accounting is Accounting.GDP:

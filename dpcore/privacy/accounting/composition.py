@@ -29,7 +29,7 @@ from scipy.special import erfcx, gammaln, log_ndtr
 
 from . import conversions
 
-ROOM = 1 + 1e-8  # δ found by rounded arithmetic is enlarged by this
+ROOM = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this
 TAIL = 1e-4  # of δ: what may be lost at the far end of a grid, on the safe side
 FINEST, COARSEST = 32, 4  # steps of the grid in one bounded range
 WORK = 1_000_000  # nodes times steps times draws that a composition may take
@@ -54,9 +54,12 @@ class Joint:
         mine, theirs = (vars(joint).values() for joint in (self, other))
         return all(a <= b for a, b in zip(mine, theirs, strict=True))
 
-    def log_delta(self, epsilon: float, target: float) -> float:
-        """log δ(ε), rounded up, as precisely as a δ near `target` needs; ∞ where it would take too long."""
-        found = _outcomes(self.pure, self.pures, self.span, self.draws, target)
+    def log_delta(self, epsilon: float, target: float, planned: int = 0) -> float:
+        """log δ(ε), rounded up, as precisely as a δ near `target` needs; ∞ where it would take too long.
+
+        `planned` is how many draws there may be in the end: any number up to it is read off one composition.
+        """
+        found = _outcomes(self.pure, self.pures, self.span, self.draws, max(self.draws, planned), target)
         if found is None:
             return math.inf
         losses, chances, lost = found
@@ -67,23 +70,32 @@ class Joint:
         total = float(chances @ each) + lost
         return math.log(total * ROOM) if total > 0 else -math.inf
 
-    def epsilon(self, delta: float) -> float:
-        """The smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up; 0 < δ < 1; ∞ where it would take too long."""
+    def epsilon(self, delta: float, *, least: float | None = None, planned: int = 0) -> float:
+        """The smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up; 0 < δ < 1; ∞ where it would take too long.
+
+        `least` is the smallest δ of several that are asked for, so that they are all read off one composition, and
+        `planned` as in `log_delta`.
+        """
         if self.mu_squared == 0 and self.draws == 0:
             return conversions.optimal_epsilon(self.pure, self.pures, delta)
         if self.pures == self.draws == 0:
             return conversions.gdp_epsilon(math.sqrt(self.mu_squared), delta)
-        low, high, log_delta = 0.0, 1.0, math.log(delta)
-        if self.log_delta(0.0, delta) <= log_delta:
+        target = math.log(delta)
+
+        def excess(epsilon: float) -> float:
+            return max(self.log_delta(epsilon, least or delta, planned), -1e6) - target
+
+        if excess(0.0) <= 0:
             return 0.0
-        while (at := self.log_delta(high, delta)) > log_delta:
-            if at == math.inf:
-                return math.inf
-            low, high = high, 2 * high
-        while high - low > 1e-9 * high:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.log_delta(middle, delta) > log_delta else (low, middle)
-        return high
+        high = 1.0
+        while 0 < excess(high) < math.inf:
+            high *= 2
+        if excess(high) == math.inf:
+            return math.inf
+        epsilon = conversions.root(excess, 0.0, high)
+        while excess(epsilon) > 0:
+            epsilon *= 1 + conversions.STEP
+        return epsilon
 
 
 def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:
@@ -96,11 +108,18 @@ def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _outcomes(pure: float, pures: int, span: float, draws: int, delta: float) -> Outcomes | None:
-    """Losses of Rᵐ Bᵏ, whose δ(ε) = Σ chance · (1 − e^(ε − loss))₊ + the chance of an infinite loss."""
-    losses, chances, lost = _draws(span, draws, delta) if draws else (np.zeros(1), np.ones(1), 0.0)
-    if lost > 1:
-        return None
+def _outcomes(pure: float, pures: int, span: float, draws: int, planned: int, delta: float) -> Outcomes | None:
+    """Losses of Rᵐ Bᵏ, whose δ(ε) = Σ chance · (1 − e^(ε − loss))₊ + the chance of an infinite loss.
+
+    In a function that is linear in y between nodes, (1 − y/y_j)₊ has the weight y_j times the jump of the slope at y_j.
+    """
+    losses, chances, lost = np.zeros(1), np.ones(1), 0.0
+    if draws:
+        if (found := _backwards(span, planned, delta)) is None:
+            return None
+        losses, F = found[0], found[1][draws]
+        slopes = np.concatenate([[-1.0], np.diff(F) / np.diff(np.exp(losses)), [0.0]])
+        chances, lost = np.maximum(np.diff(slopes) * np.exp(losses), 0), float(F[-1])
     if pures:
         i = np.arange(pures + 1)  # so many say the opposite
         ways = gammaln(pures + 1) - gammaln(i + 1) - gammaln(pures - i + 1)
@@ -114,22 +133,23 @@ def _outcomes(pure: float, pures: int, span: float, draws: int, delta: float) ->
     return losses, chances, lost
 
 
-def _draws(span: float, draws: int, delta: float) -> Outcomes:
-    """Outcomes of Bᵏ F₀ on a grid of x = log y, rounded up; all is lost where that would take too long.
+@lru_cache(maxsize=8)
+def _backwards(span: float, draws: int, delta: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """A grid of x = log y, and B^i F₀ there, rounded up, for i up to `draws`; None where that would take too long.
 
     F is kept at the nodes and is linear in y between them: above the true F, which is convex. Below the first node F(x)
     − (1 − e^x), which grows with x, stays what it is there; above the last one F does. With u = e^(t − ih) in the i-th
     cell the chance of the first end is p_i − g(u − 1), g ∝ 1/(1 − e^−s), and F at either end is linear in 1/u, so that
     the mean is its value at u = 1 plus (u − 1)(C/u − B) for B, C ≥ 0, largest at u = √(C/B): no t is left out.
-    In a function that is linear between nodes (1 − y/y_j)₊ has the weight y_j times the jump of the slope at y_j.
     """
     reach = min(conversions.zcdp_epsilon(draws * span**2 / 8, TAIL * delta), draws * span)
     nodes = 2 * reach / span + 1  # for each step of the grid in a span
     c = min(int(math.sqrt(WORK / (nodes * draws))), FINEST)
     if c < COARSEST or reach > LARGEST:
-        return np.zeros(1), np.ones(1), math.inf
+        return None
     h = span / c
     x = np.arange(-math.ceil(reach / h), math.ceil(reach / h) + 1) * h
+    found = np.empty((draws + 1, len(x)))
     F, below = np.maximum(-np.expm1(x), 0), -np.expm1(x[0] - h * np.arange(c, 0, -1))
     i = np.arange(c)
     p = np.expm1(i * h - span) / math.expm1(-span)  # (e^s − e^t)/(e^s − 1) at t = ih
@@ -138,7 +158,8 @@ def _draws(span: float, draws: int, delta: float) -> Outcomes:
     def windows(values: np.ndarray, start: int) -> np.ndarray:
         return sliding_window_view(values, c)[start : start + len(x), ::-1]  # (j, i): start + j + c − 1 − i
 
-    for _ in range(draws):
+    found[0] = F
+    for number in range(1, draws + 1):
         padded = np.concatenate([below + F[0] + math.expm1(x[0]), F, np.full(c, F[-1])])
         drop = -np.diff(padded) / r  # (F(x − h) − F(x))/r, at the right end
         gap = padded[:-c] - padded[c:]  # F(x) − F(x + s)
@@ -148,6 +169,5 @@ def _draws(span: float, draws: int, delta: float) -> Outcomes:
         C = np.maximum((p + g) * windows(drop, 0) + (1 - p - g) * windows(drop, c), 1e-300)
         B = np.maximum(g * windows(slope, 0), 1e-300)
         u = np.clip(np.sqrt(C / B), 1, most)
-        F = np.maximum((value + (u - 1) * (C / u - B)).max(axis=1), F)
-    slopes = np.concatenate([[-1.0], np.diff(F) / np.diff(np.exp(x)), [0.0]])
-    return x, np.maximum(np.diff(slopes) * np.exp(x), 0), float(F[-1])
+        F = found[number] = np.maximum((value + (u - 1) * (C / u - B)).max(axis=1), F)
+    return x, found

@@ -138,7 +138,8 @@ class Ledger:
     @property
     def spent(self) -> Spent:
         """The total so far, at the budget's δ (0 when nothing but pure spends without failure was charged)."""
-        epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting)
+        most = self.plan.sums.joint.draws if self.plan.sums.joint else 0
+        epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting, most)
         pure = self._accounting is Accounting.PURE
         return Spent(
             epsilon=epsilon,
