@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.budget import Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import threshold_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -113,7 +113,7 @@ class PMW:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
         workload, n, left = problem.workload, problem.effective_n, plan["updates"]
-        compare, spend = (charge.spend for charge in plan.charges)
+        compare, spend = plan.spend(Pure), cast("Gaussian | Pure", plan.charges[-1].spend)
         past, D = past_of(self.measure, problem), problem.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
         answers = workload.answers(D)

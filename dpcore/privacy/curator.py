@@ -134,10 +134,10 @@ class Curator:
 
         Pure(ε₀) pays for one noisy threshold, ν ~ Laplace(Δ/(nε₁)), which serves any number of queries, each with noise
         Laplace(2Δ/(nε₂)), up to and with the first one above (`mechanisms.first_above` says why); ε₀ = ε₁ + ε₂ is
-        divided by `sparse_scales`. While none is, the threshold stays in here for the next batch, whose queries, answers
-        and level may depend on what was released before; after one is, the next call pays anew. No other verb may be
-        used while it is in use, so that verbs compose one after the other. Raises BudgetError, before any record is
-        read, when the plan does not allow the charge, or the threshold in use was paid for by another spend or
+        divided by `sparse_scales`. While none is, the threshold stays in here for the next batch, whose queries,
+        answers and level may depend on what was released before; after one is, the next call pays anew. No other verb
+        may be used while it is in use, so that verbs compose one after the other. Raises BudgetError, before any record
+        is read, when the plan does not allow the charge, or the threshold in use was paid for by another spend or
         sensitivity.
         """
         self._check(errors, STREAMED, spend, (Pure,))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from ...errors import InputError
 from . import conversions
@@ -71,15 +72,15 @@ def select_and_measure(
 ) -> tuple[BoundedRange, Gaussian | Pure]:
     """`times` equal pairs of a selection and a measurement that use `part` of the budget, `share` of it to measure.
 
-    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP, and then both `enlarged`, if they are the whole plan. δ = 0:
-    Laplace noise and T(ε₀ + ε₁) = part · ε.
+    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP, and then both `enlarged`, if they are the whole plan.
+    δ = 0: Laplace noise and T(ε₀ + ε₁) = part · ε.
     """
     if budget.delta == 0:
         epsilon = part * budget.epsilon / times * MARGIN
         return BoundedRange((1 - share) * epsilon), Pure(share * epsilon)
     rho = part * budget.rho / times * MARGIN
     select, measure = BoundedRange(math.sqrt(8 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
-    return enlarged(budget, (select, times), (measure, times)) if part == 1 else (select, measure)  # type: ignore[return-value]
+    return enlarged(budget, (select, times), (measure, times)) if part == 1 else (select, measure)
 
 
 def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
@@ -96,11 +97,11 @@ def threshold_and_measure(budget: Budget, times: int, share: float) -> tuple[Pur
         return Pure((1 - share) * epsilon), Pure(share * epsilon)
     rho = budget.rho / times * MARGIN
     compare, measure = Pure(math.sqrt(2 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
-    return enlarged(budget, (compare, times), (measure, times))  # type: ignore[return-value]
+    return enlarged(budget, (compare, times), (measure, times))
 
 
 @lru_cache(maxsize=256)
-def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Spend, ...]:
+def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
     """The same spends, each so many times, all larger by the largest factor that optimal composition allows, ≥ 1.
 
     log δ comes to within `TOLERANCE` below that of the budget. They stay as they are where spends must add up, at

@@ -49,11 +49,6 @@ class Joint:
     span: float = 0.0
     draws: int = 0
 
-    def within(self, other: "Joint") -> bool:
-        """Whether everything here is also in `other`."""
-        mine, theirs = (vars(joint).values() for joint in (self, other))
-        return all(a <= b for a, b in zip(mine, theirs, strict=True))
-
     def log_delta(self, epsilon: float, target: float, planned: int = 0) -> float:
         """log δ(ε), rounded up, as precisely as a δ near `target` needs; ∞ where it would take too long.
 
