@@ -25,7 +25,7 @@ RULE = {  # U = constant · signal^power, by what is measured and whether δ = 0
 }  # fmt: skip
 FEWEST, MOST = 3, 400  # updates of the rule
 HIGHEST = 0.3  # level of the first of several passes
-LEVEL = 0.45  # of the last pass, in units of log(m passes) times the noise of a comparison
+LEVEL = 0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
 
 
 @dataclass(frozen=True, kw_only=True)

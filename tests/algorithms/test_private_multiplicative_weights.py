@@ -266,5 +266,5 @@ def test_thresholds_get_the_larger_part_and_levels_follow_their_noise():
     compare, measure = plan.spend(Pure), plan.spend(Gaussian)
     assert measure.rho == pytest.approx(plan["share"] * (measure.rho + compare.rho))
     noise = math.hypot(*sparse_scales(1 / problem.n, compare.epsilon))
-    expected = 0.45 * math.log(10 * problem.workload.m + 1) * noise
+    expected = 0.25 * math.log(10 * problem.workload.m + 1) * noise
     assert plan["threshold"] == pytest.approx(min(expected, 1))

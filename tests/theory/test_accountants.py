@@ -130,7 +130,7 @@ def test_draws_never_cost_less_than_any_repeated_pair(epsilon, times):
                 assert delta_of(*law, e) <= d * (1 + 1e-6) + 1e-15, name
     assert found[RENYI][1] < found[PLD][1], "one pair that is worst everywhere composes worse: said on the page"
     assert (found[RENYI] <= found[ZCDP] * (1 + 1e-3)).all()
-    assert (found[OPTIMAL] < 1.005 * found[RENYI]).all()
+    assert (found[OPTIMAL] <= 1.005 * found[RENYI]).all()
     assert (found[OPTIMAL][2:5] < 0.99 * found[RENYI][2:5]).all(), "an opponent who chooses every pair gets less"
 
 

@@ -4,6 +4,7 @@ import math
 
 import dp_accounting
 import numpy as np
+import pandas as pd
 import pytest
 from dp_accounting.pld import PLDAccountant, pld_pmf, privacy_loss_distribution
 from hypothesis import given, settings
@@ -12,13 +13,15 @@ from hypothesis import strategies as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import BudgetError
-from dpcore.privacy.accounting import calibrations, conversions
+from dpcore.privacy.accounting import calibrations, composition, conversions
 from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Sums
 from dpcore.privacy.accounting.composition import Joint, gdp_log_deltas
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.accounting.lifetime import Lifetime, planned, reserved
+from dpcore.publishing.request import Order, prepare
 from dpcore.theory import accountants
-from tests.helpers import task
+from dpcore.workloads import Marginals
+from tests.helpers import codes, task
 
 
 def rate(joint: Joint, epsilon: float, delta: float = 1e-9) -> float:
@@ -233,3 +236,33 @@ def test_a_plan_that_must_add_up_does(name):
 
 def test_an_algorithm_that_enlarges_its_spends_is_added_up():
     assert make_plan(ALGORITHMS["aim"](), task("2-way")[0], Budget(1, 1e-6)).accounting is Accounting.ZCDP
+
+
+def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
+    span, draws = 0.2, 30
+    monkeypatch.setattr(composition, "TAIL", 1e6)
+    composition._backwards.cache_clear()
+    composition._outcomes.cache_clear()
+    try:
+        for x in np.linspace(0, 3, 31):
+            half = conversions.optimal_log_delta(x, span / 2, draws)
+            assert Joint(span=span, draws=draws).log_delta(x, 1e-9) >= half
+        assert rate(Joint(0.04, 0.1, 8, span, draws), 2.0) >= brute(2.0, 0, 0, 0.1, 8, 0.2, 1)
+    finally:
+        composition._backwards.cache_clear()
+        composition._outcomes.cache_clear()
+
+
+@pytest.mark.parametrize("noise", ["float", "exact"])
+@pytest.mark.parametrize("name", ["pmw", "mwem"])
+def test_the_first_release_of_a_data_set_may_use_all_of_its_total(name, noise):
+    if noise == "exact":
+        pytest.importorskip("opendp")
+    domain = codes(2, 3)
+    frame = pd.DataFrame({c: [str(v % s) for v in range(60)] for c, s in zip(domain.names, (2, 3), strict=True)})
+    total = Budget(1, 1e-6)
+    order = Order(frame=frame, workload=Marginals.all(domain, 2), asked=["2-way"], algorithm=ALGORITHMS[name](),
+                  budget=total, noise=noise)  # fmt: skip
+    ready = prepare(order)
+    assert Lifetime.fixed_by(total, ready.events).total(ready.events) <= total.epsilon
+    assert ready.plan.accounting is Accounting.ZCDP
