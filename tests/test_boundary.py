@@ -17,12 +17,8 @@ ORDER = [
     *("errors", "tags", "params", "data", "workloads", "geometry", "learning", "problems", "releases", "parsing"),
     *("models", "privacy", "theory", "algorithms", "evaluation", "experiments", "publishing", "cli", "__main__"),
 ]
-UI = (
-    "server",
-    "shell",
-    "charts",
-    "jobs",
-)  # what all pages share, in this order; every other folder serves the page of its name
+# What all pages share, in this order; every other folder serves the page of its name.
+UI = ("shell", "charts", "jobs", "server")
 HOLDERS = {"data", "workloads", "releases", "geometry", "learning", "parsing", "privacy", "evaluation", "experiments"}
 HOLDERS |= {"publishing", "cli"}  # the rooms that may name records
 PACKAGE = "__init__"  # the public names

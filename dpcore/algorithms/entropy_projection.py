@@ -33,7 +33,7 @@ class PEP:
 
     Each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j − lo_j)/n) and measures
     it with Gaussian noise of standard deviation σ_j = Δ₂/(nμ), Δ₂ = hi_j − lo_j, so that T rounds cost T (ε₀²/8 + μ²/2)
-    in zCDP; at δ = 0 with Laplace noise, and T (ε₀ + ε₁) in all. D then tends to
+    in zCDP, less composed optimally; at δ = 0 with Laplace noise, and T (ε₀ + ε₁) in all. D then tends to
 
         argmin KL(D ‖ D_0)  subject to  |⟨q_i, D⟩ − a_i| ≤ γ σ_i for every query i measured so far,
 

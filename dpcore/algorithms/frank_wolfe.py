@@ -29,8 +29,8 @@ class DPFW:
 
     The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform distribution (from a public start D_0, D ∝ D_0 exp(q/α)).
     Each round selects a signed query by s · ⟨q_j, P_n − D⟩, of sensitivity Δ = max_j (hi_j − lo_j)/n, with the
-    exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP; at δ = 0 with permute-and-flip, T ε₀ in
-    pure DP. Nothing else touches records.
+    exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP, less composed optimally; at δ = 0 with
+    permute-and-flip, T ε₀ in pure DP. Nothing else touches records.
 
     schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t. "paper": constant γ and T
     of Algorithm 1 as corrected in `theory`, released is one D_t drawn uniformly. Raises InputError for a parameter out

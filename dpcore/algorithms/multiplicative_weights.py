@@ -32,7 +32,7 @@ class MWEM:
 
     D_0 uniform or a public start; each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ =
     max_j (hi_j − lo_j)/n) and measures with Gaussian noise of standard deviation Δ₂/(nμ), so that T rounds cost
-    T (ε₀²/8 + μ²/2) in zCDP; at δ = 0 with Laplace noise, and T (ε₀ + ε₁) in all.
+    T (ε₀²/8 + μ²/2) in zCDP, less composed optimally; at δ = 0 with Laplace noise, and T (ε₀ + ε₁) in all.
 
     measure "query": the selected query, Δ₂ = (hi_j − lo_j)/n. Then for every past measurement i, newest first, twice:
         D ∝ D · exp(Δθ_i q_i),  Δθ_i = (a_i − ⟨q_i, D⟩ − wσ_i²θ_i)/(wσ_i² + Var_D(q_i)), at most 1 in size,

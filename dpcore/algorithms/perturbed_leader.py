@@ -35,7 +35,7 @@ class FEM:
     Round t draws s rows x = argmax_x Σ_{τ<t} s_τ q_τ(x) + scale · Σ_i E_{i,x_i}, with fresh standard exponential
     E_{i,v} for every column i and value v: follow-the-perturbed-leader on one-hot coordinates, all public. Then one
     signed query is selected by s · (⟨q, P_n⟩ − answer of the rows), ε₀-bounded-range with Δ = max_j (hi_j − lo_j)/n, so
-    T rounds cost T ε₀²/8 in zCDP, or T ε₀ in pure DP. Released is the union of rows.
+    T rounds cost T ε₀²/8 in zCDP, less composed optimally, or T ε₀ in pure DP. Released is the union of rows.
 
     judged "recent": errors are those of all rows so far, the older the less (a round counts 1 − 10/T as much as the
     next one), which takes the noise of s random rows out of the selection; "round": of this round's rows, as published.

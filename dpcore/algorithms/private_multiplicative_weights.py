@@ -3,16 +3,16 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import Budget, Gaussian, Pure
-from ..privacy.accounting.calibrations import MARGIN
+from ..privacy.accounting.calibrations import threshold_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics.scores import AbsoluteErrors
+from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..problems import QueryRelease
 from ..releases import StreamedHistogram
 from .base import About, Step
@@ -25,22 +25,24 @@ RULE = {  # U = constant · signal^power, by what is measured and whether δ = 0
 }  # fmt: skip
 FEWEST, MOST = 3, 400  # updates of the rule
 HIGHEST = 0.3  # level of the first of several passes
-LEVEL = 0.5  # of the last pass, in units of log(m passes) times the noise on an error
+LEVEL = 0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
 
 
 @dataclass(frozen=True, kw_only=True)
 class PMW:
     """Answer queries as they arrive from D, and pay only where a noisy comparison says that D is wrong.
 
-    Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with noise Lap(2Δ/(nε₀))
-    on the level, kept until the next "above", and Lap(4Δ/(nε₀)) on each error, Δ = max_j (hi_j − lo_j). While it is
-    not, the answer ⟨q_j, D⟩ is free. Where it is, the query (or its whole table) is measured, D is reweighted until it
-    explains all measurements as `mwem` does, and answers the query anew. After U updates the rest is unchecked.
+    Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with noise Lap(Δ/(nε₁))
+    on the level, kept until the next "above", and Lap(2Δ/(nε₂)) on each error, Δ = max_j (hi_j − lo_j), ε₁ + ε₂ = ε₀
+    and ε₁ : ε₂ = 1 : 2^⅔. While it is not, the answer ⟨q_j, D⟩ is free. Where it is, the query (or its whole table) is
+    measured, D is reweighted until it explains all measurements as `mwem` does, and answers the query anew. After U
+    updates the rest is unchecked.
 
-    A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U measurements cost at most
-    U (ε₀²/2 + μ²/2) in zCDP; at δ = 0, with Laplace noise, U (ε₀ + ε₁). Fewer updates cost less: the plan is an upper
-    bound. With several passes the same queries arrive again, at levels that fall geometrically from 0.3 to `threshold`,
-    so that the largest errors are mended first. Releases are `StreamedHistogram`s: D, and what was said to each query.
+    A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U measurements cost U
+    randomised responses of ε₀ and one Gaussian release of μ√U, composed optimally; at δ = 0, with Laplace noise of ε',
+    U (ε₀ + ε'). Fewer updates cost less: the plan is an upper bound. With several passes the same queries arrive again,
+    at levels that fall geometrically from 0.3 to `threshold`, so that the largest errors are mended first. Releases are
+    `StreamedHistogram`s: D, and what was said to each query.
     Raises InputError for "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
     the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014, section 4.2.
     """
@@ -80,12 +82,12 @@ class PMW:
         workload, n = problem.workload, problem.effective_n
         U = Choice("updates", self.updates, "given") if self.updates else self._best(problem, budget)
         share = SHARE[self.measure]
-        compare, measure = sparse_and_measure(budget, U.value, share)
-        noise = 4 * workload.width / (n * compare.epsilon)
+        compare, measure = threshold_and_measure(budget, U.value, share)
+        noise = math.hypot(*sparse_scales(workload.width / n, compare.epsilon))
         level = Choice("threshold", self.threshold, "given")
         if self.threshold is None:
             count = math.log(workload.m * self.passes + 1)
-            why = f"{LEVEL:g} log(m passes) times the noise on an error, {noise:.3g}: few are above by chance"
+            why = f"{LEVEL:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
             level = Choice("threshold", min(max(LEVEL * count * noise, 1e-6), 1.0), why)
         charges = (Charge("above_threshold", compare, U.value), Charge("measure", measure, U.value))
         choices = (
@@ -111,7 +113,7 @@ class PMW:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
         workload, n, left = problem.workload, problem.effective_n, plan["updates"]
-        compare, spend = sparse_and_measure(plan.budget, left, plan["share"])
+        compare, spend = plan.spend(Pure), cast("Gaussian | Pure", plan.charges[-1].spend)
         past, D = past_of(self.measure, problem), problem.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
         answers = workload.answers(D)
@@ -149,12 +151,3 @@ class PMW:
 def levels(last: float, passes: int) -> np.ndarray:
     """The level of each pass: falling geometrically to the last one."""
     return np.geomspace(max(HIGHEST, last), last, passes) if passes > 1 else np.array([last])
-
-
-def sparse_and_measure(budget: Budget, times: int, share: float) -> tuple[Pure, Gaussian | Pure]:
-    """`times` thresholds and measurements that use the whole budget, `share` of it to measure."""
-    if budget.delta == 0:
-        epsilon = budget.epsilon / times * MARGIN
-        return Pure((1 - share) * epsilon), Pure(share * epsilon)
-    rho = budget.rho / times * MARGIN
-    return Pure(math.sqrt(2 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
 from ..params import check_parameters, param, values
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import measure_once, select_and_measure
+from ..privacy.accounting.budget import Budget, Gaussian, Pure
+from ..privacy.accounting.calibrations import enlarged, measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.statistics.answers import Answers, SignedErrors, SomeAnswers, marginal_tables
@@ -48,8 +48,9 @@ class GEM:
     First all single columns are measured together, with a share `first` of the budget and Δ₂ = √(2d)/n; b starts at the
     logarithm of these counts, p_0. Then T rounds each select a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range,
     Δ = max_j (hi_j − lo_j)/n) and measure it, Δ₂ = (hi_j − lo_j)/n, or its whole table, Δ₂ = √2/n, with Gaussian noise
-    Δ₂/μ: T (ε₀²/8 + μ²/2) in zCDP. At δ = 0 noise is Laplace, and costs ε add up. After each round Adam takes `updates`
-    steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c ‖ p_0)/C over all measurements a_i.
+    Δ₂/μ: T (ε₀²/8 + μ²/2) in zCDP, less composed optimally. At δ = 0 noise is Laplace, and costs ε add up. After each
+    round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c ‖ p_0)/C over all measurements
+    a_i.
 
     Raises InputError for "marginal" where a query is not read off a marginal table, and for a query matrix over more
     than 10⁶ cells. Source: Liu, Vietri, Wu 2021, Algorithm 4 (GEM), with a loss weighted by precision, single columns
@@ -174,7 +175,9 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     select, paid = select_and_measure(budget, times, share, 1 - first.value)
     charges = [Charge("select", select, times), Charge("measure", paid, times)]
     if first.value > 0:
-        charges.append(Charge("measure", measure_once(budget, first.value)))
+        once = measure_once(budget, first.value)
+        select, paid, once = enlarged(budget, (select, times), (paid, times), (once, 1))
+        charges = [Charge("select", select, times), Charge("measure", paid, times), Charge("measure", once)]
     sigma = deviation(*widest, paid) / problem.effective_n
     choices = [
         Choice("rounds", rounds, "given" if algorithm.rounds else why),
@@ -248,7 +251,10 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tupl
     if not plan["first"]:
         return base, []
     read = _columns(problem.workload)
-    singles, spend = Marginals(domain, [[domain.names[a]] for a in read]), measure_once(plan.budget, plan["first"])
+    singles, spend = (
+        Marginals(domain, [[domain.names[a]] for a in read]),
+        cast("Gaussian | Pure", plan.charges[-1].spend),
+    )
     statistic = Answers(singles)
     y = curator.measure(statistic, spend)
     sigma = deviation(statistic.l1, statistic.l2, spend) / problem.effective_n

@@ -24,7 +24,7 @@ from .samplers import SAMPLERS, objective
 from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
 from .statistics.query_draws import KeepOdds, SummedErrors
-from .statistics.scores import AbsoluteErrors, TableErrors
+from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
 from .statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
 from .statistics.votes import CodeVotes, PointStatistic, Votes
 
@@ -215,12 +215,13 @@ class Curator:
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
         """The place in a batch of the first query whose error is above the level, by sparse vector; None if none is.
 
-        Pure(ε₀) pays for one noisy threshold, ν ~ Laplace(2Δ/(nε₀)), which serves any number of queries, each with
-        noise Laplace(4Δ/(nε₀)), up to and with the first one above (`mechanisms.first_above` says why). While none is,
-        the threshold stays in here for the next batch, whose queries, answers and level may depend on what was released
-        before; after one is, the next call pays anew. No other verb may be used while it is in use, so that verbs
-        compose one after the other. Raises BudgetError, before any record is read, when the plan does not allow the
-        charge, or the threshold in use was paid for by another spend or sensitivity.
+        Pure(ε₀) pays for one noisy threshold, ν ~ Laplace(Δ/(nε₁)), which serves any number of queries, each with noise
+        Laplace(2Δ/(nε₂)), up to and with the first one above (`mechanisms.first_above` says why); ε₀ = ε₁ + ε₂ is
+        divided by `sparse_scales`. While none is, the threshold stays in here for the next batch, whose queries,
+        answers and level may depend on what was released before; after one is, the next call pays anew. No other verb
+        may be used while it is in use, so that verbs compose one after the other. Raises BudgetError, before any record
+        is read, when the plan does not allow the charge, or the threshold in use was paid for by another spend or
+        sensitivity.
         """
         errors, spend = self._check(errors, STREAMED, spend, (Pure,))
         known = self.__threshold
@@ -229,16 +230,16 @@ class Curator:
         elif known[:2] != (spend, errors.sensitivity):
             raise BudgetError(f"the threshold in use was paid for by {known[0]} at sensitivity {known[1]:g}")
         if self.__ledger.plan.exact:
-            values, scale = self._blurred(errors, spend)
+            values, blur, scale = self._blurred(errors, spend)
             draw, find = exact.laplace, exact.first_above
         else:
-            values, scale = errors.value(self._true_answers(errors.workload)), errors.sensitivity
-            scale = 2 * scale / (self.unit * spend.epsilon)
+            values = errors.value(self._true_answers(errors.workload))
+            blur, scale = sparse_scales(errors.sensitivity / self.unit, spend.epsilon)
             draw, find = partial(mechanisms.laplace, rng=self.__rng), partial(mechanisms.first_above, rng=self.__rng)
         if known is None:
             self._note("sparse vector")
-            known = self.__threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), scale)[0]))
-        place = find(values, known[2], 2 * scale)
+            known = self.__threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), blur)[0]))
+        place = find(values, known[2], scale)
         if place is not None:
             self.__threshold = None
         return place
@@ -300,16 +301,17 @@ class Curator:
         delta = (whole.sensitivity + 2 * room) * exact.ROOM if whole.sensitivity > 0 else 0.0
         return whole.value(counts, self.__rows.n), delta, self.unit / self.__rows.n
 
-    def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[np.ndarray, float]:
-        """Errors of exact counts in steps of a public grid, and 2Δ/(nε₀) in steps, the same for every batch."""
+    def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[np.ndarray, float, float]:
+        """Errors of exact counts in steps of a public grid, and both scales in steps, the same for every batch."""
         workload, counts = self._true_counts(errors.workload)
         n = self.__rows.n
         whole, room = errors.in_counts(workload, n)
         if room > (most := MOST_BLURRED * EPS * n):
             raise InputError(f"answers or the level of a batch are above {MOST_BLURRED:g}, too large for exact noise")
         delta = (whole.sensitivity + 2 * most) * exact.ROOM
-        step, scale = exact.blur(2 * delta * n / (self.unit * spend.epsilon), delta)
-        return np.rint(whole.value(counts, n) / step), scale
+        blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
+        step, in_steps = exact.blur(blur, delta)
+        return np.rint(whole.value(counts, n) / step), in_steps, in_steps * (scale / blur if blur else 0.0)
 
     def _measure_exactly(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> np.ndarray:
         """What leaves, with whole noise on multiples of a step; charged by the caller."""

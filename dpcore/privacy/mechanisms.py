@@ -85,12 +85,12 @@ def coins(log_probability: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def first_above(values: np.ndarray, level: float, scale: float, rng: np.random.Generator) -> int | None:
     """The first i with values[i] + Laplace(scale) ≥ level, each noise new; None where no value is.
 
-    The sparse vector: with level itself blurred once, by ν ~ Laplace(2Δ/ε), and scale = 4Δ/ε, all answers up to and
-    with the first "above" are ε-DP together, however many, for values that each move by Δ at the most. Fix the noise of
-    the values before i. Between neighbours the largest of them moves by at most Δ, so shift ν by Δ to keep them all
-    below: this costs e^{Δ · ε/(2Δ)} = e^{ε/2}. Value i then has to rise by at most 2Δ to stay above, which costs
-    e^{2Δ · ε/(4Δ)} = e^{ε/2}. "None" needs the first shift only. After an "above" ν is used up. This is
-    not bounded-range.
+    The sparse vector: with level itself blurred once, by ν ~ Laplace(Δ/ε₁), and scale = 2Δ/ε₂, all answers up to and
+    with the first "above" are (ε₁ + ε₂)-DP together, however many, for values that each move by Δ at the most. Fix the
+    noise of the values before i. Between neighbours the largest of them moves by at most Δ, so shift ν by Δ to keep
+    them all below: this costs e^{Δ · ε₁/Δ} = e^{ε₁}. Value i then has to rise by at most 2Δ to stay above, which costs
+    e^{2Δ · ε₂/(2Δ)} = e^{ε₂}. "None" needs the first shift only. After an "above" ν is used up. This is not
+    bounded-range. `scores.sparse_scales` divides ε.
     Source: Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li 2017, Algorithm 1.
     """
     above = values + rng.laplace(0.0, scale, values.shape) >= level

@@ -161,7 +161,7 @@ def _facts(ready: Ready, reservation: Reservation, noise: str) -> dict[str, Any]
     costs = {
         Accounting.GDP: ("μ²", sums.mu_squared),
         Accounting.ZCDP: ("ρ", sums.rho),
-        Accounting.OPTIMAL: ("releases", sums.alike[1]),
+        Accounting.OPTIMAL: ("releases", sum(charge.times for charge in plan.charges)),
         Accounting.PURE: ("ε", sums.pure),
         Accounting.PLD: ("sampled steps", sums.sampled[1] if sums.sampled else 0),
     }

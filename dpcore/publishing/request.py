@@ -110,7 +110,8 @@ class Ready:
 def prepare(order: Order, rows: Rows | None = None, *, fixed: Accounting | None = None) -> Ready:
     """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves.
 
-    `rows` are this very table's, where they are encoded already; `fixed` is its data set's accounting in the ledger.
+    The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very table's, where they
+    are encoded already; `fixed` is its data set's accounting in the ledger.
     """
     if rows is None:
         frame, domain = order.frame, order.workload.domain
@@ -118,7 +119,7 @@ def prepare(order: Order, rows: Rows | None = None, *, fixed: Accounting | None 
             frame = limit_rows(frame, order.person, order.most_rows, domain.names)
         rows = domain.encode(frame)
     problem = QueryRelease(order.workload, rows.n, order.most_rows, order.start)
-    plan = make_plan(order.algorithm, problem, order.budget)
+    plan = make_plan(order.algorithm, problem, replace(order.budget, additive=True))
     if order.noise == "float":
         if order.budget.delta == 0:
             raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")

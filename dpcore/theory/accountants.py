@@ -19,7 +19,7 @@ from ..privacy.accounting.ledger import Charge
 from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Lifetime, gaussian_cost
 from .printed import GAUSSIAN, renyi_closed, strong_composition
 
-GDP, ZCDP, PURE, PLD = (str(a) for a in (Accounting.GDP, Accounting.ZCDP, Accounting.PURE, Accounting.PLD))
+GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in Accounting)
 RENYI = "Rényi DP"
 ORDERS = 1 + np.logspace(-1.9, 6, 500)
 CELLS = 6_000  # of the loss grid in 8 standard deviations
@@ -94,6 +94,9 @@ def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str
     out[RENYI] = _renyi(spends, left)
     if not any(isinstance(spend, Concentrated) for spend, _ in spends):  # no pair of laws is worst for these
         out[PLD] = _loss_distribution(spends, left)  # type: ignore[arg-type]
+    if sums.joint and sums.mu_squared == math.inf:
+        least = float(left[left > 0].min(initial=1.0))
+        out[OPTIMAL] = _each(left, lambda d: sums.joint.epsilon(d, least=least))  # type: ignore[union-attr]
     if sums.pure < math.inf:
         out[PURE] = np.where(left >= 0, sums.pure, math.inf)
     return out

@@ -12,11 +12,11 @@ from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.errors import BudgetError, InputError
 from dpcore.evaluation.run import Run
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import SignedErrors
-from dpcore.privacy.statistics.scores import AbsoluteErrors
+from dpcore.privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from dpcore.releases import StreamedHistogram
 from dpcore.workloads import Marginals
 from tests.helpers import codes, data_sets, neighbours, rows_of, signs, task
@@ -96,9 +96,18 @@ def test_the_worst_case_needs_all_of_the_noise():
     """Values that fall by Δ before one that rises by Δ: half the noise breaks the promise, all of it keeps it."""
     many, Δ, ε = 60, 1.0, 1.0
     x, y = np.r_[np.full(many, 1.0), 0.0], np.r_[np.full(many, 0.0), 1.0]
+    threshold, scale = sparse_scales(Δ, ε)
     for share, kept in ((1.0, True), (0.5, False)):
-        p, q = (law(v - 3, share * 2 * Δ / ε, share * 4 * Δ / ε) for v in (x, y))
+        p, q = (law(v - 3, share * threshold, share * scale) for v in (x, y))
         assert (np.abs(np.log(p / q)).max() <= ε) == kept
+
+
+def test_no_other_division_of_epsilon_makes_comparisons_less_noisy():
+    threshold, scale = sparse_scales(1.0, 0.8)
+    assert 1 / threshold + 2 / scale == pytest.approx(0.8)
+    for first in np.linspace(0.05, 0.75, 200):
+        assert math.hypot(threshold, scale) <= math.hypot(1 / first, 2 / (0.8 - first)) * (1 + 1e-12)
+    assert math.hypot(threshold, scale) < 0.931 * math.hypot(2 / 0.8, 4 / 0.8), "than halves"
 
 
 def test_scales_are_those_of_one_record_or_of_a_group(asked):
@@ -108,8 +117,9 @@ def test_scales_are_those_of_one_record_or_of_a_group(asked):
         rows = rows_of(PAIR, [0, 1, 2, 3])
         curator = Curator(rows, 4, plan, np.random.default_rng(0), group=group)
         curator.above_threshold(AbsoluteErrors(workload, np.arange(4), np.zeros(4), 0.0), Pure(0.5))
-        assert asked.pop(0) == pytest.approx(2 * 2 * group / (4 * 0.5))
-        assert asked.pop(0)[2] == pytest.approx(4 * 2 * group / (4 * 0.5))
+        first = 0.5 / (1 + 2 ** (2 / 3))
+        assert asked.pop(0) == pytest.approx(2 * group / (4 * first))
+        assert asked.pop(0)[2] == pytest.approx(2 * 2 * group / (4 * (0.5 - first)))
 
 
 def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monkeypatch):
@@ -119,7 +129,12 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
     for _ in range(3):
         assert curator.above_threshold(errors, spend) is None
     assert curator.ledger.events == [("above_threshold", spend)]
-    assert [note if isinstance(note, float) else note[1] for note in asked] == [2.0 / 2, 0.25, 0.25, 0.25]
+    assert [note if isinstance(note, float) else note[1] for note in asked] == [
+        (1 + 2 ** (2 / 3)) / 2,
+        0.25,
+        0.25,
+        0.25,
+    ]
     monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, level, scale, rng: 2)
     assert curator.above_threshold(errors, spend) == 2
     assert len(curator.ledger.events) == 1
@@ -182,7 +197,7 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
     if budget.delta:
         cost = made * (compare.epsilon**2 / 2 + measure.mu**2 / 2) + in_use * compare.epsilon**2 / 2
         assert run.spent.rho == pytest.approx(cost)
-        assert run.plan.sums.rho == pytest.approx(budget.rho, rel=1e-8)
+        assert run.plan.sums.epsilon(budget.delta, Accounting.OPTIMAL) == pytest.approx(budget.epsilon, rel=1e-4)
     else:
         cost = made * (compare.epsilon + measure.epsilon) + in_use * compare.epsilon
         assert run.spent.epsilon == pytest.approx(cost)
@@ -249,6 +264,7 @@ def test_thresholds_get_the_larger_part_and_levels_follow_their_noise():
     problem, _ = task("2-way")
     plan = make_plan(ALGORITHMS["pmw"](updates=10), problem, Budget(1, 1e-6))
     compare, measure = plan.spend(Pure), plan.spend(Gaussian)
-    assert 10 * measure.rho == pytest.approx(plan["share"] * Budget(1, 1e-6).rho)
-    expected = 0.5 * math.log(10 * problem.workload.m + 1) * 4 / (problem.n * compare.epsilon)
+    assert measure.rho == pytest.approx(plan["share"] * (measure.rho + compare.rho))
+    noise = math.hypot(*sparse_scales(1 / problem.n, compare.epsilon))
+    expected = 0.25 * math.log(10 * problem.workload.m + 1) * noise
     assert plan["threshold"] == pytest.approx(min(expected, 1))

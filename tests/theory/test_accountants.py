@@ -21,7 +21,7 @@ from dpcore.privacy.accounting.budget import (
 from dpcore.privacy.accounting.ledger import Charge
 from dpcore.privacy.accounting.lifetime import Concentrated, Filtered, Lifetime
 from dpcore.theory import accountants
-from dpcore.theory.accountants import GDP, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
+from dpcore.theory.accountants import GDP, OPTIMAL, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
 from dpcore.theory.printed import GAUSSIAN
 from tests.helpers import hockey_stick
 
@@ -130,6 +130,8 @@ def test_draws_never_cost_less_than_any_repeated_pair(epsilon, times):
                 assert delta_of(*law, e) <= d * (1 + 1e-6) + 1e-15, name
     assert found[RENYI][1] < found[PLD][1], "one pair that is worst everywhere composes worse: said on the page"
     assert (found[RENYI] <= found[ZCDP] * (1 + 1e-3)).all()
+    assert (found[OPTIMAL] <= 1.005 * found[RENYI]).all()
+    assert (found[OPTIMAL][2:5] < 0.99 * found[RENYI][2:5]).all(), "an opponent who chooses every pair gets less"
 
 
 def test_many_sizes_are_rounded_up_together_and_cost_a_little_more():
@@ -164,7 +166,7 @@ def test_sums_over_samples_are_priced_by_loss_distributions_alone():
 def test_failure_probabilities_come_off_delta():
     found = curves(plan((Approximate(0.1, 1e-6), 5)), DELTAS)
     without = curves(plan((Pure(0.1), 5)), DELTAS - 5e-6)
-    for name in (ZCDP, RENYI, PLD, PURE):
+    for name in (ZCDP, RENYI, PLD, OPTIMAL, PURE):
         assert np.isinf(found[name][:3]).all(), name
         np.testing.assert_allclose(found[name][3:], without[name][3:], rtol=1e-9)
     assert accountants.gaussian_mu(plan((Gaussian(0.1, 1e-6), 1))) is None

@@ -4,13 +4,15 @@ Neighbours replace one record everywhere.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from ...errors import InputError
 from . import conversions
+from .composition import Joint
 from .guarantee import evidence_bound, small_failure
 
 LARGEST = 1e9  # ε beyond which nothing is promised and floating point gives out
@@ -18,10 +20,15 @@ LARGEST = 1e9  # ε beyond which nothing is promised and floating point gives ou
 
 @dataclass(frozen=True)
 class Budget:
-    """The promise (ε, δ): replacing one record changes no event's probability by more than e^ε and δ."""
+    """The promise (ε, δ): replacing one record changes no event's probability by more than e^ε and δ.
+
+    `additive` asks for spends that keep it when they are added up, as they are for a data set over all its releases and
+    where noise is discrete: plans of several kinds are then calibrated by zCDP and not by optimal composition.
+    """
 
     epsilon: float
     delta: float
+    additive: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
@@ -163,7 +170,7 @@ class Accounting(StrEnum):
 
     GDP = "exact Gaussian (GDP)"
     ZCDP = "zero-concentrated DP"
-    OPTIMAL = "optimal composition of equal (ε₀, δ₀)"
+    OPTIMAL = "optimal composition of so many of each kind"
     PURE = "sum of ε"
     PLD = "privacy loss distributions"
 
@@ -172,8 +179,8 @@ class Accounting(StrEnum):
 class Sums:
     """Additive costs of a sequence of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
 
-    `sampled` is the one kind of sampled sum and how many of them, None where there is anything else.
-    `alike`: ε₀ and how many, of (ε₀, δ₀)-DP releases with the same ε₀; ε₀ = ∞ if there are others.
+    `sampled` is the one kind of sampled sum and how many of them, None where there is anything else. `joint` is what is
+    composed optimally, sizes of one kind rounded up to the largest; None where there is what is none of these kinds.
     """
 
     mu_squared: float = 0.0
@@ -181,27 +188,27 @@ class Sums:
     pure: float = 0.0
     failure: float = 0.0
     sampled: tuple[SubsampledGaussian, int] | None = None
-    alike: tuple[float, int] = (0.0, 0)
+    joint: Joint | None = Joint()
 
     @classmethod
     def of(cls, spends: Iterable[tuple[Spend, int]]) -> "Sums":
         """The costs of spends, each so many times: correctly rounded sums, the same in whatever order they come."""
-        counted = list(spends)
-        kinds = {s for s, _ in counted}
-        only = next(iter(kinds)) if len(kinds) == 1 else None
-        each = {s.pure if isinstance(s, Approximate) else math.inf for s, t in counted if t}
-        alike = max(each, default=0.0) if len(each) < 2 else math.inf
+        together: Counter[Spend] = Counter()
+        for spend, times in spends:
+            together[spend] += times
+        counted = list(together.items())
+        only = counted[0][0] if len(counted) == 1 else None
         return cls(
             math.fsum(t * (s.mu**2 if isinstance(s, Gaussian) else math.inf) for s, t in counted),
             math.fsum(t * s.rho for s, t in counted),
             math.fsum(t * s.pure for s, t in counted),
             math.fsum(t * s.failure for s, t in counted),
             (only, sum(t for _, t in counted)) if isinstance(only, SubsampledGaussian) else None,
-            (alike, sum(t for _, t in counted)),
+            _joint(counted),
         )
 
-    def epsilon(self, delta: float, accounting: Accounting) -> float:
-        """The ε that holds at δ by one accounting; ∞ where it does not apply."""
+    def epsilon(self, delta: float, accounting: Accounting, planned: int = 0) -> float:
+        """The ε that holds at δ by one accounting; ∞ where it does not apply. `planned`: see `Joint.log_delta`."""
         left = delta - self.failure
         if left < 0:
             return math.inf
@@ -211,13 +218,12 @@ class Sums:
             return math.inf
         if accounting is Accounting.PLD:
             return self._sampled_epsilon(left)
+        if accounting is Accounting.OPTIMAL:
+            return self.joint.epsilon(left, planned=planned) if self.joint else math.inf
         if (self.mu_squared if accounting is Accounting.GDP else self.rho) == math.inf:
             return math.inf
         if accounting is Accounting.GDP:
             return conversions.gdp_epsilon(math.sqrt(self.mu_squared), left)
-        if accounting is Accounting.OPTIMAL:
-            each, times = self.alike
-            return math.inf if each == math.inf else conversions.optimal_epsilon(each, times, left)
         return conversions.zcdp_epsilon(self.rho, left)
 
     def _sampled_epsilon(self, delta: float) -> float:
@@ -226,12 +232,35 @@ class Sums:
         spend, times = self.sampled
         return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, delta)
 
-    def best(self, delta: float, exact: bool = False) -> Accounting:
-        """The accounting with the smallest ε at δ; not that of GDP with `exact` noise, which is discrete."""
-        if delta <= self.failure:
+    def best(self, budget: Budget, exact: bool = False) -> Accounting:
+        """The accounting with the smallest ε at δ: of those that add up if one of them keeps the promise, else of all.
+
+        What adds up may be spent otherwise than planned. `exact` Gaussian noise is discrete, of which only ρ is known.
+        """
+        if budget.delta <= self.failure:
             return Accounting.PURE
-        usable = [accounting for accounting in Accounting if not (exact and accounting is Accounting.GDP)]
-        return min(usable, key=lambda accounting: self.epsilon(delta, accounting))
+        discrete = exact and self.joint != Joint() and (self.joint is None or self.joint.mu_squared > 0)
+        barred = {Accounting.GDP, Accounting.OPTIMAL} if discrete else set()
+
+        def epsilon(accounting: Accounting) -> float:
+            return math.inf if accounting in barred else self.epsilon(budget.delta, accounting)
+
+        found = min((Accounting.GDP, Accounting.ZCDP, Accounting.PURE), key=epsilon)
+        return found if epsilon(found) <= budget.epsilon else min(Accounting, key=epsilon)
+
+
+def _joint(counted: list[tuple[Spend, int]]) -> Joint | None:
+    if not all(isinstance(s, (Gaussian, Pure, BoundedRange)) for s, _ in counted):
+        return None
+    pures = [(s.epsilon, t) for s, t in counted if isinstance(s, Pure) and t]
+    draws = [(s.epsilon, t) for s, t in counted if isinstance(s, BoundedRange) and t]
+    return Joint(
+        math.fsum(t * s.mu**2 for s, t in counted if isinstance(s, Gaussian)),
+        max((e for e, _ in pures), default=0.0),
+        sum(t for _, t in pures),
+        max((e for e, _ in draws), default=0.0),
+        sum(t for _, t in draws),
+    )
 
 
 @dataclass(frozen=True)

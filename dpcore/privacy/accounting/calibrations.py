@@ -2,13 +2,18 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from ...errors import InputError
 from . import conversions
-from .budget import Approximate, BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
+from .budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian, Sums
+from .composition import Joint
 
 # Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never exceeds the budget.
 MARGIN = 1 - 1e-10
+TOLERANCE, TRIES = 1e-4, 40  # of log δ, in the search for the factor that enlarges spends
 
 
 def gaussian_share(budget: Budget, shares: Iterable[float]) -> tuple[Gaussian, ...]:
@@ -54,11 +59,12 @@ def equal_thresholded(budget: Budget, times: int) -> Approximate:
 
 
 def equal_draws(budget: Budget, times: int) -> BoundedRange:
-    """The largest ε₀ of `times` equal exponential-mechanism draws: by Σε, or by Σ ε₀²/8 where that allows more."""
+    """The largest ε₀ of `times` equal exponential-mechanism draws: by Σε, by Σ ε₀²/8 or by optimal composition."""
     epsilon = budget.epsilon / times
     if budget.delta > 0:
         epsilon = max(epsilon, math.sqrt(8 * budget.rho / times))
-    return BoundedRange(epsilon * MARGIN)
+    spend = BoundedRange(epsilon * MARGIN)
+    return enlarged(budget, (spend, times))[0] if times > 1 else spend
 
 
 def equal_selections(budget: Budget, times: int) -> BoundedRange | Pure:
@@ -76,14 +82,15 @@ def select_and_measure(
 ) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
     """`times` equal pairs of a selection and a measurement that use `part` of the budget, `share` of it to measure.
 
-    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP. δ = 0: permute-and-flip, Laplace noise and
-    T(ε₀ + ε₁) = part · ε.
+    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP, and then both `enlarged`, if they are the whole plan.
+    δ = 0: permute-and-flip, Laplace noise and T(ε₀ + ε₁) = part · ε.
     """
     if budget.delta == 0:
         epsilon = part * budget.epsilon / times * MARGIN
         return Pure((1 - share) * epsilon), Pure(share * epsilon)
     rho = part * budget.rho / times * MARGIN
-    return BoundedRange(math.sqrt(8 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
+    select, measure = BoundedRange(math.sqrt(8 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
+    return enlarged(budget, (select, times), (measure, times)) if part == 1 else (select, measure)
 
 
 def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
@@ -91,3 +98,48 @@ def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
     if budget.delta == 0:
         return Pure(part * budget.epsilon * MARGIN)
     return Gaussian(math.sqrt(2 * part * budget.rho * MARGIN))
+
+
+def threshold_and_measure(budget: Budget, times: int, share: float) -> tuple[Pure, Gaussian | Pure]:
+    """`times` sparse vectors and measurements that use the whole budget, `share` of it, in ρ or ε, to measure."""
+    if budget.delta == 0:
+        epsilon = budget.epsilon / times * MARGIN
+        return Pure((1 - share) * epsilon), Pure(share * epsilon)
+    rho = budget.rho / times * MARGIN
+    compare, measure = Pure(math.sqrt(2 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
+    return enlarged(budget, (compare, times), (measure, times))
+
+
+@lru_cache(maxsize=256)
+def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
+    """The same spends, each so many times, all larger by the largest factor that optimal composition allows, ≥ 1.
+
+    log δ comes to within `TOLERANCE` below that of the budget. They stay as they are where spends must add up, at
+    δ = 0, and where composing them would take too long.
+    """
+    kept = tuple(spend for spend, _ in spends)
+    if budget.delta == 0 or budget.additive:
+        return kept
+    target, best = math.log(budget.delta), 1.0
+    # Were all of it Gaussian, the factor would be √(μ²/2ρ), and log δ would fall like −½ (ε/μ)².
+    factor, slope = conversions.gdp_mu(budget.epsilon, budget.delta) / math.sqrt(2 * budget.rho), -2 * target
+    low, high, last = 1.0, math.inf, None
+    for _ in range(TRIES):
+        joint = Sums.of((_larger(spend, factor), times) for spend, times in spends).joint or Joint()
+        excess = max(joint.log_delta(budget.epsilon, budget.delta) - target, -1e3)
+        low, high, best = (factor, high, factor) if excess <= 0 else (low, factor, best)
+        if excess == math.inf or -TOLERANCE <= excess <= 0 or high < low * (1 + TOLERANCE / 100):
+            break
+        if last and last[0] != factor and (excess - last[1]) * (factor - last[0]) > 0:
+            slope = (excess - last[1]) / math.log(factor / last[0])
+        last = factor, excess
+        factor *= math.exp(min(max(-(excess + TOLERANCE / 2) / slope, -0.5), 0.5))
+        if not low < factor < high:
+            factor = (low + high) / 2
+    return tuple(_larger(spend, best) for spend in kept) if best > 1 else kept
+
+
+def _larger(spend: Spend, factor: float) -> Spend:
+    if isinstance(spend, Gaussian):
+        return replace(spend, mu=spend.mu * factor)
+    return replace(spend, epsilon=spend.epsilon * factor)  # type: ignore[call-arg]

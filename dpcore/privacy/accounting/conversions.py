@@ -53,7 +53,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     # δ(ε; μ) < Φ(μ/2 − ε/μ), which is far below δ at a quarter of the μ where μ/2 − ε/μ = −z; near 1 at the other end.
     z = math.sqrt(-2 * target) + 1
     low = math.log(epsilon / (math.sqrt(z * z + 2 * epsilon) + z) / 2)
-    mu = math.exp(_root(excess, low, math.log(2 * math.sqrt(2 * epsilon) + 40)))
+    mu = math.exp(root(excess, low, math.log(2 * math.sqrt(2 * epsilon) + 40)))
     step = STEP
     while gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon:
         mu *= 1 - step
@@ -73,7 +73,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     high = zcdp_epsilon(mu**2 / 2, delta) + STEP  # a valid bound, so the root is below it, up to rounding
     while excess(high) > 0:
         high *= 2
-    epsilon, step = _root(excess, 0, high), STEP
+    epsilon, step = root(excess, 0, high), STEP
     while gdp_log_delta(epsilon, mu) > target:
         epsilon = epsilon * (1 + step) + 1e-300
         step *= 2
@@ -107,7 +107,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         return zcdp_epsilon(math.exp(log_rho), delta) - epsilon
 
     low = 2 * math.log(epsilon) - math.log(16 * (epsilon - math.log(delta) + 1)) - 3
-    rho = math.exp(_root(excess, low, math.log(epsilon + 40)))
+    rho = math.exp(root(excess, low, math.log(epsilon + 40)))
     step = STEP
     while zcdp_epsilon(rho, delta) > epsilon:
         rho *= 1 - step
@@ -175,7 +175,7 @@ def optimal_epsilon(each: float, times: int, delta: float) -> float:
     def excess(epsilon: float) -> float:
         return max(optimal_log_delta(epsilon, each, times), -1e6) - target
 
-    epsilon, step = _root(excess, 0.0, times * each), STEP
+    epsilon, step = root(excess, 0.0, times * each), STEP
     while optimal_log_delta(epsilon, each, times) > target:
         epsilon = epsilon * (1 + step) + 1e-300
         step *= 2
@@ -188,7 +188,7 @@ def optimal_share(epsilon: float, times: int, delta: float) -> float:
     def excess(each: float) -> float:
         return optimal_epsilon(each, times, delta) - epsilon
 
-    each = _root(excess, epsilon / times * (1 - STEP), epsilon + 40) if times > 1 else epsilon
+    each = root(excess, epsilon / times * (1 - STEP), epsilon + 40) if times > 1 else epsilon
     step = STEP
     while optimal_epsilon(each, times, delta) > epsilon:
         each *= 1 - step
@@ -201,5 +201,6 @@ def _log(delta: float) -> float:
     return math.log(delta) * (1 + BLUR)
 
 
-def _root(f: Callable[[float], float], low: float, high: float) -> float:
+def root(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where f changes its sign between `low` and `high`, to rounding."""
     return float(brentq(f, low, high, xtol=1e-15, rtol=1e-14))  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from ...data.plain import plain
 from ...errors import BudgetError
 from . import conversions
 from .budget import Accounting, Budget, S, Spend, Spent, SubsampledGaussian, Sums
+from .composition import Joint
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Plan:
 
     @cached_property
     def accounting(self) -> Accounting:
-        """The way of adding up that costs this plan least."""
-        return self.sums.best(self.budget.delta, self.exact)
+        """The way of adding up that costs this plan least; see `Sums.best`."""
+        return self.sums.best(self.budget, self.exact)
 
     @cached_property
     def kinds(self) -> frozenset[type]:
@@ -92,8 +93,8 @@ class Ledger:
     """Events as they are charged, in order. It refuses kinds the plan does not declare, and what no longer fits.
 
     What fits is decided by the plan's one accounting; within it the bound holds for spends chosen as one goes along
-    (Σμ², Σρ and Σε are each valid privacy filters, and so is a number of releases of an ε₀ at the most), so adaptive
-    algorithms may stop when a charge is refused.
+    (Σμ², Σρ and Σε are each valid privacy filters, and so are Σμ² and numbers of spends of a size at the most together,
+    see `composition`), so adaptive algorithms may stop when a charge is refused.
     """
 
     plan: Plan
@@ -106,15 +107,13 @@ class Ledger:
         self._accounting = self.plan.accounting
         self._counts: Counter[Spend] = Counter()
         left = budget.delta - planned.failure
-        room = {
+        inverse = {
             Accounting.GDP: lambda: conversions.gdp_mu(budget.epsilon, left) ** 2,
             Accounting.ZCDP: lambda: conversions.zcdp_rho(budget.epsilon, left),
-            Accounting.OPTIMAL: lambda: planned.alike[1],
             Accounting.PURE: lambda: budget.epsilon,
-            Accounting.PLD: lambda: 0.0,
-        }[self._accounting]()
+        }.get(self._accounting, lambda: 0.0)()
         # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the inverse.
-        self._room = max(room, self._cost(planned)[1])
+        self._rooms = {symbol: max(inverse, cost) for symbol, cost in self._costs(planned).items()}
         self._failure = planned.failure
 
     def statement(self, plan: Plan) -> "Ledger":
@@ -146,13 +145,15 @@ class Ledger:
 
     @property
     def room(self) -> float:
-        """The additive cost that this ledger allows in all: Σμ², Σρ or Σε by the plan's accounting."""
-        return self._room
+        """The additive cost that this ledger allows in all: Σμ², Σρ or Σε where the plan is added up so."""
+        (room,) = self._rooms.values()
+        return room
 
     @property
     def spent(self) -> Spent:
         """The total so far, at the budget's δ (0 when nothing but pure spends without failure was charged)."""
-        epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting)
+        most = self.plan.sums.joint.draws if self.plan.sums.joint else 0
+        epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting, most)
         pure = self._accounting is Accounting.PURE
         return Spent(
             epsilon=epsilon,
@@ -172,17 +173,26 @@ class Ledger:
         if after.failure > self._failure:
             used = self.sums.failure
             return f"failure δ={after.failure - used:.6g}, {self._failure - used:.6g}"
-        symbol, cost = self._cost(after)
-        used = self._cost(self.sums)[1]
-        return None if cost <= self._room else f"{symbol}={cost - used:.6g}, {max(self._room - used, 0):.6g}"
+        used = self._costs(self.sums)
+        for symbol, cost in self._costs(after).items():
+            if cost > (room := self._rooms[symbol]):
+                return f"{symbol}={cost - used[symbol]:.6g}, {max(room - used[symbol], 0):.6g}"
+        return None
 
-    def _cost(self, sums: Sums) -> tuple[str, float]:
+    def _costs(self, sums: Sums) -> dict[str, float]:
+        """What is used, by name: one sum, or for what is counted so many of no more than the planned size."""
+        if self._accounting is Accounting.OPTIMAL:
+            mine, most = sums.joint or Joint(math.inf), self.plan.sums.joint or Joint()
+            return {
+                "μ²": mine.mu_squared,
+                "releases": mine.pures if mine.pure <= most.pure else math.inf,
+                "selections": mine.draws if mine.span <= most.span else math.inf,
+            }
         return {
-            Accounting.GDP: ("μ²", sums.mu_squared),
-            Accounting.ZCDP: ("ρ", sums.rho),
-            Accounting.OPTIMAL: ("releases", sums.alike[1] if sums.alike[0] <= self.plan.sums.alike[0] else math.inf),
-            Accounting.PURE: ("ε", sums.pure),
-            Accounting.PLD: ("sampled steps", self._steps(sums)),
+            Accounting.GDP: {"μ²": sums.mu_squared},
+            Accounting.ZCDP: {"ρ": sums.rho},
+            Accounting.PURE: {"ε": sums.pure},
+            Accounting.PLD: {"sampled steps": self._steps(sums)},
         }[self._accounting]
 
     def _steps(self, sums: Sums) -> float:

@@ -1,0 +1,168 @@
+"""What Gaussian, pure and bounded-range spends cost together when each takes its worst pair. Imports conversions.
+
+Let P, Q be the laws of all that is released from neighbouring data, Z = dP/dQ; δ(ε) = E_P(1 − y/Z)₊ with y = e^ε. Work
+backwards, as if one opponent chose every question in view of all that came before: F(y) is what can still be had after
+a release, E_P F(y/Z) what could be had before it, and F₀(y) = (1 − y)₊. For convex F, E_P F(y/Z) = E_Q Z F(y/Z), and
+z F(y/z) is convex in z, so the more spread out Z is, E_Q Z = 1, the more it gives.
+
+- Pure(ε₀): Z in [e^−ε₀, e^ε₀]; the two ends are worst, randomised response: R.
+- BoundedRange(s): Z in [e^(t−s), e^t] for a t in [0, s] that the opponent chooses; the two ends are worst: B, the
+  largest over t. Which t is worst depends on y, so no one pair of laws is.
+- Gaussian(μ): normal laws μ apart, G_μ; G_μ G_ν = G_√(μ²+ν²).
+
+All three map convex functions to convex ones and F to at least F; R and G commute, and BG ≤ GB, as the largest of means
+is at most the mean of the largest. Claim: nobody who may use up m of R, k of B and Σμ² = u² in all, in whatever order,
+sizes and numbers within that, and stop at any time, gets more than W = G_u Rᵐ Bᵏ F₀. By induction: stopping gives F₀ ≤
+W; a step of one kind followed by W of what is left is at most W, as the step moves in to its own kind, B under R and G
+at a loss. (Smaller spends are spends of the larger size.) So the rooms u², m and k are a valid filter together.
+Source: Zhu, Dong, Wang 2022, Theorem 10 (dominating pairs); Dong, Roth, Su 2022; Kairouz, Oh, Viswanath 2015 (R); Dong,
+Durfee, Rogers 2020, section 5 (B, adaptively). Gaussians and B together: derived here.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.special import erfcx, gammaln, log_ndtr
+
+from . import conversions
+
+ROOM = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this
+TAIL = 1e-4  # of δ: what may be lost at the far end of a grid, on the safe side
+FINEST, COARSEST = 32, 4  # steps of the grid in one bounded range
+WORK = 1_000_000  # nodes times steps times draws that a composition may take
+MOST = 200_000  # outcomes of draws and pure releases together
+LARGEST = 500  # loss on a grid
+
+Outcomes = tuple[np.ndarray, np.ndarray, float]  # losses (j,), their chances (j,), the chance of an infinite loss
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Gaussian spends with Σμ², `pures` ε₀-DP ones of at most `pure`, and `draws` of bounded range at most `span`."""
+
+    mu_squared: float = 0.0
+    pure: float = 0.0
+    pures: int = 0
+    span: float = 0.0
+    draws: int = 0
+
+    def log_delta(self, epsilon: float, target: float, planned: int = 0) -> float:
+        """log δ(ε), rounded up, as precisely as a δ near `target` needs; ∞ where it would take too long.
+
+        `planned` is how many draws there may be in the end: any number up to it is read off one composition.
+        """
+        found = _outcomes(self.pure, self.pures, self.span, self.draws, max(self.draws, planned), target)
+        if found is None:
+            return math.inf
+        losses, chances, lost = found
+        if self.mu_squared > 0:
+            each = np.exp(gdp_log_deltas(epsilon - losses, math.sqrt(self.mu_squared)))
+        else:
+            each = np.maximum(-np.expm1(np.minimum(epsilon - losses, 0)), 0)
+        total = float(chances @ each) + lost
+        return math.log(total * ROOM) if total > 0 else -math.inf
+
+    def epsilon(self, delta: float, *, least: float | None = None, planned: int = 0) -> float:
+        """The smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up; 0 < δ < 1; ∞ where it would take too long.
+
+        `least` is the smallest δ of several that are asked for, so that they are all read off one composition, and
+        `planned` as in `log_delta`.
+        """
+        if self.mu_squared == 0 and self.draws == 0:
+            return conversions.optimal_epsilon(self.pure, self.pures, delta)
+        if self.pures == self.draws == 0:
+            return conversions.gdp_epsilon(math.sqrt(self.mu_squared), delta)
+        target = math.log(delta)
+
+        def excess(epsilon: float) -> float:
+            return max(self.log_delta(epsilon, least or delta, planned), -1e6) - target
+
+        if excess(0.0) <= 0:
+            return 0.0
+        high = 1.0
+        while 0 < excess(high) < math.inf:
+            high *= 2
+        if excess(high) == math.inf:
+            return math.inf
+        epsilon = conversions.root(excess, 0.0, high)
+        while excess(epsilon) > 0:
+            epsilon *= 1 + conversions.STEP
+        return epsilon
+
+
+def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:
+    """log δ(ε) (j,) of a μ-GDP mechanism, μ > 0: `conversions.gdp_log_delta` at many ε, of either sign."""
+    a, b = mu / 2 - epsilons / mu, -mu / 2 - epsilons / mu
+    with np.errstate(all="ignore"):
+        near = -np.expm1(epsilons + log_ndtr(b) - log_ndtr(a))
+        rest = np.where(a < 0, 1 - erfcx(-b / math.sqrt(2)) / erfcx(-a / math.sqrt(2)), near)
+        return log_ndtr(a) + np.log(np.maximum(rest, 0))
+
+
+@lru_cache(maxsize=64)
+def _outcomes(pure: float, pures: int, span: float, draws: int, planned: int, delta: float) -> Outcomes | None:
+    """Losses of Rᵐ Bᵏ, whose δ(ε) = Σ chance · (1 − e^(ε − loss))₊ + the chance of an infinite loss.
+
+    In a function that is linear in y between nodes, (1 − y/y_j)₊ has the weight y_j times the jump of the slope at y_j.
+    """
+    losses, chances, lost = np.zeros(1), np.ones(1), 0.0
+    if draws:
+        if (found := _backwards(span, planned, delta)) is None:
+            return None
+        losses, F = found[0], found[1][draws]
+        slopes = np.concatenate([[-1.0], np.diff(F) / np.diff(np.exp(losses)), [0.0]])
+        chances, lost = np.maximum(np.diff(slopes) * np.exp(losses), 0), float(F[-1])
+    if pures:
+        i = np.arange(pures + 1)  # so many say the opposite
+        ways = gammaln(pures + 1) - gammaln(i + 1) - gammaln(pures - i + 1)
+        weights = np.exp(ways + (pures - i) * pure - pures * np.logaddexp(0.0, pure))
+        kept = weights > TAIL * delta / (pures + 1) / 100
+        lost += float(weights[~kept].sum())
+        if kept.sum() * len(losses) > MOST:
+            return None
+        losses = np.add.outer(((pures - 2 * i) * pure)[kept], losses).ravel()
+        chances = np.multiply.outer(weights[kept], chances).ravel()
+    return losses, chances, lost
+
+
+@lru_cache(maxsize=8)
+def _backwards(span: float, draws: int, delta: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """A grid of x = log y, and B^i F₀ there, rounded up, for i up to `draws`; None where that would take too long.
+
+    F is kept at the nodes and is linear in y between them: above the true F, which is convex. Below the first node F(x)
+    − (1 − e^x), which grows with x, stays what it is there; above the last one F does. With u = e^(t − ih) in the i-th
+    cell the chance of the first end is p_i − g(u − 1), g ∝ 1/(1 − e^−s), and F at either end is linear in 1/u, so that
+    the mean is its value at u = 1 plus (u − 1)(C/u − B) for B, C ≥ 0, largest at u = √(C/B): no t is left out.
+    """
+    reach = min(conversions.zcdp_epsilon(draws * span**2 / 8, TAIL * delta), draws * span)
+    nodes = 2 * reach / span + 1  # for each step of the grid in a span
+    c = min(int(math.sqrt(WORK / (nodes * draws))), FINEST)
+    if c < COARSEST or reach > LARGEST:
+        return None
+    h = span / c
+    x = np.arange(-math.ceil(reach / h), math.ceil(reach / h) + 1) * h
+    found = np.empty((draws + 1, len(x)))
+    F, below = np.maximum(-np.expm1(x), 0), -np.expm1(x[0] - h * np.arange(c, 0, -1))
+    i = np.arange(c)
+    p = np.expm1(i * h - span) / math.expm1(-span)  # (e^s − e^t)/(e^s − 1) at t = ih
+    r, g, most = -math.expm1(-h), np.exp(i * h - span) / -math.expm1(-span), math.exp(h)
+
+    def windows(values: np.ndarray, start: int) -> np.ndarray:
+        return sliding_window_view(values, c)[start : start + len(x), ::-1]  # (j, i): start + j + c − 1 − i
+
+    found[0] = F
+    for number in range(1, draws + 1):
+        padded = np.concatenate([below + F[0] + math.expm1(x[0]), F, np.full(c, F[-1])])
+        drop = -np.diff(padded) / r  # (F(x − h) − F(x))/r, at the right end
+        gap = padded[:-c] - padded[c:]  # F(x) − F(x + s)
+        slope = gap[1:] - np.diff(gap) * (1 / r)  # what B is g times of, at the right end
+        first, second = windows(padded, 1), windows(padded, 1 + c)
+        value = second + p * (first - second)
+        C = np.maximum((p + g) * windows(drop, 0) + (1 - p - g) * windows(drop, c), 1e-300)
+        B = np.maximum(g * windows(slope, 0), 1e-300)
+        u = np.clip(np.sqrt(C / B), 1, most)
+        F = found[number] = np.maximum((value + (u - 1) * (C / u - B)).max(axis=1), F)
+    return x, found
