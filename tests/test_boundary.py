@@ -13,7 +13,21 @@ CORE = ROOT / "dpcore"
 # A file imports only files that stand before it. "x.*" is one file a method or command. The files of "workloads", and
 # the methods, may build on each other, but in no circle.
 ORDER = [
-    *("errors", "memory", "tags", "params", "domain", "schema", "tables", "fingerprint", "chain", "samples"),
+    *(
+        "errors",
+        "numbers",
+        "memory",
+        "tags",
+        "inputs",
+        "sheets",
+        "params",
+        "domain",
+        "schema",
+        "tables",
+        "fingerprint",
+        "chain",
+        "samples",
+    ),
     *("workloads", "grammar", "questions", "losses", "regions", "point_samples", "risks", "point_groups", "transport"),
     *("releases", "problems", "tasks"),
     *("theory.schedules", "theory.*", "theory"),
@@ -26,7 +40,7 @@ ORDER = [
     *("accountants", "algorithms.base", "algorithms.*", "algorithms"),
     *("metrics", "truth", "run", "staged", "laws", "diagnosis", "frontier", "pool", "points", "sweep", "cluster"),
     *("dataset", "store", "orders", "card", "outputs", "publish", "audit"),
-    *("cli.queries", "cli.files", "cli.task", "cli.follow", "cli.*", "cli", "__main__"),
+    *("cli.arguments", "cli.queries", "cli.files", "cli.task", "cli.follow", "cli.*", "cli", "__main__"),
 ]
 HOLDERS = {  # who may name records
     "audit",

@@ -1,13 +1,12 @@
 """Going through a run with progress on stderr, and its report on stdout: shared by `run`, `evolve` and `learn`."""
 
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import PrivacyWarning
 from ..evaluation.run import Record, Run
-from .files import Progress
+from .files import Progress, tell
 from .task import shown
 
 Summary = dict[str, Any]  # a run, as --json writes it
@@ -19,7 +18,7 @@ def start(make: Callable[[], Run], *, say: bool) -> Run:
         warnings.simplefilter("always", PrivacyWarning)
         run = make()
     for caution in caught if say else []:
-        print(f"warning: {caution.message}", file=sys.stderr)
+        tell("warning", caution.message)
     return run
 
 

@@ -97,7 +97,7 @@ def test_a_full_disk_is_one_line_too(here, capsys, target):
         (arguments(set="rounds=0"), ["rounds=0 is outside 1..1e+06"]),
         (arguments(columns="a,z"), ["no column 'z'", "a, b"]),
         (arguments(delta="0", algorithm="gaussian_maxent"), ["delta=0", "dpfw"]),
-        (arguments(epsilon="-1"), ["epsilon=-1.0 must be a finite number above 0"]),
+        (arguments(epsilon="-1"), ["epsilon=-1.0 is not served", "from 1e-06 to 1e+09"]),
     ],
 )
 def test_the_line_names_what_is_wrong_and_what_is_allowed(here, capsys, given, parts):
