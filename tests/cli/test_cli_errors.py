@@ -54,6 +54,14 @@ BAD = {
     "rows beyond memory": arguments(synthetic="o.csv", rows="1" + "0" * 15),
     **each("json", "no/such/out.json", ".", "", "a" * 300),
     **each("synthetic", "no/such/out.csv", ".", "", "a" * 300),
+    **each("json", "a" * 5000, "a\0b", "\udcff.json", "a\nb/c"),
+    **each("table", "/dev/zero", "/dev/urandom", "pipe.csv", "zero.csv", "z" * 5000 + ".csv", "\udcff.csv", "a\0.csv"),
+    **each("schema", "/dev/zero", "pipe.csv", "z" * 5000, "lone.json", "columns.json", "cells.json"),
+    **each("queries", "matrix:pipe.csv", "matrix:/dev/zero", "matrix:lies.npy", "matrix:" + "z" * 5000),
+    **each("epsilon", "1e-300", "1e-320", "5e-324", "9.9e-7", "1.1e9", "9" * 5000),
+    **each("delta", "5e-324", "1e-101", "0.51", "0.9999999999999999"),
+    **each("seed", "9" * 400, "-9"),
+    **each("repeat", "1000000000000"),
     **each(
         "queries", "", "2", "marginals", "marginals:", "marginals:0", "marginals:3", "marginals:-1", "marginals:1.5"
     ),

@@ -1,6 +1,6 @@
 """What a hostile or unlucky person brings: tables of five formats, schemas, matrices and arguments, as strategies.
 
-A `Case` is a folder of files and one command line. Everything is good to begin with, and then a little of it is not.
+(Hostile ledgers have generators of their own, beside this file.) A `Case` is a folder of files and one command line. Everything is good to begin with, and then a little of it is not.
 """
 
 import io
@@ -85,7 +85,7 @@ PLACES = st.integers(0, 2**20)
 
 @dataclass
 class Case:
-    """Files by name, and the arguments of `python -m dpcore`; beside them "f" and "f.csv" are pipes, "d.csv" a folder."""
+    """Files by name, and the arguments of `python -m dpcore`; beside them f and f.csv are pipes, d.csv a folder."""
 
     arguments: list[str]
     files: dict[str, bytes] = field(default_factory=dict)
