@@ -43,7 +43,7 @@ def one_line(message: object) -> str:
     """A message as it may be printed: one line, its values and itself cut, control characters written out."""
     text = str(message)
     if len(text) > 4 * LONGEST:
-        text = text[: 3 * LONGEST] + " … " + text[-LONGEST:]
+        text = text[: 3 * LONGEST] + "…" + text[-LONGEST:]
     text = re.sub(r"[ \t\r\n]+", " ", text).strip()
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     text = LONG_VALUE.sub(_cut, text)

@@ -64,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except Exception as error:
+        if type(error) is ArithmeticError:  # raised on purpose, where rounding would break what is promised
+            tell("error", "these numbers are too extreme to be computed as precisely as promised; nothing was released")
+            return 2
         tell("error", f"unexpected {place(error)}; please report it")  # its words may be data
         return 70
 

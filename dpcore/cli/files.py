@@ -34,7 +34,7 @@ def write(path: str, text: str) -> None:
     target = Path(path)
     try:
         if target.exists() and not target.is_file():  # a device or a pipe, which must stay what it is
-            target.write_text(text, encoding="utf-8")
+            _write_into(target, text)
             return
         target = target.resolve()
         beside = target.with_name(f".{os.getpid()}.part")
@@ -46,6 +46,14 @@ def write(path: str, text: str) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or "that is no name of a file, or no text"
         raise InputError(f"{path[:200]}: cannot be written: {why}") from None
+
+
+def _write_into(target: Path, text: str) -> None:
+    """Write into a device or a pipe; one that nobody reads is an OSError and not a wait for ever."""
+    descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 class Progress:

@@ -30,6 +30,7 @@ HELP = (
 REGIONS = ("ball", "box", "space")
 CLASSIFIER_RADIUS = 10.0
 HUBER_SHARE = 0.1  # of the target's half range, the default width of the Huber loss
+MOST_SCALE = 1e6  # times the radius that the bounds suggest, beyond which rounding hides what a step changes
 INTERCEPT = "(intercept)"
 
 
@@ -180,6 +181,9 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[np.ndar
 
 def _region(centre: np.ndarray, radius: float, chosen: dict) -> Region:
     R = radius if chosen["radius"] is None else chosen["radius"]
+    if not radius / MOST_SCALE <= R <= radius * MOST_SCALE:
+        served = f"{radius / MOST_SCALE:g}..{radius * MOST_SCALE:g}"
+        raise InputError(f"radius={R:g} is outside {served}, the radii served for these bounds")
     if chosen["region"] == "box":
         return Box(centre - R, centre + R)
     return (Ball if chosen["region"] == "ball" else Space)(centre, R)

@@ -51,7 +51,7 @@ def write_files(folder: Path) -> None:
     (folder / "cells.json").write_text(json.dumps({f"x{i}": 10**6 for i in range(700)}), encoding="utf-8")
     lies = folder / "lies.npy"
     np.save(lies, np.ones((2, 6)))
-    lies.write_bytes(lies.read_bytes().replace(b"(2, 6), }    ", b"(3000000000,)"))
+    lies.write_bytes(lies.read_bytes().replace(b"(2, 6), }       ", b"(3000000000,), }"))
     np.save(folder / "m.npy", np.random.default_rng(0).choice([-1.0, 1.0], (4, 6)))
     np.save(folder / "wrong.npy", np.ones((2, 5)))
     np.save(folder / "large.npy", np.full((1, 6), 1.5))

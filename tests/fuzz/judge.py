@@ -54,7 +54,7 @@ def _judge(case: Case, seconds: float) -> str:
     codes = CODES | ({1} if case.arguments[0] == "audit" else set())
     if code == 2 and (took := time.process_time() - begun) > REFUSAL:
         return f"refused after {took:.0f} s: {err.getvalue()[-500:]!r}"
-    return wrong(code, out.getvalue(), err.getvalue(), codes, peeks="--peek" in case.arguments)
+    return wrong(code, out.getvalue(), err.getvalue(), codes, peeks="--peek" in case.arguments or case.mixed)
 
 
 def wrong(code: int, out: str, err: str, codes: set[int], *, peeks: bool = False) -> str:
@@ -72,7 +72,7 @@ def wrong(code: int, out: str, err: str, codes: set[int], *, peeks: bool = False
         return f"a line of {max(map(len, lines))} characters"
     if not all(c.isprintable() or c == "\n" for c in err):
         return f"control characters on stderr: {err[-500:]!r}"
-    if "Traceback" in err or PLANTED in err or (PLANTED in out and not peeks):
+    if "Traceback" in err or (PLANTED in out + err and not peeks):
         return f"what nobody asked for was said: {err[-500:]!r}"
     return ""
 

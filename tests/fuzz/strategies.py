@@ -1,6 +1,7 @@
 """What a hostile or unlucky person brings: tables of five formats, schemas, matrices and arguments, as strategies.
 
-(Hostile ledgers have generators of their own, beside this file.) A `Case` is a folder of files and one command line. Everything is good to begin with, and then a little of it is not.
+Hostile ledgers have generators of their own, beside this file. A `Case` is a folder of files and one command line.
+Everything is good to begin with, and then a little of it is not.
 """
 
 import io
@@ -89,6 +90,7 @@ class Case:
 
     arguments: list[str]
     files: dict[str, bytes] = field(default_factory=dict)
+    mixed: bool = False  # bytes of the table were changed, so that its columns may have grown together
 
 
 def packed(frame: pd.DataFrame, ending: str) -> bytes:
@@ -378,7 +380,7 @@ def cases(draw) -> Case:
             "--runs=20",
             *draw(extras(more, "--seed", "--set", "--runs")),
         ]
-    return Case(arguments, files)
+    return Case(arguments, files, bad("table"))
 
 
 def _algorithm(problem: type) -> st.SearchStrategy[str]:
