@@ -384,4 +384,6 @@ def cases(draw) -> Case:
 
 
 def _algorithm(problem: type) -> st.SearchStrategy[str]:
-    return st.sampled_from([*solving(problem)])
+    """One of its algorithms, seldom a slow one, never the one that says of itself that it takes minutes."""
+    names = [name for name in solving(problem) if name != "alternating_sampler"]
+    return st.sampled_from([name for name in names if name != "dp_sgd"] * 5 + ["dp_sgd"] * ("dp_sgd" in names))
