@@ -1,4 +1,15 @@
-"""Errors a person can act on."""
+"""Errors a person can act on, and the one line that tells them.
+
+A message may quote what a person brought: it is for the eyes of whoever brought it. A log is not: what is logged names
+the kind of an error and its place in the program, never its words.
+"""
+
+import re
+import traceback
+from pathlib import Path
+
+QUOTED, LONGEST = 200, 1000  # characters shown of one value, and of one message
+LONG_VALUE = re.compile(rf"""(?<!\w)(['"])(?P<quoted>.{{{QUOTED},}}?)\1(?!\w)|(?P<bare>\S{{{QUOTED + 1},}})""")
 
 
 class InputError(ValueError):
@@ -26,3 +37,28 @@ def in_words(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory for this domain; choose fewer columns or coarser bins"
     return f"unexpected {type(error).__name__}; please report it"
+
+
+def one_line(message: object) -> str:
+    """A message as it may be printed: one line, its values and itself cut, control characters written out."""
+    text = str(message)
+    if len(text) > 4 * LONGEST:
+        text = text[: 3 * LONGEST] + "…" + text[-LONGEST:]
+    text = re.sub(r"[ \t\r\n]+", " ", text).strip()
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    text = LONG_VALUE.sub(_cut, text)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} … {text[-297:]}"
+
+
+def _cut(found: re.Match) -> str:
+    if found["bare"]:
+        return found["bare"][: QUOTED - 1] + "…"
+    return found[1] + found["quoted"][: QUOTED - 1] + "…" + found[1]
+
+
+def place(error: BaseException) -> str:
+    """The kind of an error, and where in the program it came from: for a log, as neither holds data."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if Path(f.filename).parent.name in ("dpcore", "cli") or "dpcore" in f.filename] or frames
+    where = f" in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
+    return f"{type(error).__name__}{where}"

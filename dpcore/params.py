@@ -8,6 +8,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from .errors import InputError
+from .numbers import read_number
 
 T = TypeVar("T")
 
@@ -75,12 +76,16 @@ class Param:
         elif self.default is None and text == "auto":
             value = None
         else:
-            try:
-                value = {"true": True, "false": False}[text.lower()] if self.kind is bool else self.kind(text)
-            except (ValueError, KeyError):
-                raise InputError(f"{self.name}={text[:40]} is not a {self.kind.__name__} in {self.range}") from None
+            value = self._read(text)
         self.check(value)
         return value
+
+    def _read(self, text: str) -> Any:
+        if self.kind is bool:
+            if text.lower() in ("true", "false"):
+                return text.lower() == "true"
+            raise InputError(f"{self.name}={text[:40]} is not a bool in {self.range}")
+        return read_number(text, self.name, self.kind, self.low, self.high)  # type: ignore[arg-type]
 
 
 def param(

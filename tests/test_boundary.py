@@ -14,7 +14,19 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "dpcore"
 # The rooms of the house, in their order: a file imports only from its own room and from rooms that stand before it.
 ORDER = [
-    *("errors", "tags", "params", "data", "workloads", "geometry", "learning", "problems", "releases", "parsing"),
+    *(
+        "errors",
+        "tags",
+        "numbers",
+        "params",
+        "data",
+        "workloads",
+        "geometry",
+        "learning",
+        "problems",
+        "releases",
+        "parsing",
+    ),
     *("models", "privacy", "theory", "algorithms", "evaluation", "experiments", "publishing", "cli", "__main__"),
 ]
 # What all pages share, in this order; every other folder serves the page of its name.

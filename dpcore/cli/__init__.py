@@ -1,12 +1,16 @@
 """The command line: one file a command, `main` only dispatches."""
 
 import argparse
+import io
+import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..errors import InputError, OverspendError
+from ..errors import InputError, OverspendError, in_words, place
 from . import algorithms, audit, evolve, learn, ledger, release, run, schema, score, sweep
+from .files import tell
 
 COMMANDS = {
     "algorithms": algorithms,
@@ -26,24 +30,56 @@ class _Parser(argparse.ArgumentParser):
     """argparse that says one clear line instead of a usage block."""
 
     def error(self, message: str) -> NoReturn:
+        message = re.sub(r"^argument (--[\w-]+): (?=\1=)", "", message)  # what says its name itself
         raise InputError(f"{message} (see: {self.prog} --help)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0, or what the command returns; 2 for bad input and 3 when the ledger's budget does
-    not allow it (one line on stderr), 130 when interrupted.
+    not allow it, 70 for an error of this program, each with one line on stderr, 130 when interrupted.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name may hold what the terminal cannot show
     parser = _Parser(prog="python -m dpcore", description="What does privacy cost on my table?")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
         summary = (module.__doc__ or "").splitlines()[0]
         module.add_arguments(commands.add_parser(name, help=summary, description=summary))
     try:
-        chosen = parser.parse_args(arguments)
-        return COMMANDS[chosen.command].execute(chosen) or 0
+        chosen = parser.parse_args(_texts(sys.argv[1:] if arguments is None else arguments))
+        code = COMMANDS[chosen.command].execute(chosen) or 0
+        sys.stdout.flush()
+        return code
     except InputError as error:
-        print("error: " + " ".join(str(error).split()), file=sys.stderr)
+        tell("error", error)
         return 3 if isinstance(error, OverspendError) else 2
+    except MemoryError as error:
+        tell("error", in_words(error))
+        return 2
+    except BrokenPipeError:  # whoever read the output has seen enough
+        _close_output()
+        return 141
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if type(error) is ArithmeticError:  # raised on purpose, where rounding would break what is promised
+            tell("error", "these numbers are too extreme to be computed as precisely as promised; nothing was released")
+            return 2
+        tell("error", f"unexpected {place(error)}; please report it")  # its words may be data
+        return 70
+
+
+def _texts(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments, each of them text: a name of other bytes could be neither shown nor stored."""
+    for number, argument in enumerate(arguments, 1):
+        if "\0" in argument or any("\ud800" <= c <= "\udfff" for c in argument):
+            raise InputError(f"argument {number} is not UTF-8 text: {argument!r}")
+    return arguments
+
+
+def _close_output() -> None:
+    """Let nothing be written at the end of the process, which would fail again."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,9 +4,10 @@ import argparse
 import json
 
 from ..algorithms import solving
-from ..experiments.audit import BUGS, CONFIDENCE, RUNS, Audit, audit, short
+from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, Audit, audit, short
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
+from .arguments import add_budget, add_seed, budget_of, whole
 from .task import choose
 
 ALL = "all"
@@ -16,14 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the algorithm, the promise and the game."""
     words = f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}"
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=words)
-    parser.add_argument("--epsilon", type=float, default=1.0, help="privacy budget ε > 0 (default: %(default)s)")
-    parser.add_argument(
-        "--delta", type=float, default=0.01, help="privacy budget δ in [0, 1) (default: %(default)s, a sharp game)"
-    )
+    add_budget(parser, epsilon=1.0, delta=0.01)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    parser.add_argument("--runs", type=int, default=RUNS, help="on each of two tables (default: %(default)s)")
+    read, words = whole("--runs", 20, MOST_RUNS), "on each of two tables (default: %(default)s)"
+    parser.add_argument("--runs", type=read, default=RUNS, help=words)
     parser.add_argument("--bug", choices=BUGS, default=BUGS[0], help="plant a bug, to see it caught")
-    parser.add_argument("--seed", type=int, default=0, help="of the game (default: %(default)s)")
+    add_seed(parser, "of the game")
     parser.add_argument("--json", action="store_true", help="machine-readable, with the empirical curve")
 
 
@@ -31,7 +30,7 @@ def execute(chosen: argparse.Namespace) -> int:
     """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
     given = {text.partition("=")[0] for text in chosen.set}
     names = solving(QueryRelease) if chosen.algorithm == ALL else [chosen.algorithm]
-    budget, kept = Budget(chosen.epsilon, chosen.delta), True
+    budget, kept = budget_of(chosen), True
     for name in names:
         algorithm = short(choose(name, chosen.set, QueryRelease), given)
         found = audit(algorithm, budget, runs=chosen.runs, bug=chosen.bug, seed=chosen.seed)

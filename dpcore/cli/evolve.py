@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ from ..data.readers import read_table
 from ..errors import InputError
 from ..evaluation.run import Run
 from ..geometry.regions import Ball, Bounded, box, point_rows
-from ..privacy.accounting.budget import Budget
 from ..problems import PointRelease
+from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of, real, reals, whole
 from .files import check_writable, write
 from .follow import follow, report, start
-from .task import check_least, choose
+from .task import choose
 
 LETTERS = {"T": "rounds", "sigma": "sigma", "alpha": "alpha", "levels": "levels", "n_s": "samples"}
 
@@ -27,30 +26,28 @@ LAST = 10**9  # more steps than there are: W1 is computed at the end only
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `evolve`."""
     parser.add_argument("points", metavar="POINTS", help="a .csv, .tsv or .parquet file; every column is a coordinate")
-    parser.add_argument(
-        "--ball", type=float, metavar="R", help="the points lie in the ball of radius R about 0 (public)"
-    )
+    words = "the points lie in the ball of radius R about 0 (public)"
+    parser.add_argument("--ball", type=real("--ball"), metavar="R", help=words)
     parser.add_argument("--low", metavar="L", help="… or in a box from L on: one number, or one a column, with commas")
     parser.add_argument("--high", metavar="H", help="… up to H")
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(PointRelease))}")
-    parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
-    parser.add_argument("--delta", type=float, default=1e-9, help="privacy budget δ in [0, 1) (default: %(default)s)")
+    add_budget(parser, delta=1e-9)
     parser.add_argument("--preset", choices=PRESETS, help="settings of private_evolution as the paper has them")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
-    parser.add_argument("--repeat", type=int, metavar="R", help="R runs with seeds seed, seed + 1, …")
-    parser.add_argument("--every", type=int, metavar="K", help="W1 at every K-th step too (default: at the end only)")
+    add_seed(parser)
+    add_repeat(parser)
+    read, words = whole("--every", 1, LAST), "W1 at every K-th step too (default: at the end only)"
+    parser.add_argument("--every", type=read, metavar="K", help=words)
     parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic points (of the first seed)")
-    parser.add_argument("--rows", type=int, metavar="N", help="how many synthetic points (default: as many as records)")
+    add_rows(parser, "points")
 
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then run, then write."""
-    check_least(chosen, {"repeat": 1, "rows": 1, "every": 1, "seed": 0})
     for target in (chosen.json, chosen.synthetic):
         check_writable(target)
-    budget = Budget(chosen.epsilon, chosen.delta)
+    budget = budget_of(chosen)
     if chosen.preset and chosen.algorithm != "private_evolution":
         raise InputError(f"--preset {chosen.preset} is one of private_evolution, not of {chosen.algorithm}")
     preset = [f"{name}={value}" for name, value in PRESETS.get(chosen.preset, {}).items()]
@@ -79,15 +76,8 @@ def _region(chosen: argparse.Namespace, names: tuple[str, ...]) -> Bounded:
     if chosen.ball is not None and chosen.low is None and chosen.high is None:
         return Ball(np.zeros(len(names)), chosen.ball)
     if chosen.ball is None and chosen.low is not None and chosen.high is not None:
-        return box(_numbers("low", chosen.low), _numbers("high", chosen.high), names)
+        return box(reals("--low", chosen.low), reals("--high", chosen.high), names)
     raise InputError("say where the points lie, which is public: --ball R, or --low L and --high H")
-
-
-def _numbers(name: str, text: str) -> Sequence[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--{name} {text[:80]!r} is not a number, or numbers with commas between them") from None
 
 
 def _cells(run: dict[str, Any]) -> dict[str, Any]:

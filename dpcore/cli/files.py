@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, one_line
 
 
 def check_writable(path: str | None) -> None:
@@ -18,10 +18,15 @@ def check_writable(path: str | None) -> None:
         there, folder = target.exists(), target.resolve().parent
         writable = not target.is_dir() and (not there or os.access(target, os.W_OK))
         writable = writable and (os.access(folder, os.W_OK) or (there and not target.is_file()))
-    except (OSError, RuntimeError):  # such as a name too long, or a circle of links
+    except (OSError, RuntimeError, ValueError):  # such as a name too long, a circle of links, or no text
         writable = False
     if not writable:
         raise InputError(f"{path[:200]}: cannot be written")
+
+
+def tell(kind: str, message: object) -> None:
+    """One line on stderr: `error`, `warning` or `note`, and what a person is told, cut."""
+    print(f"{kind}: {one_line(message)}", file=sys.stderr)
 
 
 def write(path: str, text: str) -> None:
@@ -29,7 +34,7 @@ def write(path: str, text: str) -> None:
     target = Path(path)
     try:
         if target.exists() and not target.is_file():  # a device or a pipe, which must stay what it is
-            target.write_text(text, encoding="utf-8")
+            _write_into(target, text)
             return
         target = target.resolve()
         beside = target.with_name(f".{os.getpid()}.part")
@@ -38,8 +43,17 @@ def write(path: str, text: str) -> None:
             os.replace(beside, target)
         finally:
             beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path[:200]}: cannot be written: {error.strerror}") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "that is no name of a file, or no text"
+        raise InputError(f"{path[:200]}: cannot be written: {why}") from None
+
+
+def _write_into(target: Path, text: str) -> None:
+    """Write into a device or a pipe; one that nobody reads is an OSError and not a wait for ever."""
+    descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 class Progress:

@@ -1,13 +1,12 @@
 """Going through a run with progress on stderr, and its report on stdout: shared by `run`, `evolve` and `learn`."""
 
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import PrivacyWarning
 from ..evaluation.run import Record, Run
-from .files import Progress
+from .files import Progress, tell
 from .task import shown
 
 Summary = dict[str, Any]  # a run, as --json writes it
@@ -19,7 +18,7 @@ def start(make: Callable[[], Run], *, say: bool) -> Run:
         warnings.simplefilter("always", PrivacyWarning)
         run = make()
     for caution in caught if say else []:
-        print(f"warning: {caution.message}", file=sys.stderr)
+        tell("warning", caution.message)
     return run
 
 
@@ -38,8 +37,8 @@ def _line(run: Run, record: Record, left: float) -> str:
 
 def spending(spent: dict[str, Any]) -> str:
     """What was spent, from its JSON, in one line."""
-    cost = f"mu={spent['mu']:.6g}" if "mu" in spent else f"rho={spent['rho']:.6g}"
-    return f"spent: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g} {cost} ({spent['accounting']})"
+    found = next((f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), "")
+    return f"spent: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g}{found} ({spent['accounting']})"
 
 
 def report(

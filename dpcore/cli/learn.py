@@ -9,11 +9,11 @@ from ..data.readers import limit_rows, read_json, read_table
 from ..data.schema import domain_from_json
 from ..evaluation.run import Run
 from ..parsing.tasks import HELP, REGIONS, read_task
-from ..privacy.accounting.budget import Budget
 from ..problems import RiskMinimisation
+from .arguments import add_budget, add_person, add_repeat, add_seed, budget_of, real
 from .files import Progress, check_writable, write
 from .follow import report, start
-from .task import check_least, choose
+from .task import choose
 
 RISKS = ("excess_risk", "risk", "accuracy", "seconds")  # what is printed of each run
 PLANNED = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
@@ -26,25 +26,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", required=True, metavar="TASK", help=HELP)
     names = ", ".join(solving(RiskMinimisation))
     parser.add_argument("--algorithm", default="regularized_exponential", metavar="NAME", help=f"one of {names}")
-    parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
-    parser.add_argument("--delta", type=float, default=1e-6, help="privacy budget δ in [0, 1) (default: %(default)s)")
+    add_budget(parser, delta=1e-6)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    parser.add_argument("--radius", type=float, metavar="R", help="radius of the region K about its public centre")
-    parser.add_argument("--region", default="ball", choices=REGIONS, help="the shape of K (default: ball)")
-    parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
     parser.add_argument(
-        "--most-rows", type=int, default=1, metavar="B", help="rows one person can have; more are left out"
+        "--radius", type=real("--radius"), metavar="R", help="radius of the region K about its public centre"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
-    parser.add_argument("--repeat", type=int, metavar="R", help="R runs with seeds seed, seed + 1, …")
+    parser.add_argument("--region", default="ball", choices=REGIONS, help="the shape of K (default: ball)")
+    add_person(parser)
+    add_seed(parser)
+    add_repeat(parser)
     parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
 
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then run, then write."""
-    check_least(chosen, {"repeat": 1, "most_rows": 1, "seed": 0})
     check_writable(chosen.json)
-    budget = Budget(chosen.epsilon, chosen.delta)
+    budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)
     domain, table = domain_from_json(read_json(chosen.schema)), read_table(chosen.table)
     if chosen.person is not None:

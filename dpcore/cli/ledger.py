@@ -2,11 +2,11 @@
 
 import argparse
 import json
-import sys
 
 from ..data.readers import read_json
 from ..errors import InputError
 from ..publishing.ledger_store import DataSet, Store, verify
+from .files import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def execute(chosen: argparse.Namespace) -> int:
     else:
         print("\n".join(problems) if problems else "sound: every row, total and trigger is as it was written")
     if problems:
-        print(f"{chosen.ledger}: {len(problems)} thing(s) wrong", file=sys.stderr)
+        tell("unsound", f"{chosen.ledger}: {len(problems)} thing(s) wrong")
     return 1 if problems else 0
 
 

@@ -1,7 +1,6 @@
 """Make one real release that keeps the promise: charge the ledger, draw unseeded noise once, write what leaves."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from ..algorithms import solving
@@ -13,22 +12,24 @@ from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
 from ..publishing.publish import publish
 from ..publishing.request import NOISES, Order, fixed_for, prepare
-from .task import add_task_arguments, check_least, choose, read_questions
+from .arguments import add_budget, add_rows, budget_of, real
+from .files import check_writable, tell
+from .task import add_task_arguments, choose, read_questions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `release`."""
-    add_task_arguments(parser, seeded=False)
+    add_task_arguments(parser)
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
-    parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
-    parser.add_argument("--delta", required=True, type=float, help="privacy budget δ in [0, 1)")
+    add_budget(parser)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    parser.add_argument("--rows", type=int, metavar="N", help="how many synthetic rows (default: as many as records)")
+    add_rows(parser)
     parser.add_argument("--ledger", required=True, metavar="L.sqlite", help="the release ledger; made on first use")
     parser.add_argument("--out", required=True, metavar="DIR", help="a new folder for what leaves")
     parser.add_argument("--dataset", metavar="NAME", help="its name in the ledger (default: the file's name)")
-    parser.add_argument("--total-epsilon", type=float, metavar="E", help="ε for all releases; given on first use")
-    parser.add_argument("--total-delta", type=float, metavar="D", help="δ for all releases; given on first use")
+    for letter, name, what in (("E", "--total-epsilon", "ε"), ("D", "--total-delta", "δ")):
+        words = f"{what} for all releases; given on first use"
+        parser.add_argument(name, type=real(name), metavar=letter, help=words)
     parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why a schema read off the records is used")
     words = "exact whole noise and selections, float (delta > 0), or auto: exact where it can be (default)"
@@ -38,13 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then charge, draw and write."""
-    check_least(chosen, {"rows": 1, "most_rows": 1})
     if (chosen.total_epsilon is None) != (chosen.total_delta is None):
         raise InputError("--total-epsilon and --total-delta go together")
     total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
+    check_writable(chosen.ledger)
     if total is None and not Path(chosen.ledger).exists():
         raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
-    budget = Budget(chosen.epsilon, chosen.delta)
+    budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     workload = read_questions(chosen)
     check_folder(Path(chosen.out))
@@ -69,7 +70,7 @@ def execute(chosen: argparse.Namespace) -> None:
     )
     ready = prepare(order, fixed=fixed_for(order, Path(chosen.ledger)))
     for caution in budget.cautions(ready.problem.n):
-        print(f"warning: {caution}", file=sys.stderr)
+        tell("warning", caution)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
     dataset = facts["dataset"]
     print(f"release {facts['ledger']['entry']} of {dataset['name']!r}, version {dataset['version']}: {chosen.out}")

@@ -6,31 +6,31 @@ from typing import Any
 
 from ..algorithms import solving
 from ..evaluation.run import Run
-from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
+from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of
 from .files import check_writable, write
 from .follow import follow, report, start
-from .task import ERRORS, add_task_arguments, check_least, choose, read_task
+from .task import ERRORS, add_task_arguments, choose, read_task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `run`."""
     add_task_arguments(parser)
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
-    parser.add_argument("--epsilon", required=True, type=float, help="privacy budget ε > 0")
+    add_budget(parser, delta=1e-9)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    parser.add_argument("--repeat", type=int, metavar="R", help="R runs with seeds seed, seed + 1, …")
+    add_seed(parser)
+    add_repeat(parser)
     parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic rows (of the first seed)")
-    parser.add_argument("--rows", type=int, metavar="N", help="how many synthetic rows (default: as many as records)")
+    add_rows(parser)
 
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then run, then write."""
-    check_least(chosen, {"repeat": 1, "rows": 1, "most_rows": 1, "seed": 0})
     for target in (chosen.json, chosen.synthetic):
         check_writable(target)
-    budget = Budget(chosen.epsilon, chosen.delta)
+    budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     problem, rows = read_task(chosen)
     runs = []

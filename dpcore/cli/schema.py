@@ -2,10 +2,10 @@
 
 import argparse
 import json
-import sys
 
 from ..data.readers import read_table
 from ..data.schema import propose
+from .files import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +19,6 @@ def execute(chosen: argparse.Namespace) -> None:
     schema = propose(read_table(chosen.table), peek=chosen.peek)
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     if chosen.peek:
-        print("bounds and values were read off the records, which is not private; the schema says so", file=sys.stderr)
+        tell("note", "bounds and values were read off the records, which is not private; the schema says so")
     else:
-        print("fill in every null (bounds and values are public knowledge, not read off the records)", file=sys.stderr)
+        tell("note", "fill in every null (bounds and values are public knowledge, not read off the records)")

@@ -4,7 +4,6 @@ import argparse
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
@@ -23,11 +22,12 @@ from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..tags import Tag
-from .files import Progress, check_writable, write
-from .task import add_task_arguments, check_least, choose, read_task, shown
+from .arguments import DELTA, EPSILON, add_repeat, add_seed, real, reals, whole
+from .files import Progress, check_writable, tell, write
+from .task import add_task_arguments, choose, read_task, shown
 
 WRITE_SECONDS = 2.0  # between two writings of what is done
-MOST_JOBS = 64
+MOST_JOBS, MOST_POINTS = 64, 1_000_000
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet take a text for a formula
 TAGS = {"task": Tag.PUBLIC, "parameters": Tag.PUBLIC, "table_sha256": Tag.PEEK, "points": Tag.PEEK}
 
@@ -37,12 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_arguments(parser)
     known = solving(QueryRelease)
     parser.add_argument("--algorithms", metavar="a,b,c", default=",".join(known), help="some of %(default)s")
-    parser.add_argument("--epsilons", metavar="E,E", default="0.1,0.3,1,3", help="budgets ε > 0 (default: %(default)s)")
+    parser.add_argument(
+        "--epsilons", metavar="E,E", default="0.1,0.3,1,3", help=f"{EPSILON}, several (default: %(default)s)"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME.PARAM=VALUE", help="a parameter of one of the algorithms"
     )
-    parser.add_argument("--repeat", type=int, default=5, metavar="R", help="seeds seed, seed + 1, … (default: 5)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="runs at the same time (default: 1)")
+    parser.add_argument("--delta", type=real("--delta"), default=1e-9, help=f"{DELTA} (default: %(default)s)")
+    add_seed(parser)
+    add_repeat(parser, 5)
+    read = whole("--jobs", 1, MOST_JOBS)
+    parser.add_argument("--jobs", type=read, default=1, metavar="J", help="runs at the same time (default: 1)")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
     )
@@ -55,17 +60,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything first, then run point by point, keep the files up to date, and print the means."""
-    check_least(chosen, {"repeat": 1, "most_rows": 1, "seed": 0, "jobs": 1})
-    if chosen.jobs > MOST_JOBS:
-        raise InputError(f"--jobs {chosen.jobs} is more than {MOST_JOBS}")
     for target in (chosen.json, chosen.csv):
         check_writable(target)
     if chosen.scheduler:
         check_address(chosen.scheduler)
     if chosen.resume and not chosen.json:
         raise InputError("--resume continues the file that --json names; give one")
-    budgets = [Budget(epsilon, chosen.delta) for epsilon in _epsilons(chosen.epsilons)]
+    budgets = [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
     algorithms = _algorithms(chosen.algorithms, chosen.set)
+    if (points := len(budgets) * len(algorithms) * chosen.repeat) > MOST_POINTS:
+        raise InputError(f"{points:,} runs are asked for, at most {MOST_POINTS:,} are made")
     problem, rows = read_task(chosen)
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)
     planned = cases(algorithms, problem, budgets, seeds)
@@ -78,13 +82,13 @@ def execute(chosen: argparse.Namespace) -> None:
     }
     before = _resumed(chosen.json, file) if chosen.resume else []
     for caution in dict.fromkeys(text for budget in budgets for text in budget.cautions(problem.n)):
-        print(f"warning: {caution}", file=sys.stderr)
+        tell("warning", caution)
     waiting = missing(planned, before)
     redone = {case.key for case in waiting}
     points = [point for point in before if point.key not in redone]
     try:
         if chosen.scheduler:
-            print(f"note: {_shipped(rows, problem, chosen.scheduler)}", file=sys.stderr)
+            tell("note", _shipped(rows, problem, chosen.scheduler))
             with closing(connect(chosen.scheduler, _certificates(chosen))) as client:
                 _collect(points, waiting, chosen, file, partial(sweep_on, client, problem=problem, rows=rows))
         else:
@@ -186,13 +190,6 @@ def _line(mean: Mean, width: int) -> str:
     errors = [mean.errors.get(name) for name in ("max_error", "mean_l1")]
     cells = " ".join(f"{shown(error):>11}" for error in errors)
     return f"{mean.algorithm:>{width}} {mean.epsilon:>7g} {mean.runs:>5} {cells} {mean.seconds:>9.3g}"
-
-
-def _epsilons(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--epsilons {text[:80]!r} is not a list of numbers separated by commas") from None
 
 
 def _algorithms(text: str, settings: Iterable[str]) -> dict[str, Any]:

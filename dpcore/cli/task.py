@@ -1,7 +1,6 @@
 """What is asked of which table: the arguments that `run` and `sweep` share, and how numbers are shown."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,26 +13,21 @@ from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
 from ..problems import QueryRelease, public_start
 from ..workloads import Workload
+from .arguments import add_person
+from .files import tell
 
 ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")  # in the order that tables show them
 
 
-def add_task_arguments(parser: argparse.ArgumentParser, *, seeded: bool = True) -> None:
-    """Declare the table, what is public of it, what is asked and whom to protect; where `seeded`, δ and the seed."""
+def add_task_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the table, what is public of it, what is asked and whom to protect."""
     parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
     add_question_arguments(parser)
-    parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
-    parser.add_argument(
-        "--most-rows", type=int, default=1, metavar="B", help="rows one person can have; more are left out"
-    )
+    add_person(parser)
     parser.add_argument("--start", metavar="PUBLIC", help="a public table of the same schema to start from")
     parser.add_argument(
         "--start-support", action="store_true", help="cells that the public table lacks stay empty (with --start)"
     )
-    if not seeded:
-        return
-    parser.add_argument("--delta", type=float, default=1e-9, help="privacy budget δ in [0, 1) (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
 
 
 def add_question_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,14 +37,6 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", required=True, action="append", metavar="Q", help=HELP)
 
 
-def check_least(chosen: argparse.Namespace, least: dict[str, int]) -> None:
-    """InputError for the first option below its least value."""
-    for name, low in least.items():
-        value = getattr(chosen, name)
-        if value is not None and value < low:
-            raise InputError(f"--{name.replace('_', '-')} {value} must be at least {low}")
-
-
 def read_questions(chosen: argparse.Namespace) -> Workload:
     """The workload that the arguments describe; how questions were read is said on stderr."""
     domain = domain_from_json(read_json(chosen.schema))
@@ -58,7 +44,7 @@ def read_questions(chosen: argparse.Namespace) -> Workload:
         domain = domain.project(split_names(chosen.columns))
     workload, notes = read_queries(chosen.queries, domain)
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        tell("note", note)
     return workload
 
 

@@ -209,8 +209,8 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.columns:
             raise InputError("the schema has no columns; at least one is needed")
-        if repeated := [name for name in self.names if self.names.count(name) > 1]:
-            raise InputError(f"column {repeated[0]!r} stands twice in the schema")
+        if len(set(self.names)) < len(self.names):
+            raise InputError(f"column {max(self.names, key=self.names.count)!r} stands twice in the schema")
 
     @property
     def names(self) -> tuple[str, ...]:

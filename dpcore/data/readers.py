@@ -1,28 +1,39 @@
-"""Read a table file (CSV, TSV, Excel or Parquet) or a JSON file, and limit rows.
+"""Read a table file (CSV, TSV, Excel or Parquet), a JSON file or a matrix, and limit rows.
 
-Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means.
+Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means. A file was written by
+anybody: readers raise whatever they trip over, and all of it becomes an InputError here, without the error behind it.
 """
 
 import csv
 import io
 import json
-import zipfile
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
+from .inputs import Source, content, opened
 from .marks import marks, mixed
+from .sheets import first_sheet
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-MOST_CELLS, MOST_SHEET = 1_000_000_000, 400_000_000  # of a Parquet file; bytes of an Excel file when unpacked
+MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # of a file
+MOST_TEXT, MOST_JSON, MOST_MATRIX = 2_000_000_000, 32_000_000, 4_000_000_000  # bytes
+MOST_CELLS = 1_000_000_000  # of a Parquet file
 UPLOADED = 50_000_000  # cells of a compressed file that a page takes
+MOST_COLUMNS = 20_000
+MOST_FILLED = 10_000_000  # cells of a text file, and four a character: more come from short rows only
+SAMPLE = 1_000_000  # characters in which a text file's header ends
+LONG_RUN = re.compile(r'[^,;\t|"\r\n]{1000,}')
+MATRIX_KINDS = "biufc"  # numbers
 DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?\s*"
 
 
@@ -34,12 +45,12 @@ class Reading:
     how: str
 
 
-def read_table(source: str | Path | BinaryIO, name: str = "") -> pd.DataFrame:
+def read_table(source: Source, name: str = "") -> pd.DataFrame:
     """The table in `source`; see `read`."""
     return read(source, name).frame
 
 
-def read(source: str | Path | BinaryIO, name: str = "", cells: int = MOST_CELLS) -> Reading:
+def read(source: Source, name: str = "", cells: int = MOST_CELLS) -> Reading:
     """Read `source`; the ending of `name` (default: the path) says the format, `cells` how many Parquet may hold.
 
     Text files: encoding (UTF-8, UTF-16 by its mark, else Windows-1252), delimiter and decimal comma are detected.
@@ -56,10 +67,7 @@ def read(source: str | Path | BinaryIO, name: str = "", cells: int = MOST_CELLS)
         elif ending == ".xlsx":
             reading = Reading(_excel(source), "Excel, first sheet")
         else:
-            content = Path(source).read_bytes() if isinstance(source, (str, Path)) else source.read()
-            reading = _text(content, ending)
-    except FileNotFoundError:
-        raise InputError(f"{label}: there is no such file") from None
+            reading = _text(content(source, MOST_TEXT), ending)
     except ImportError:
         raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
     except pd.errors.EmptyDataError:
@@ -68,27 +76,55 @@ def read(source: str | Path | BinaryIO, name: str = "", cells: int = MOST_CELLS)
         raise InputError(f"{label}: {error}") from None
     except MemoryError:
         raise InputError(f"{label}: needs more memory than there is") from None
-    except (pd.errors.ParserError, ValueError, OSError, KeyError, zipfile.BadZipFile) as error:
+    except Exception as error:
         raise InputError(f"{label}: not readable as {ending[1:]}: {_first(error)}") from None
     if twice := [str(c) for c in reading.frame.columns[reading.frame.columns.duplicated()]]:
         raise InputError(f"{label}: column {twice[0]!r} stands twice in the header")
     return reading
 
 
-def read_json(source: str | Path | BinaryIO, name: str = "") -> Any:
+def read_json(source: Source, name: str = "") -> Any:
     """Read a JSON file; InputError says what is wrong with it and where."""
     label = name or str(source)
     try:
-        content = Path(source).read_bytes() if isinstance(source, (str, Path)) else source.read()
-        return json.loads(content.decode("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{label}: {error.strerror}") from None
+        return json.loads(content(source, MOST_JSON).decode("utf-8-sig"))
+    except InputError as error:
+        raise InputError(f"{label}: {error}") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{label}: not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError:
         raise InputError(f"{label}: not UTF-8 text") from None
     except (RecursionError, ValueError):
         raise InputError(f"{label}: nested too deeply, or a number too long") from None
+    except MemoryError:
+        raise InputError(f"{label}: needs more memory than there is") from None
+
+
+def read_matrix(source: Source) -> np.ndarray:
+    """Read a matrix of numbers in numpy's format .npy; what its header says must be what follows it."""
+    try:
+        with opened(source, MOST_MATRIX) as file:
+            version = np.lib.format.read_magic(file)
+            header = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }[version]
+            shape, by_columns, dtype = header(file)
+            start = file.tell()
+            if dtype.kind not in MATRIX_KINDS or not 1 <= len(shape) <= 2:
+                raise InputError(f"{len(shape)} axes of {dtype} are no matrix of numbers")
+            count, there = math.prod(shape), file.seek(0, io.SEEK_END) - start
+            if min(shape) < 0 or count * dtype.itemsize != there:
+                raise InputError(f"its header says {' × '.join(map(str, shape))} of {dtype}, {there:,} bytes follow it")
+            file.seek(start)
+            flat = np.frombuffer(file.read(there), dtype, count)
+        return flat.reshape(shape, order="F" if by_columns else "C")
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
+    except MemoryError:
+        raise InputError(f"{source}: needs more memory than there is") from None
+    except Exception:
+        raise InputError(f"{source}: not readable as a .npy matrix of numbers") from None
 
 
 def limit_rows(
@@ -135,11 +171,12 @@ def _place_in_run(*keys: np.ndarray) -> np.ndarray:
     return (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)
 
 
-def _text(content: bytes, ending: str) -> Reading:
-    text, encoding = _decoded(content)
+def _text(data: bytes, ending: str) -> Reading:
+    text, encoding = _decoded(data)
     if "\0" in text:
         raise InputError("not a text file (it holds zero bytes)")
     delimiter = "\t" if ending == ".tsv" else _delimiter(text)
+    _check_header(text, delimiter)
     frame = pd.read_csv(io.StringIO(text), sep=delimiter, header=None, dtype=str, keep_default_na=False)
     frame = _headed(frame)
     how = f"{encoding}, separated by {DELIMITERS[delimiter]}"
@@ -149,62 +186,97 @@ def _text(content: bytes, ending: str) -> Reading:
 
 
 def _decoded(content: bytes) -> tuple[str, str]:
-    """The text and its encoding in words; every byte has a meaning in the last one, so this never fails."""
+    """The text and its encoding in words; every byte has a meaning in Windows-1252, so this never fails.
+
+    Each line is read by itself: one person's stray byte changes no other person's letters.
+    """
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-16", errors="replace"), "UTF-16"
     try:
         return content.decode("utf-8-sig"), "UTF-8"
     except UnicodeDecodeError:
-        return content.decode("cp1252", errors="replace"), "Windows-1252"
+        lines = [_line(line) for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    mixed_up = any(text.isascii() is False for text, plain in lines if plain)
+    how = "UTF-8, in some lines Windows-1252" if mixed_up else "Windows-1252"
+    return "\n".join(text for text, _ in lines), how
+
+
+def _line(line: bytes) -> tuple[str, bool]:
+    """A line, and whether it is UTF-8."""
+    try:
+        return line.decode("utf-8"), True
+    except UnicodeDecodeError:
+        return line.decode("cp1252", errors="replace"), False
 
 
 def _delimiter(text: str) -> str:
     """The delimiter that cuts the first lines into most equal rows; a comma where none does."""
-    lines = [line for line in text.splitlines()[:50] if line]
-    counts = {d: [len(row) for row in csv.reader(lines, delimiter=d)] for d in DELIMITERS}
+    beginning = LONG_RUN.sub("…", text[:SAMPLE])  # long cells count as one, like all others
+    lines = [line for line in beginning.splitlines()[:50] if line]
+    counts = {d: _widths(lines, d) for d in DELIMITERS}
     return max(DELIMITERS, key=lambda d: (min(counts[d], default=1) > 1 and len(set(counts[d])) == 1, counts[d][:1]))
+
+
+def _widths(lines: list[str], delimiter: str) -> list[int]:
+    """Cells of every row; none where a cell has no end."""
+    try:
+        return [len(row) for row in csv.reader(lines, delimiter=delimiter)]
+    except csv.Error:
+        return []
+
+
+def _check_header(text: str, delimiter: str) -> None:
+    """Refuse a table that would be many times its file: too many columns, or rows much shorter than the header."""
+    rows = csv.reader(io.StringIO(text[:SAMPLE], newline=None), delimiter=delimiter)
+    try:
+        header = next((row for row in rows if row), [])
+        ended = len(text) <= SAMPLE or next(rows, None) is not None
+    except csv.Error:
+        header, ended = [], False
+    if not ended or (not header and len(text) > SAMPLE):
+        raise InputError(f"its header does not end within {SAMPLE:,} characters")
+    if len(header) > MOST_COLUMNS:
+        raise InputError(f"has {len(header):,} columns, at most {MOST_COLUMNS:,} are read")
+    lines = 1 + text.count("\n") + text.count("\r")
+    if (cells := len(header) * lines) > max(MOST_FILLED, 4 * len(text)):
+        raise InputError(f"its rows are much shorter than its header: {cells:,} cells of {len(text):,} characters")
 
 
 def _decimal_points(frame: pd.DataFrame) -> list[str]:
     """Write decimal commas as points, in place, in the columns that hold nothing but such numbers; their names."""
     changed = []
     for name in frame.columns:
-        cells = frame[name].dropna()
-        cells = cells[cells != ""]
+        cells = pd.Series(frame[name]).dropna()
+        cells = pd.Series(cells[cells != ""])
         if cells.str.contains(",", regex=False).any() and cells.str.fullmatch(DECIMAL_COMMA).all():
             frame[name] = frame[name].str.replace(",", ".", regex=False)
             changed.append(str(name))
     return changed
 
 
-def _excel(source: str | Path | BinaryIO) -> pd.DataFrame:
-    with zipfile.ZipFile(source) as packed:  # which gives no more bytes than it says there are
-        if (size := sum(part.file_size for part in packed.infolist())) > MOST_SHEET:
-            raise InputError(f"unpacks to {size:,} bytes, at most {MOST_SHEET:,} are read; save it as CSV or Parquet")
-    if not isinstance(source, str | Path):
-        source.seek(0)
-    try:
-        frame = pd.read_excel(source, header=None, dtype=object, keep_default_na=False, engine="openpyxl")
-    except (ImportError, MemoryError):
-        raise
-    except Exception as error:  # its reader raises whatever it trips over
-        raise InputError(f"not readable as xlsx: {_first(error)}") from None
-    if frame.empty:
+def _excel(source: Source) -> pd.DataFrame:
+    with opened(source, MOST_BYTES[".xlsx"]) as file:
+        rows = first_sheet(file)
+    if not rows:
         raise InputError("the first sheet is empty")
-    return _headed(frame)
+    return _headed(pd.DataFrame(rows, dtype=object))
 
 
-def _parquet(source: str | Path | BinaryIO, cells: int) -> pd.DataFrame:
-    found = ParquetFile(source).metadata
-    if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:
-        raise InputError(f"holds {there:,} cells, at most {cells:,} are read")
-    if not isinstance(source, str | Path):
-        source.seek(0)
-    return pd.read_parquet(source)
+def _parquet(source: Source, cells: int) -> pd.DataFrame:
+    with opened(source, MOST_BYTES[".parquet"]) as file:
+        packed = ParquetFile(file)
+        found = packed.metadata
+        if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:
+            raise InputError(f"holds {there:,} cells, at most {cells:,} are read")
+        if found.num_columns > MOST_COLUMNS:
+            raise InputError(f"has {found.num_columns:,} columns, at most {MOST_COLUMNS:,} are read")
+        table = packed.read()
+        table.validate(full=True)  # else text that is no UTF-8 is found when it is looked at
+        return table.to_pandas()
 
 
 def _first(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
 def _headed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """The schema file: JSON to Domain and back, and a proposal for a new table."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -17,6 +18,7 @@ ADVICE = {
     "text": "free text has no cells: leave the column out, or group it into a few categories",
 }
 MAX_PEEKED_VALUES = 200
+MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
 LARGEST = 1e15  # number whose neighbours are still distinct
 FREE_TEXT_LENGTH = 40  # mean characters of a cell
 KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range"}
@@ -27,12 +29,12 @@ def domain_from_json(schema: Any) -> Domain:
     if not isinstance(schema, Mapping) or not schema:
         raise InputError('the schema must be a JSON object: {"columns": {NAME: {"kind": …}}} or {NAME: size}')
     if all(type(size) is int for size in schema.values()):
-        return Domain(tuple(_column(name, {"kind": "integer", "size": size}) for name, size in schema.items()))
+        return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
     if unknown := set(schema) - {"columns", "peeked"}:
         raise InputError(f"the schema has an unknown key {sorted(unknown)[0]!r}; it may have columns, peeked")
-    return Domain(tuple(_column(n, spec) for n, spec in schema["columns"].items()), bool(schema.get("peeked", False)))
+    return _domain(schema["columns"], bool(schema.get("peeked", False)))
 
 
 def domain_to_json(domain: Domain) -> dict[str, Any]:
@@ -83,8 +85,19 @@ def propose(frame: pd.DataFrame, *, peek: bool = False) -> dict[str, Any]:
     return {"columns": columns} | ({"peeked": True} if peek else {})
 
 
+def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
+    if len(columns) > MOST_COLUMNS:
+        raise InputError(f"the schema has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read")
+    found = Domain(tuple(_column(name, spec) for name, spec in columns.items()), peeked)
+    if sum(math.log10(size) for size in found.shape) > MOST_DIGITS:
+        raise InputError(
+            f"the schema has more than 10^{MOST_DIGITS} cells; leave columns out, or give them fewer values"
+        )
+    return found
+
+
 def _column(name: Any, spec: Any) -> Column:
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not name or not _is_text(name):
         raise InputError(f"column {name!r}: a column's name must be a text of at least one character")
     if not isinstance(spec, Mapping):
         raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
@@ -112,6 +125,11 @@ def _column(name: Any, spec: Any) -> Column:
     return column
 
 
+def _is_text(text: str) -> bool:
+    """Whether it can be written: JSON may name halves of a character."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
+
+
 def _values(name: str, spec: Mapping[str, Any]) -> tuple:
     _only(name, spec, ("values",))
     values = spec.get("values")
@@ -124,8 +142,10 @@ def _values(name: str, spec: Mapping[str, Any]) -> tuple:
             raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
     keys = [_key(v) for v in values]
     if len(set(keys)) < len(keys):
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = next(key for key, times in Counter(keys).items() if times > 1)
         raise InputError(f"column {name!r}: the value {twice!r} stands twice in values")
+    if odd := [key for key in keys if not _is_text(key)]:
+        raise InputError(f"column {name!r}: {odd[0]!r} in values is not Unicode text")
     return tuple(values)
 
 

@@ -15,7 +15,8 @@ from ..data.domain import Rows
 from ..errors import InputError
 
 ROOM = 1e-9  # by how much of the diameter rounding may put a point outside
-LARGEST = 1e150  # coordinates beyond this overflow when squared
+SMALLEST, LARGEST = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
+NARROWEST = 1e-9  # side of a box over its largest coordinate, as its points are rounded
 INSIDE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does
 
 
@@ -171,9 +172,9 @@ Region = Ball | Box | Space
 
 
 def check_radius(radius: float) -> None:
-    """InputError unless a radius is above 0 and finite."""
-    if not 0 < radius <= LARGEST:
-        raise InputError(f"radius={radius:g} must be above 0 and finite")
+    """InputError unless a radius is served."""
+    if not SMALLEST <= radius <= LARGEST:
+        raise InputError(f"radius={radius:g} must be above 0: it is served in {SMALLEST:g}..{LARGEST:g}")
 
 
 def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
@@ -185,7 +186,9 @@ def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Bo
         ends.append(np.broadcast_to(np.array(given, dtype=float), len(names)))
     for name, a, b in zip(names, *ends, strict=True):
         if not -LARGEST <= a < b <= LARGEST:
-            raise InputError(f"coordinate {name!r}: low={a:g} must be below high={b:g}, both finite")
+            raise InputError(f"coordinate {name!r}: low={a:g} must be below high={b:g}, both in ±{LARGEST:g}")
+        if b - a < max(SMALLEST, NARROWEST * max(abs(a), abs(b))):
+            raise InputError(f"coordinate {name!r}: low={a!r} and high={b!r} are too close to tell points apart")
     return Box(*ends)
 
 

@@ -14,6 +14,7 @@ from scipy.special import expit
 from ..errors import InputError
 
 MOST_BOXES = 300_000
+SMALLEST_WIDTH, LARGEST_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a region's radius
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,9 @@ def hinge() -> Bent:
 
 def huber(width: float) -> Bent:
     """u²/(2w) for |u| ≤ w, else |u| − w/2, u = t − b: the absolute loss, rounded off; its gradient is clipped at 1."""
-    if not 0 < width < math.inf:
-        raise InputError(f"huber width={width:g} must be above 0 and finite")
+    if not SMALLEST_WIDTH <= width <= LARGEST_WIDTH:
+        served = f"{SMALLEST_WIDTH:g}..{LARGEST_WIDTH:g}"
+        raise InputError(f"huber width={width:g} must be above 0 and finite: it is served in {served}")
     return Bent(f"huber({width:g})", -1, 1, width, width / 2)
 
 

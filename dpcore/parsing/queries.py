@@ -3,13 +3,10 @@
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Sequence
-from pathlib import Path
-
-import numpy as np
 
 from ..data.domain import Domain
+from ..data.readers import read_matrix
 from ..errors import InputError
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .questions import understand
@@ -56,12 +53,7 @@ def parse_queries(text: str, domain: Domain) -> Workload:
     if kind == "question":
         return understand(what, domain).workload
     if kind == "matrix":
-        try:
-            return Explicit(domain, np.load(io.BytesIO(Path(what).read_bytes()), allow_pickle=False))
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{what}: not readable as a .npy matrix of numbers") from None
+        return Explicit(domain, read_matrix(what))
     raise InputError(f"--queries {text[:80]!r}: give {HELP}")
 
 

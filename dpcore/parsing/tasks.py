@@ -19,6 +19,7 @@ from ..data.domain import Column, Domain, Rows
 from ..errors import InputError
 from ..geometry.regions import Ball, Box, Region, Space, check_radius
 from ..learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
+from ..numbers import read_number
 from ..problems import RiskMinimisation
 
 HELP = (
@@ -29,6 +30,7 @@ HELP = (
 REGIONS = ("ball", "box", "space")
 CLASSIFIER_RADIUS = 10.0
 HUBER_SHARE = 0.1  # of the target's half range, the default width of the Huber loss
+MOST_SCALE = 1e6  # times the radius that the bounds suggest, beyond which rounding hides what a step changes
 INTERCEPT = "(intercept)"
 
 
@@ -59,9 +61,9 @@ def read_task(
     if kind == "mean" and len(parts) == 1:
         return _mean(_columns(domain, parts[0]), frame, chosen)
     target, *rest = parts
-    level = _number(rest.pop(0), "quantile") if kind == "quantile" and rest else None
+    level = read_number(rest.pop(0), "quantile", float) if kind == "quantile" and rest else None
     features = _columns(domain, rest.pop(0)) if rest else ()
-    width = _number(rest.pop(0), "huber width") if kind == "huber" and rest else None
+    width = read_number(rest.pop(0), "huber width", float) if kind == "huber" and rest else None
     classifier = kind in ("logistic", "hinge")
     if rest or (kind == "quantile" and level is None) or kind == "mean" or (not features and (classifier or width)):
         raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
@@ -115,13 +117,6 @@ def _columns(domain: Domain, text: str, *, single: bool = False) -> tuple[Column
     if len(set(names)) < len(names):
         raise InputError(f"a column stands twice in {text[:80]!r}")
     return found
-
-
-def _number(text: str, what: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{what}={text[:40]!r} is not a number") from None
 
 
 def _cells(frame: pd.DataFrame, column: Column) -> pd.Series:
@@ -186,6 +181,9 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[np.ndar
 
 def _region(centre: np.ndarray, radius: float, chosen: dict) -> Region:
     R = radius if chosen["radius"] is None else chosen["radius"]
+    if not radius / MOST_SCALE <= R <= radius * MOST_SCALE:
+        served = f"{radius / MOST_SCALE:g}..{radius * MOST_SCALE:g}"
+        raise InputError(f"radius={R:g} is outside {served}, the radii served for these bounds")
     if chosen["region"] == "box":
         return Box(centre - R, centre + R)
     return (Ball if chosen["region"] == "ball" else Space)(centre, R)

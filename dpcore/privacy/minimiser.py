@@ -1,4 +1,4 @@
-"""The minimiser of a regularised risk within a distance known beforehand, whatever the records. Imports risks.
+"""The minimiser of a regularised risk within a distance known beforehand, whatever the records.
 
 Φ(y) = F(c + y) + μ‖y‖²/2 + ⟨tilt, y⟩ is α = μ strongly convex and bends by at most L = β + μ. Nothing
 here raises or gives up once records were seen: who sees that would learn which neighbour it was.

@@ -1,4 +1,4 @@
-"""What floating point needs so that noise hides what one record moves. Imports errors.
+"""What floating point needs so that noise hides what one record moves.
 
 A sensitivity is proved for real numbers; a computed value is rounded on top of that, to a step that grows with the
 numbers it is made of. The step must stay far below what one record moves.

@@ -1,4 +1,4 @@
-"""Twins of workloads that whoever made the originals does not hold. Imports errors, domain and the other files here.
+"""Twins of workloads that whoever made the originals does not hold.
 
 A Curator counts and calibrates on the twin: what is done to the original between two questions, on purpose or not,
 changes neither the true answers that were kept for it nor the sensitivity that noise is calibrated to.

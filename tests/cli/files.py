@@ -1,6 +1,7 @@
 """Files and arguments for the tests of the command line: good tables, their schemas, and broken ones."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,14 @@ def write_files(folder: Path) -> None:
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "latin.csv").write_bytes("a,b\n\xe9,1\n0,0\n".encode("latin-1"))
+    os.mkfifo(folder / "pipe.csv")
+    (folder / "zero.csv").symlink_to("/dev/zero")
+    (folder / "lone.json").write_text('{"columns": {"\\ud800": {"kind": "integer", "size": 2}}}', encoding="utf-8")
+    (folder / "columns.json").write_text(json.dumps({f"x{i}": 2 for i in range(5001)}), encoding="utf-8")
+    (folder / "cells.json").write_text(json.dumps({f"x{i}": 10**6 for i in range(700)}), encoding="utf-8")
+    lies = folder / "lies.npy"
+    np.save(lies, np.ones((2, 6)))
+    lies.write_bytes(lies.read_bytes().replace(b"(2, 6), }       ", b"(3000000000,), }"))
     np.save(folder / "m.npy", np.random.default_rng(0).choice([-1.0, 1.0], (4, 6)))
     np.save(folder / "wrong.npy", np.ones((2, 5)))
     np.save(folder / "large.npy", np.full((1, 6), 1.5))

@@ -1,10 +1,12 @@
 """Bad input on the command line: one clear line, exit code 2, nothing written, never a traceback."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
-from dpcore.cli import main
+from dpcore.cli import main, run
 from tests.cli.files import arguments, write_files
 from tests.helpers import QUERIES
 
@@ -54,6 +56,14 @@ BAD = {
     "rows beyond memory": arguments(synthetic="o.csv", rows="1" + "0" * 15),
     **each("json", "no/such/out.json", ".", "", "a" * 300),
     **each("synthetic", "no/such/out.csv", ".", "", "a" * 300),
+    **each("json", "a" * 5000, "a\0b", "\udcff.json", "a\nb/c"),
+    **each("table", "/dev/zero", "/dev/urandom", "pipe.csv", "zero.csv", "z" * 5000 + ".csv", "\udcff.csv", "a\0.csv"),
+    **each("schema", "/dev/zero", "pipe.csv", "z" * 5000, "lone.json", "columns.json", "cells.json"),
+    **each("queries", "matrix:pipe.csv", "matrix:/dev/zero", "matrix:lies.npy", "matrix:" + "z" * 5000),
+    **each("epsilon", "1e-300", "1e-320", "5e-324", "9.9e-7", "1.1e9", "9" * 5000),
+    **each("delta", "5e-324", "1e-101", "0.51", "0.9999999999999999"),
+    **each("seed", "9" * 400, "-9"),
+    **each("repeat", "1000000000000"),
     **each(
         "queries", "", "2", "marginals", "marginals:", "marginals:0", "marginals:3", "marginals:-1", "marginals:1.5"
     ),
@@ -85,6 +95,35 @@ def test_a_full_disk_is_one_line_too(here, capsys, target):
     assert "/dev/full" in capsys.readouterr().err
 
 
+def test_a_pipe_that_nobody_reads_is_not_waited_for(here, capsys):
+    assert main(arguments(json="pipe.csv")) == 2
+    assert "pipe.csv: cannot be written" in capsys.readouterr().err
+
+
+def test_an_error_of_the_program_is_told_without_its_words(here, capsys, monkeypatch):
+    """A traceback may hold cells; so may the words of an error."""
+
+    def broken(_):
+        raise KeyError("a cell")
+
+    monkeypatch.setattr(run, "read_task", broken)
+    assert main(arguments()) == 70
+    told = capsys.readouterr()
+    assert told.err.startswith("error: unexpected KeyError in run.py, line ")
+    assert told.err.count("\n") == 1
+    assert "a cell" not in told.err + told.out
+    monkeypatch.setattr(run, "read_task", lambda _: (_ for _ in ()).throw(MemoryError))
+    assert main(arguments()) == 2
+    assert "not enough memory" in capsys.readouterr().err
+
+
+def test_whoever_stops_reading_the_output_sees_no_traceback():
+    command = f"{sys.executable} -W error -m dpcore algorithms --json | head -c 10"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=environment)
+    assert (len(done.stdout), done.stderr) == (10, "")
+
+
 @pytest.mark.parametrize(
     ("given", "parts"),
     [
@@ -95,9 +134,18 @@ def test_a_full_disk_is_one_line_too(here, capsys, target):
         (arguments("wide.csv", schema="wide.json"), ["1,000,000,000,000,000,000,000 cells", "choose fewer columns"]),
         (arguments(algorithm="nosuch"), ["'nosuch'", *QUERIES]),
         (arguments(set="rounds=0"), ["rounds=0 is outside 1..1e+06"]),
+        (arguments("zero.csv"), ["zero.csv: a device, not a file"]),
+        (arguments(schema="pipe.csv"), ["pipe.csv: a pipe, not a file"]),
+        (arguments(queries="matrix:lies.npy"), ["3000000000", "96 bytes follow it"]),
+        (arguments(json="a" * 5000), ["cannot be written", "aaa…"]),
+        (arguments(json="\udcff"), ["is not UTF-8 text: '--json=\\udcff'"]),
+        (
+            arguments(delta="0.9999999999999999"),
+            ["delta=0.9999999999999999 is not served", "delta 0 or from 1e-100 to 0.5"],
+        ),
         (arguments(columns="a,z"), ["no column 'z'", "a, b"]),
         (arguments(delta="0", algorithm="gaussian_maxent"), ["delta=0", "dpfw"]),
-        (arguments(epsilon="-1"), ["epsilon=-1.0 must be a finite number above 0"]),
+        (arguments(epsilon="-1"), ["epsilon=-1.0 is not served", "from 1e-06 to 1e+09"]),
     ],
 )
 def test_the_line_names_what_is_wrong_and_what_is_allowed(here, capsys, given, parts):

@@ -3,18 +3,25 @@
 import contextlib
 import io
 import json
+import os
+import struct
+import traceback
+import tracemalloc
 import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.data import readers as tables
-from dpcore.data.readers import read_json, read_table
+from dpcore.data import sheets
+from dpcore.data.readers import read_json, read_matrix, read_table
 from dpcore.data.samples import CENSUS_SCHEMA, census
-from dpcore.errors import InputError
+from dpcore.errors import InputError, place
 
 
 def read(content: bytes, name: str = "t.csv") -> pd.DataFrame:
@@ -56,6 +63,12 @@ def test_a_short_row_is_missing_at_its_end_and_a_header_only_table_has_no_rows()
 
 def test_an_empty_cell_in_a_table_of_one_column_is_a_row():
     assert read(pd.DataFrame({"a": ["1", "", "2"]}).to_csv(index=False).encode())["a"].tolist() == ["1", "", "2"]
+
+
+def test_one_stray_byte_changes_nobody_elses_letters():
+    lines = ["name,x", "José,1", "Åse,2"]
+    whole = "\n".join(lines).encode() + b"\nM\xf6ller,3\n"
+    assert read(whole)["name"].tolist() == ["José", "Åse", "Möller"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
@@ -111,8 +124,36 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
         read_table(tmp_path / "no.parquet")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="not readable as csv"):
+    with pytest.raises(InputError, match="a folder, not a file"):
         read_table(tmp_path / "folder.csv")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.xlsx", "t.parquet"])
+def test_only_regular_files_are_opened(tmp_path, name):
+    """A pipe would wait for a writer for ever, a device may have no end."""
+    os.mkfifo(tmp_path / name)
+    for reads in (read_table, read_json, read_matrix):
+        with pytest.raises(InputError, match=r"a pipe, not a file"):
+            reads(tmp_path / name)
+        with pytest.raises(InputError, match="no such file"):
+            reads(tmp_path / "no" / name)
+        with pytest.raises(InputError, match="name too long"):
+            reads(str(tmp_path / ("z" * 300 + name)))
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="a device, not a file"):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx", "t.parquet"])
+def test_a_size_is_bounded_before_anything_is_read(tmp_path, name, monkeypatch):
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(30_000_000_000)  # no byte of it is on the disk
+    with pytest.raises(InputError, match="holds 30,000,000,000 bytes, at most"):
+        read_table(tmp_path / name)
+    monkeypatch.setattr(tables, "MOST_TEXT", 7)
+    with pytest.raises(InputError, match="holds 8 bytes, at most 7"):
+        read(b"a,b\n1,2\n")
 
 
 def test_typed_columns_of_a_parquet_file_are_encoded(tmp_path):
@@ -202,7 +243,7 @@ def test_a_sheet_of_broken_xml_is_refused(sheet):
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(monkeypatch):
-    monkeypatch.setattr(tables, "MOST_SHEET", 10_000_000)
+    monkeypatch.setattr(sheets, "MOST_BYTES", 10_000_000)
     bomb = repacked({"xl/worksheets/sheet1.xml": bytes(10_000_001)})
     assert len(bomb) < 20_000
     with pytest.raises(InputError, match="unpacks to"):
@@ -210,6 +251,142 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpack
     many = io.BytesIO()
     pd.DataFrame({"a": np.zeros(2_000_000, np.int8)}).to_parquet(many)
     assert len(many.getvalue()) < 10_000
-    monkeypatch.setattr(tables.pd, "read_parquet", lambda _: pytest.fail("unpacked"))
+    monkeypatch.setattr(tables.ParquetFile, "read", lambda _: pytest.fail("unpacked"))
     with pytest.raises(InputError, match="holds 2,000,000 cells, at most 1,000,000"):
         tables.read(many, "t.parquet", 1_000_000)
+
+
+def sheet(rows: str, **parts: bytes) -> bytes:
+    """An Excel file with these rows."""
+    inside = f'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>'
+    return repacked({"xl/worksheets/sheet1.xml": inside.encode(), **parts})
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ('<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>', "spans"),
+        ('<row r="2000000000"><c r="A2000000000"><v>1</v></c></row>', "row 2,000,000,000 is outside 1..1,048,576"),
+        ("".join(f'<row r="{i}"><c r="XFD{i}"><v>1</v></c></row>' for i in range(1, 20_001)), "spans 1,221 rows"),
+        ('<row r="1"><c r="ZZZ1"><v>1</v></c></row>', "beyond 16,384"),
+        ("<row>" + "<c/>" * 16_385 + "</row>", "beyond 16,384"),
+        ('<row r="-1"/>', "'-1' is not the number of a row"),
+        ('<row><c t="s"><v>7</v></c></row>', "not readable as xlsx"),
+        ('<row><c r="?"/></row>', "'?' is not the place of a cell"),
+    ],
+)
+def test_a_sheet_that_claims_more_cells_than_it_holds_is_refused_as_it_comes(rows, message):
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"^t\.xlsx: ") as caught:
+        read(sheet(rows), "t.xlsx")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert message in str(caught.value)
+    assert peak < 400_000_000
+
+
+def test_a_sheet_is_read_as_openpyxl_writes_it():
+    """Whole numbers, dates, errors, empty cells, texts of several runs: as pandas read them."""
+    day = pd.Timestamp("2020-01-02 03:04:05")
+    cells = [[1, 2.5, 10**20, "x", "007", True, day, None], [-3, 1e-9, 0, " y ", "é&<", False, None, "z"]]
+    frame, out = pd.DataFrame(cells, columns=list("abcdefgh"), dtype=object), io.BytesIO()
+    frame.to_excel(out, index=False)
+    expected = pd.read_excel(io.BytesIO(out.getvalue()), header=None, dtype=object, keep_default_na=False)
+    found = read(out.getvalue(), "t.xlsx")
+    assert found.to_numpy().tolist() == expected.iloc[1:].to_numpy().tolist()
+    assert [[type(v) for v in row] for row in found.to_numpy()] == [
+        [type(v) for v in row] for row in expected.iloc[1:].to_numpy()
+    ]
+    runs = "<is><r><t>a</t></r><rPh><t>!</t></rPh><r><t>b</t></r></is>"
+    first = f'<row r="1"><c r="B1" t="inlineStr">{runs}</c><c t="str"><v>c</v></c></row>'
+    gaps = read(sheet(first + '<row r="3"><c r="A3" t="e"><v>#N/A</v></c></row>'), "t.xlsx")
+    assert gaps.columns.tolist() == ["", "ab", "c"]
+    assert gaps.to_numpy().tolist() == [["", "", ""], [None, "", ""]]
+
+
+def test_text_in_a_parquet_file_that_is_not_utf_8_is_refused_when_it_is_read():
+    bad = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(struct.pack("<3i", 0, 1, 2)), pa.py_buffer(b"a\xff")]
+    )
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": bad}), out)
+    with pytest.raises(InputError, match=r"t\.parquet: not readable as parquet"):
+        read(out.getvalue(), "t.parquet")
+
+
+def test_an_excel_file_of_another_zip_version_is_refused():
+    content = small("xlsx").replace(b"PK\1\2\x14\x03\x14", b"PK\1\2\x14\x03\x77")
+    assert content != small("xlsx")
+    with pytest.raises(InputError, match=r"t\.xlsx: not readable as xlsx"):
+        read(content, "t.xlsx")
+
+
+def test_long_cells_are_read_and_endless_headers_are_not():
+    long = "y" * 200_000
+    assert read(f"a,b\n{long},2\n".encode())["a"].tolist() == [long]
+    assert read(f'a;b\n"{long}";2\n'.encode()).columns.tolist() == ["a", "b"]
+    for content in (b"\r" * 2_000_000, b"z" * 2_000_000, b'"' + b"\n," * 2_000_000):
+        with pytest.raises(InputError, match="its header does not end within 1,000,000 characters"):
+            read(content)
+    with pytest.raises(InputError, match="has 30,001 columns, at most 20,000"):
+        read(b"," * 30_000 + b"\n")
+    with pytest.raises(InputError, match="its rows are much shorter than its header: "):
+        read(b"," * 10_000 + b"\n" + b"1\n" * 10_000)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"(2, 3)", b"(3000000000, 1)"),
+        (b"(2, 3)", b"(-2, -3)"),
+        (b"(2, 3)", b"(1, 3)"),
+        (b"(2, 3)", b"(True, 6)"),
+        (b"(2, 3)", b"(2, 3"),
+        (b"<f8", b"|O8"),
+        (b"NUMPY\1", b"NUMPY\7"),
+        (b"", b"x"),
+    ],
+)
+def test_a_matrix_whose_header_lies_is_refused(tmp_path, old, new):
+    out = io.BytesIO()
+    np.save(out, np.arange(6.0).reshape(2, 3))
+    assert read_matrix(io.BytesIO(out.getvalue())).tolist() == [[0, 1, 2], [3, 4, 5]]
+    content = out.getvalue()
+    pad = len(new) - len(old)
+    changed = (
+        content.replace(old + b", }" + b" " * pad, new + b", }") if old == b"(2, 3)" else content.replace(old, new, 1)
+    )
+    assert changed != content
+    with pytest.raises(InputError):
+        read_matrix(io.BytesIO(changed))
+
+
+PLANTED = "PLANTED7f3a91"
+BROKEN = {
+    "short.csv": f"a,b\n1,{PLANTED}\n1,2,{PLANTED}\n".encode(),
+    "open.csv": f'a,b\n1,"{PLANTED}\n'.encode(),
+    "zero.tsv": f"a\tb\n{PLANTED}\t\0\n".encode(),
+    "cut.xlsx": repacked({"xl/worksheets/sheet1.xml": f"<worksheet><c t='str'><v>{PLANTED}".encode()}),
+    "day.xlsx": sheet(f'<row><c t="d"><v>{PLANTED}</v></c></row>'),
+    "text.xlsx": sheet(f'<row><c t="s"><v>{PLANTED}</v></c></row>'),
+    "number.xlsx": sheet(f"<row><c><v>{PLANTED}</v></c></row>"),
+    "cut.parquet": small("parquet")[:-5] + PLANTED.encode(),
+    "cut.json": f'{{"a": "{PLANTED}"'.encode(),
+    "latin.json": f'{{"a": "{PLANTED}\xe9"}}'.encode("latin-1"),
+    "number.json": f'{{"{PLANTED}": {"9" * 5000}}}'.encode(),
+    "text.npy": f"\x93NUMPY\1\0v\0{PLANTED}".encode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_traceback_of_a_broken_file_carries_no_cell(tmp_path, name):
+    """The reader's own error may quote a cell: it is not chained, so what is logged of it is the message at most."""
+    (tmp_path / name).write_bytes(BROKEN[name])
+    reads = {"json": read_json, "npy": read_matrix}.get(name.rpartition(".")[2], read_table)
+    with pytest.raises(InputError) as caught:
+        reads(tmp_path / name)
+    logged = "".join(traceback.format_exception(caught.value))
+    assert PLANTED not in logged.replace(str(caught.value), "")
+    assert "During handling" not in logged
+    assert "direct cause" not in logged
+    assert PLANTED not in place(caught.value)

@@ -55,7 +55,7 @@ def test_regions_and_radii():
     [
         ("quantile:y:0", "outside \\(0, 1\\)"),
         ("quantile:y:1.2", "outside \\(0, 1\\)"),
-        ("quantile:y:half", "quantile='half' is not a number"),
+        ("quantile:y:half", "quantile='half' is not a finite number"),
         ("quantile:y", "is not understood"),
         ("median:y", "is not understood"),
         ("logistic:label", "is not understood"),

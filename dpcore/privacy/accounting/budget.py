@@ -15,7 +15,11 @@ from . import conversions
 from .composition import Joint
 from .guarantee import evidence_bound, small_failure
 
-LARGEST = 1e9  # ε beyond which nothing is promised and floating point gives out
+# Budgets that are served. Beyond them nothing is promised that anybody wants (ε), whole records may be given away (δ),
+# or roots are searched for where floating point gives out; inside, every conversion is tested.
+SMALLEST, LARGEST = 1e-6, 1e9  # ε
+SMALLEST_DELTA, LARGEST_DELTA = 1e-100, 0.5  # δ where it is not 0
+SERVED = f"epsilon from {SMALLEST:g} to {LARGEST:g}, delta 0 or from {SMALLEST_DELTA:g} to {LARGEST_DELTA:g}"
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,11 @@ class Budget:
     def __post_init__(self) -> None:
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
-                raise InputError(f"{name}={value} is not a number")
-        if not 0 < self.epsilon <= LARGEST:
-            raise InputError(f"epsilon={str(self.epsilon)[:20]} must be a finite number above 0, at most {LARGEST:g}")
-        if not 0 <= self.delta < 1:
-            raise InputError(f"delta={self.delta} is outside [0, 1)")
+                raise InputError(f"{name}={str(value)[:40]} is not a number")
+        if not SMALLEST <= self.epsilon <= LARGEST:
+            raise InputError(f"epsilon={str(self.epsilon)[:20]} is not served; served are {SERVED}")
+        if self.delta != 0 and not SMALLEST_DELTA <= self.delta <= LARGEST_DELTA:
+            raise InputError(f"delta={str(self.delta)[:20]} is not served; served are {SERVED}")
 
     @property
     def rho(self) -> float:

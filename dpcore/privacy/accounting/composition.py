@@ -1,4 +1,4 @@
-"""What Gaussian, pure and bounded-range spends cost together when each takes its worst pair. Imports conversions.
+"""What Gaussian, pure and bounded-range spends cost together when each takes its worst pair.
 
 Let P, Q be the laws of all that is released from neighbouring data, Z = dP/dQ; δ(ε) = E_P(1 − y/Z)₊ with y = e^ε. Work
 backwards, as if one opponent chose every question in view of all that came before: F(y) is what can still be had after

@@ -1,0 +1,74 @@
+"""Numbers, budgets and what they share on the command line: each is read in one place, and says its range."""
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from ..errors import InputError
+from ..numbers import read_number
+from ..privacy.accounting.budget import LARGEST, LARGEST_DELTA, SMALLEST, SMALLEST_DELTA, Budget
+
+EPSILON = f"privacy budget ε, {SMALLEST:g}..{LARGEST:g}"
+DELTA = f"privacy budget δ, 0 or {SMALLEST_DELTA:g}..{LARGEST_DELTA:g}"
+MOST_REPEATS, MOST_ROWS, MOST_SEED = 100_000, 100_000_000, 2**63 - 1
+
+
+def whole(name: str, low: int, high: int) -> Callable[[str], int]:
+    """What argparse calls to read a whole number in low..high."""
+    return lambda text: _read(text, name, int, low, high)
+
+
+def real(name: str) -> Callable[[str], float]:
+    """What argparse calls to read a finite number; whoever uses it says its range."""
+    return lambda text: _read(text, name, float)
+
+
+def _read(text: str, name: str, kind: type, *limits: float):  # noqa: ANN202 - of that kind
+    try:
+        return read_number(text, name, kind, *limits)
+    except InputError as error:  # argparse would put a message of its own in place of a ValueError's
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def reals(name: str, text: str) -> Sequence[float]:
+    """Finite numbers separated by commas."""
+    return [read_number(part, name, float) for part in text.split(",")]
+
+
+def add_budget(parser: argparse.ArgumentParser, *, epsilon: float | None = None, delta: float | None = None) -> None:
+    """Declare ε and δ, each with its default or required."""
+    for name, words, default in (("epsilon", EPSILON, epsilon), ("delta", DELTA, delta)):
+        told = words if default is None else f"{words} (default: %(default)s)"
+        flag = f"--{name}"
+        parser.add_argument(flag, required=default is None, default=default, type=real(flag), help=told)
+
+
+def add_seed(parser: argparse.ArgumentParser, words: str = "seed of the first run") -> None:
+    """Declare the seed."""
+    read = whole("--seed", 0, MOST_SEED)
+    parser.add_argument("--seed", type=read, default=0, help=f"{words} (default: %(default)s)")
+
+
+def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> None:
+    """Declare how many seeds are run."""
+    read, told = whole("--repeat", 1, MOST_REPEATS), "" if default is None else " (default: %(default)s)"
+    parser.add_argument(
+        "--repeat", type=read, default=default, metavar="R", help=f"R runs with seeds seed, seed + 1, …{told}"
+    )
+
+
+def add_rows(parser: argparse.ArgumentParser, what: str = "rows") -> None:
+    """Declare how many synthetic rows are drawn."""
+    words = f"how many synthetic {what} (default: as many as records)"
+    parser.add_argument("--rows", type=whole("--rows", 1, MOST_ROWS), metavar="N", help=words)
+
+
+def add_person(parser: argparse.ArgumentParser) -> None:
+    """Declare who is protected."""
+    parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
+    read, words = whole("--most-rows", 1, MOST_ROWS), "rows one person can have; more are left out"
+    parser.add_argument("--most-rows", type=read, default=1, metavar="B", help=words)
+
+
+def budget_of(chosen: argparse.Namespace) -> Budget:
+    """The budget that was asked for; InputError says what is served."""
+    return Budget(chosen.epsilon, chosen.delta)

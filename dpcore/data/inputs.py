@@ -1,0 +1,69 @@
+"""The one place that opens what a person brings: a regular file, or an uploaded one, of a size bounded beforehand."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import InputError
+
+Source = str | Path | BinaryIO
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+@contextmanager
+def opened(source: Source, most: int) -> Iterator[BinaryIO]:
+    """`source` open for reading, from its start: at most `most` bytes.
+
+    Only regular files are opened: a pipe would wait for a writer, a device may have no end. What was brought as an open
+    file is measured, and left open. Raises InputError, without the name of the file, which the caller knows.
+    """
+    if not isinstance(source, (str, Path)):
+        source.seek(0)
+        _check_size(source.seek(0, os.SEEK_END), most)
+        source.seek(0)
+        yield source
+        return
+    try:
+        _check_regular(os.stat(source), most)
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(source, flags)
+    except FileNotFoundError:
+        raise InputError("there is no such file") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(getattr(error, "strerror", None) or "that is no name of a file") from None
+    with os.fdopen(descriptor, "rb") as file:
+        _check_regular(os.fstat(descriptor), most)  # again: another file may stand there by now
+        yield file
+
+
+def content(source: Source, most: int) -> bytes:
+    """All of `source`, at most `most` bytes; InputError as `opened` raises it."""
+    with opened(source, most) as file:
+        try:
+            found = file.read(most + 1)  # files of /proc say that they are empty
+        except OSError as error:
+            raise InputError(error.strerror or "not readable") from None
+    _check_size(len(found), most)
+    return found
+
+
+def _check_regular(found: os.stat_result, most: int) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{KINDS.get(stat.S_IFMT(found.st_mode), 'something else')}, not a file")
+    _check_size(found.st_size, most)
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise InputError(f"holds {size:,} bytes, at most {most:,} are read")

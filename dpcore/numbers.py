@@ -1,0 +1,24 @@
+"""The one place that turns a text into a number."""
+
+import math
+from typing import TypeVar
+
+from .errors import InputError
+
+N = TypeVar("N", int, float)
+LONGEST = 400  # characters: more than any number that is served has
+
+
+def read_number(text: str, name: str, kind: type[N], low: float = -math.inf, high: float = math.inf) -> N:
+    """The finite number of `kind` that `text` says, in low..high, both included; InputError names it, cut."""
+    try:
+        value = kind(text) if len(text) <= LONGEST else None
+    except ValueError:
+        value = None
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        what = "whole number" if kind is int else "finite number"
+        served = f" in {low:g}..{high:g}" if math.isfinite(low) and math.isfinite(high) else ""
+        raise InputError(f"{name}={text[:40]!r} is not a {what}{served}")
+    if not low <= value <= high:
+        raise InputError(f"{name}={text[:40]} is outside {low:g}..{high:g}")
+    return value
