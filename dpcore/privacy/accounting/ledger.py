@@ -123,7 +123,7 @@ class Ledger:
         """
         twin = copy(self)
         twin.plan, twin.events, twin._counts, twin._open = plan, list(self.events), Counter(), False
-        twin.sums = plain(self.sums, (Sums, SubsampledGaussian))
+        twin.sums, twin._rooms = plain(self.sums, (Sums, SubsampledGaussian, Joint)), dict(self._rooms)
         return twin
 
     def fits(self, spend: Spend, times: int = 1) -> bool:
