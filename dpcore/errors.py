@@ -59,6 +59,7 @@ def _cut(found: re.Match) -> str:
 def place(error: BaseException) -> str:
     """The kind of an error, and where in the program it came from: for a log, as neither holds data."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if Path(f.filename).parent.name in ("dpcore", "cli") or "dpcore" in f.filename] or frames
+    home = Path(__file__).parent
+    own = [frame for frame in frames if home in Path(frame.filename).parents] or frames
     where = f" in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
     return f"{type(error).__name__}{where}"

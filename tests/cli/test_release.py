@@ -148,7 +148,7 @@ def test_columns_and_order_lead_to_the_same_data_set(here):
         ((), {"total": None}, "--total-epsilon"),
         (("--total-epsilon=3",), {"total": None}, "go together"),
         ((), {"queries": "marginals:9"}, "9"),
-        (("--rows=0",), {}, "--rows 0"),
+        (("--rows=0",), {}, "--rows=0"),
         (("--person=nobody",), {}, "nobody"),
         ((), {"out": "no/where/out"}, "cannot be made"),
         ((), {"out": "t.csv"}, "not empty"),

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pages._ui.server import turns
+from pages._ui.shell import turns
 
 
 @pytest.fixture
