@@ -251,7 +251,7 @@ def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatc
     (threshold, first), (values, second) = seen
     assert (values == np.rint(values)).all()
     assert second == pytest.approx(2 ** (1 / 3) * first), "2Δ/ε₂ beside Δ/ε₁, with ε₁ : ε₂ = 1 : 2^⅔"
-    delta_in_steps = first * 0.5 / 2 / 2  # of one record, Δ = 1 count
+    delta_in_steps = first * 0.5 / (1 + 2 ** (2 / 3)) / 2  # first · ε₁ of one record among two, Δ = 1 count
     assert delta_in_steps > 2**17, "fine enough not to matter"
     assert values / delta_in_steps == pytest.approx(n * batch.value(truth), abs=1e-4)
     assert np.ceil(delta_in_steps / (1 + 1e-5)) + 1 <= delta_in_steps * (1 + 1e-4)
