@@ -154,3 +154,10 @@ def test_pages_asked_for_at_once_all_come_whole(server):
             while "Algorithms and their parameters" not in tab.text:
                 tab.wait()
             assert len(tab.text) > 50_000
+
+
+def test_the_first_deep_link_of_a_new_server_goes_by_the_entry(tmp_path):
+    with serving(tmp_path / "log") as new, Tab(new.port) as tab:
+        told = tab.open("glossary")
+    assert "Presenter" in told, "the frame is drawn"
+    assert "One meaning each" in told, "around the page that was asked for"
