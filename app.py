@@ -10,8 +10,9 @@ from pages._ui.shell.menu import MENU
 if __name__ != "__main__":  # imported by `streamlit run`, to serve all pages; as a page it is run
     app = st.App(__file__, **serving.parts())
 else:
+    # No icons: a browser would fetch a page's icon for its tab from the makers of the font.
     groups = {
-        group: [st.Page(entry.path, title=entry.label, icon=entry.icon, default=entry.first) for entry in entries]
+        group: [st.Page(entry.path, title=entry.label, default=entry.first) for entry in entries]
         for group, entries in MENU.items()
     }
     page = st.navigation(groups, position="top")

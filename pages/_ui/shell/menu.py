@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """A page: its file, its name in the menu, its icon, its title and the line below that."""
+    """A page: its file, its name in the menu, its title and the line below that."""
 
     path: str
     label: str
-    icon: str
     title: str
     lead: str
     first: bool = False
@@ -20,7 +19,6 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/start.py",
             "Start",
-            ":material/home:",
             "What does privacy cost on my table?",
             "See it before you decide: move ε and watch the real answers turn private.",
             first=True,
@@ -28,28 +26,24 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/data.py",
             "Data",
-            ":material/table_chart:",
             "Data",
             "Bring a table, or take a sample; say what everybody may know about it, and whom the promise protects.",
         ),
         Entry(
             "pages/explore.py",
             "Explore",
-            ":material/query_stats:",
             "Explore",
             "What does privacy cost on this table? Choose questions, an algorithm and ε; the charts follow.",
         ),
         Entry(
             "pages/compare.py",
             "Compare",
-            ":material/balance:",
             "Compare",
             "Which algorithm, and how small an ε, does this table bear? Every dot is a run; lower is better.",
         ),
         Entry(
             "pages/release.py",
             "Release",
-            ":material/publish:",
             "Release",
             "One real release that keeps the promise: planned in the open, charged for ever, drawn once.",
         ),
@@ -58,28 +52,24 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/guarantee.py",
             "Guarantee",
-            ":material/verified_user:",
             "Guarantee",
             "What does this ε promise, and to whom? Nothing on this page reads a record.",
         ),
         Entry(
             "pages/audit.py",
             "Audit",
-            ":material/casino:",
             "Audit",
             "Is the promise kept? Run an algorithm many times on two tables that differ in one record, and guess.",
         ),
         Entry(
             "pages/lessons.py",
             "Lessons",
-            ":material/school:",
             "Lessons",
             "Five links for a classroom: predict, reveal, explain. Each opens Explore on a sample, in its own state.",
         ),
         Entry(
             "pages/glossary.py",
             "Glossary",
-            ":material/menu_book:",
             "Glossary",
             "One meaning each, everywhere: on these pages, in the command line and in the code.",
         ),
@@ -88,14 +78,12 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/evolution.py",
             "Evolution",
-            ":material/scatter_plot:",
             "Evolution",
             "Points are varied at random, voted for by the private ones, kept or dropped: how near do they come?",
         ),
         Entry(
             "pages/learning.py",
             "Learning",
-            ":material/psychology:",
             "Learning",
             "What does privacy cost when a number, a classifier or a regression is learned from this table?",
         ),
