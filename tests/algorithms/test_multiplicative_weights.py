@@ -52,7 +52,7 @@ def asked(monkeypatch):
 def ask(asked, statistic, spend, data) -> tuple[np.ndarray, float]:
     plan = Plan(Budget(1000, 0.5 * isinstance(spend, Gaussian)), (Charge("measure", spend),))
     curator = Curator(rows_of(CUBE, data), len(data), plan, np.random.default_rng(0))
-    out = curator.measure(statistic, spend)
+    out = curator.measure(statistic, spend).values
     values, scale = asked.pop()
     assert np.array_equal(out, values)
     return values, scale
