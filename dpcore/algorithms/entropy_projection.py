@@ -13,12 +13,13 @@ from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics.answers import SignedErrors
+from ..privacy.measurement import deviation
+from ..privacy.statistics.answers import Sensitivity, SignedErrors
 from ..problems import QueryRelease
 from ..releases import Histogram
 from .base import About, Step
 from .fitting import TINY
-from .past_measurements import LONGEST, Fact, Queries, balanced_rounds, deviation
+from .past_measurements import LONGEST, Fact, Queries, balanced_rounds
 
 SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
 RULE = {False: (0.38, 2 / 3), True: (0.2, 1 / 2)}  # T = constant · signal^power, by whether δ = 0
@@ -78,7 +79,7 @@ class PEP:
         rounds = Choice("rounds", self.rounds, "given") if self.rounds else auto
         select, measure = select_and_measure(budget, rounds.value, SHARE)
         width = problem.workload.width
-        sigma = deviation(width, width, measure) / problem.effective_n
+        sigma = deviation(Sensitivity(width, width), measure, problem.effective_n)
         choices = (
             rounds,
             Choice("slack", self.slack, "in units of the noise, so that one value serves every ε and n"),
@@ -96,10 +97,8 @@ class PEP:
         past, D = Queries(workload, partial(to_the_edge, slack=self.slack)), problem.prior
         for t in range(1, T + 1):
             j = curator.select(SignedErrors(workload, workload.answers(D)), select) % workload.m
-            statistic = past.statistic(j)
-            y = curator.measure(statistic, spend)
-            sigma = deviation(statistic.l1, statistic.l2, spend) / problem.effective_n
-            D = past.explain(D, j, y, sigma, SWEEPS if t < T else LAST_SWEEPS)
+            m = curator.measure(past.statistic(j), spend)
+            D = past.explain(D, j, m.values, m.stddev, SWEEPS if t < T else LAST_SWEEPS)
             label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
             yield Step(t, Histogram(problem.domain, D), f"worst: {label}")
 

@@ -3,7 +3,6 @@
 One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `evolution_parts.PRESETS`.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, equal_thresholded, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
+from ..privacy.measurement import deviation
 from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points, systematic
@@ -100,11 +100,10 @@ class PrivateEvolution:
         rounds = self._rounds(n, budget.epsilon)
         T = rounds.value
         if budget.delta > 0:
-            sigma = theory.noise(n=n, mu=gaussian_share(budget, [1.0])[0].mu, steps=max(T, 1))
             spend: Any = gaussian_share(budget, [1 / max(T, 1)])[0]
         else:
             spend = Pure(budget.epsilon / max(T, 1) * MARGIN)
-            sigma = math.sqrt(2) * Votes.l1 / (n * spend.epsilon)
+        sigma = deviation(Votes, spend, n)
         if self.post == "laplace":
             spend = equal_thresholded(budget, max(T, 1))
         alpha = theory.finest(sigma=sigma, d=d, D=D)
@@ -150,7 +149,7 @@ class PrivateEvolution:
         spend: Any = plan.charges[0].spend
         for t in range(1, plan["rounds"] + 1):
             V = self.variation(region, S, plan["alpha"], plan["levels"], rng)
-            m = curator.measure(Votes(V), spend)
+            m = curator.measure(Votes(V), spend).values
             weights, note = treat(m, self.post, V, problem.diameter, height), f"{len(V):,} candidates"
             if gone := not weights.any():
                 weights, note = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0), f"{note}, {GONE}"

@@ -11,6 +11,7 @@ from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
+from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
 from ..privacy.statistics.votes import CodeVotes
 from ..problems import QueryRelease
@@ -76,8 +77,8 @@ class PrivateEvolutionTable:
         why = "standard deviation of the noise on every"
         choices = (
             *(Choice(name, values(self)[name], "given; fitted on Adult") for name in names),
-            Choice("sigma_marginals", Answers(_single(problem)).l2 / (n * marginals.mu), f"{why} of {d} marginals"),
-            Choice("sigma", CodeVotes.l2 / (n * votes.mu), f"{why} share of the votes"),
+            Choice("sigma_marginals", deviation(Answers(_single(problem)), marginals, n), f"{why} of {d} marginals"),
+            Choice("sigma", deviation(CodeVotes, votes, n), f"{why} share of the votes"),
         )
         return Plan(budget, (Charge("measure", marginals), Charge("measure", votes, T)), choices)
 
@@ -89,7 +90,7 @@ class PrivateEvolutionTable:
             return
         noisy = curator.measure(Answers(single), marginals)
         columns = [
-            _Coarse(_calmed(noisy[table], plan["sigma_marginals"]), self.bins, *_order(column))
+            _Coarse(_calmed(noisy.values[table], float(noisy.stddev)), self.bins, *_order(column))
             for table, column in zip(single.tables, problem.domain.columns, strict=True)
         ]
         rows = min(problem.n, MOST_ROWS)
@@ -97,7 +98,7 @@ class PrivateEvolutionTable:
         for t in range(1, T + 1):
             V = self._vary(S, columns, WIDE * (FINE / WIDE) ** ((t - 1) / max(T - 1, 1)), rng)
             statistic = CodeVotes(V, tuple(c.bins for c in columns), tuple(c.scale for c in columns), UNIT)
-            weights = simplex(curator.measure(statistic, votes))
+            weights = simplex(curator.measure(statistic, votes).values)
             S = V[systematic(weights, self.samples, rng)]
             drawn = V[systematic(weights, rows, rng)]
             codes = np.column_stack([c.refine(c.fit(drawn[:, i], rng), rng) for i, c in enumerate(columns)])

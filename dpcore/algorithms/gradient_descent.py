@@ -13,6 +13,7 @@ from ..privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
 from ..privacy.accounting.calibrations import gaussian_share, sampled_steps
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
+from ..privacy.measurement import deviation
 from ..privacy.statistics.gradients import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
@@ -99,8 +100,7 @@ class NoisyGD:
         """T equal Gaussian spends."""
         (whole,) = gaussian_share(budget, (1.0,))
         spend, clip = Gaussian(whole.mu / math.sqrt(self.rounds)), _clip(problem, self.clip)
-        l2 = _statistic(problem, problem.region.centre, clip.value).l2
-        sigma = l2 / (problem.effective_n * spend.mu)
+        sigma = deviation(_statistic(problem, problem.region.centre, clip.value), spend, problem.effective_n)
         choices = (
             Choice("rounds", self.rounds, "given"),
             clip,
@@ -117,7 +117,7 @@ class NoisyGD:
         """One gradient a step."""
         x, spend, mean = problem.region.centre, plan.spend(Gaussian), _Average(self.average, plan["rounds"])
         for t in range(1, plan["rounds"] + 1):
-            gradient = curator.measure(_statistic(problem, x, plan["clip"]), spend)
+            gradient = curator.measure(_statistic(problem, x, plan["clip"]), spend).values
             x = problem.region.project(x - plan["step"] * gradient)
             mean.add(t, x)
             yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))

@@ -13,16 +13,17 @@ from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics.answers import SomeAnswers
+from ..privacy.measurement import Measurement, deviation
+from ..privacy.statistics.answers import ONE_TABLE, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
 from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
 from .base import About, Step, softmax
-from .fitting import Evidence, fit, product, summed
+from .fitting import TINY, Evidence, fit, product, summed
 from .maximum_entropy import FIRST_STAGE, stages_of
-from .past_measurements import deviation, tables_read
+from .past_measurements import tables_read
 
 SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
 ROUNDS = 16  # a column, if no round were enlarged; as published
@@ -82,7 +83,7 @@ class AIM:
         whole = budget.rho if budget.delta > 0 else budget.epsilon
         first = whole / (SHARE * d + T) * MARGIN
         select, measure = _spends(first, budget)
-        sigma = deviation(2, math.sqrt(2), measure) / problem.effective_n
+        sigma = deviation(ONE_TABLE, measure, problem.effective_n)
         letter = "ρ" if budget.delta > 0 else "ε"
         choices = (
             Choice("rounds", T + 1, why),
@@ -102,7 +103,7 @@ class AIM:
         left = cost * (SHARE * len(singles) + plan["rounds"] - 1)
         _, spend = _spends(cost, budget)
         for i in singles:
-            past.add(i, curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend), spend)
+            past.add(i, curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend))
         left -= SHARE * cost * len(singles)
         D = past.explain(FIT_ROUNDS)
         yield Step(1, Histogram(problem.domain, D), "every column alone")
@@ -116,7 +117,7 @@ class AIM:
             seen = candidates.answers(D)
             i = curator.select(TableErrors(candidates, seen, PENALTY * noise * sizes, weights), select)
             part = candidates.tables[i]
-            past.add(i, curator.measure(SomeAnswers(candidates, part), spend), spend)
+            past.add(i, curator.measure(SomeAnswers(candidates, part), spend))
             left -= cost
             D = past.explain(LAST_FIT_ROUNDS if last else FIT_ROUNDS)
             note = " × ".join(candidates.columns[i])
@@ -137,14 +138,14 @@ class Measured:
 
     def typical(self, spend: Gaussian | Pure) -> float:
         """E|noise| in a cell: √(2/π) σ for Gaussian noise, σ/√2 for Laplace noise."""
-        sigma = deviation(2, math.sqrt(2), spend) / self.n
+        sigma = deviation(ONE_TABLE, spend, self.n)
         return sigma * math.sqrt(2 / math.pi if isinstance(spend, Gaussian) else 1 / 2)
 
-    def add(self, i: int, y: np.ndarray, spend: Gaussian | Pure) -> None:
-        """Table i was measured as y; several measurements are averaged by precision."""
-        precision = (self.n / deviation(2, math.sqrt(2), spend)) ** 2
-        before, mean = self.facts.get(i, (0.0, np.zeros(len(y))))
-        self.facts[i] = (before + precision, (before * mean + precision * y) / (before + precision))
+    def add(self, i: int, m: Measurement) -> None:
+        """Table i was measured; several measurements are averaged by precision."""
+        precision = max(m.stddev, TINY) ** -2.0
+        before, mean = self.facts.get(i, (0.0, np.zeros(len(m.values))))
+        self.facts[i] = (before + precision, (before * mean + precision * m.values) / (before + precision))
         self.told += precision
 
     def explain(self, rounds: int) -> np.ndarray:

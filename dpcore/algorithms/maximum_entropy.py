@@ -12,6 +12,7 @@ from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
+from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
 from ..problems import QueryRelease
 from ..releases import Histogram
@@ -64,7 +65,7 @@ class GaussianMaxEnt:
         """One Gaussian measurement with the whole budget."""
         (spend,) = gaussian_share(budget, [1.0])
         measured = _measured(problem.workload)
-        sigma = Answers(measured).l2 / (problem.effective_n * spend.mu)
+        sigma = deviation(Answers(measured), spend, problem.effective_n)
         stages = len(stages_of(measured))
         return Plan(
             budget,
@@ -81,8 +82,8 @@ class GaussianMaxEnt:
         """One iteration of the fit a step; the first one pays for everything."""
         spend = plan.spend(Gaussian)
         measured = _measured(problem.workload)
-        y = curator.measure(Answers(measured), spend)
-        evidence = Evidence(measured, y, np.full(len(y), max(plan["sigma"], TINY)))
+        m = curator.measure(Answers(measured), spend)
+        evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
         stages = stages_of(measured)
         log_D, t = product(evidence) if problem.log_start is None else problem.log_start, 0
         for number, workload in enumerate(stages, start=1):

@@ -13,6 +13,7 @@ from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
+from ..privacy.measurement import noise_scale
 from ..privacy.statistics.answers import Answers, CellAnswers
 from ..problems import QueryRelease
 from ..releases import Histogram
@@ -96,7 +97,7 @@ class DPAM:
         alpha = Choice("alpha", _clipped(balanced), "0.3/√(T log k), with T no more than a fifth of T*")
         (spend,) = gaussian_share(budget, [1 / rounds.value])
         sigma = Choice(
-            "sigma", cells.l2 / (n * spend.mu), f"noise on every cell, anew each round; Δ₂ = {cells.l2:.4g}/n"
+            "sigma", noise_scale(cells, spend, n), f"noise on every cell, anew each round; Δ₂ = {cells.l2:.4g}/n"
         )
         return Plan(
             budget, (Charge("measure", spend, rounds.value),), (rounds, self._or_given(alpha), *public, sigma)
@@ -107,7 +108,7 @@ class DPAM:
     ) -> Plan:  # fmt: skip
         """One release; α from its noise, T from both."""
         statistic, what, why = _release(problem.workload.measured)
-        sigma, spread = statistic.l2 / (problem.effective_n * spend.mu), _spread(statistic)
+        sigma, spread = noise_scale(statistic, spend, problem.effective_n), _spread(statistic)
         tau = max(SMOOTHING * spread / (problem.effective_n * spend.mu), TINY)
         best = _clipped(ENTROPY / SMOOTHING * spread / statistic.workload.m)
         reason = (
@@ -134,7 +135,7 @@ class DPAM:
         """One round a step; with reused noise the first one pays for everything."""
         if self.noise == "reused":
             statistic, _, _ = _release(problem.workload.measured)
-            y = curator.measure(statistic, plan.spend(Gaussian))
+            y = curator.measure(statistic, plan.spend(Gaussian)).values
             schedule = plan["alpha"], plan["temperature"], plan["rounds"]
             path = _descend(statistic.workload, y, *schedule, problem.log_start)
             for t, (D_ag, heat) in enumerate(path, start=1):
@@ -153,7 +154,7 @@ class DPAM:
             A += t + offset
             theta = (t + offset) / A
             D_md = (1 - theta) * D_ag + theta * D
-            errors = curator.measure(statistic, plan.spend(Gaussian)) - workload.answers(D_md)
+            errors = curator.measure(statistic, plan.spend(Gaussian)).values - workload.answers(D_md)
             j = int(np.abs(errors).argmax())
             q_bar *= 1 - theta
             workload.add_query(q_bar, j, theta * float(np.sign(errors[j])))

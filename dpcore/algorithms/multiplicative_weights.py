@@ -1,6 +1,5 @@
 """MWEM: select, measure, multiply, replay. Sees a Curator, never records."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,11 +11,12 @@ from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics.answers import SignedErrors
+from ..privacy.measurement import deviation
+from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors
 from ..problems import QueryRelease
 from ..releases import Histogram
 from .base import About, Step
-from .past_measurements import balanced_rounds, deviation, past_of, tables_read
+from .past_measurements import balanced_rounds, past_of, tables_read
 
 SHARES = {"query": 0.25, "marginal": 0.65}  # of the budget that measurements get; all constants fitted on two tables
 RULE = {  # T = constant · signal^power, by what is measured and whether δ = 0
@@ -80,11 +80,11 @@ class MWEM:
         select, measure = select_and_measure(budget, rounds.value, share)
         charges = (Charge("select", select, rounds.value), Charge("measure", measure, rounds.value))
         if self.measure == "query":
-            widest, what = (workload.width, workload.width), "query"
+            widest, what = Sensitivity(workload.width, workload.width), "query"
         else:
             tables_read(workload, "measure=marginal")
-            widest, what = (2.0, math.sqrt(2)), "cell of a measured table"
-        sigma = deviation(*widest, measure) / problem.effective_n
+            widest, what = ONE_TABLE, "cell of a measured table"
+        sigma = deviation(widest, measure, problem.effective_n)
         choices = (
             rounds,
             Choice("measure", self.measure, "given"),
@@ -114,9 +114,8 @@ class MWEM:
         D, total = problem.prior, 0.0
         for t in range(1, plan["rounds"] + 1):
             j = curator.select(SignedErrors(workload, workload.answers(D)), select) % workload.m
-            statistic = past.statistic(j)
-            y = curator.measure(statistic, spend)
-            D = past.explain(D, j, y, deviation(statistic.l1, statistic.l2, spend) / problem.effective_n)
+            m = curator.measure(past.statistic(j), spend)
+            D = past.explain(D, j, m.values, m.stddev)
             total = total + D
             label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
             yield Step(t, Histogram(problem.domain, D if self.output == "last" else total / t), f"worst: {label}")

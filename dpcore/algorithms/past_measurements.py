@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from ..privacy.accounting.budget import Budget, Gaussian, Pure
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice
 from ..privacy.statistics.answers import SomeAnswers, marginal_tables
 from ..problems import QueryRelease
@@ -23,11 +23,6 @@ PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured querie
 TABLE_PRIOR = 0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
 FIT_ROUNDS = 100  # of the fit to measured tables, each round
 LONGEST = 1.0  # step of one θ, where it is found by Newton's method
-
-
-def deviation(l1: float, l2: float, spend: Gaussian | Pure) -> float:
-    """Standard deviation of the noise, times n, that `spend` pays for: Δ₂/μ, or √2 Δ₁/ε for Laplace noise."""
-    return max(l2 / spend.mu if isinstance(spend, Gaussian) else math.sqrt(2) * l1 / spend.epsilon, TINY)
 
 
 def balanced_rounds(
@@ -107,7 +102,8 @@ class Queries:
 
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
-        fact, precision = self.facts.pop(j, None) or Fact(*support(self.workload, j), 0.0, 0.0), sigma**-2
+        fact = self.facts.pop(j, None) or Fact(*support(self.workload, j), 0.0, 0.0)
+        precision = max(sigma, TINY) ** -2.0
         fact.hear(float(y[0]), precision)
         self.facts[j] = fact
         D = D.copy()
@@ -155,7 +151,7 @@ class Tables:
 
     def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float) -> np.ndarray:
         """The fit (k,) to all tables after the one that query j is read off was measured as y."""
-        table = self._table(j)
+        table, sigma = self._table(j), max(sigma, TINY)
         count, mean = self.facts.get(table, (0, np.zeros(len(y))))
         self.facts[table] = (count + 1, (count * mean + y) / (count + 1))
         measured = Marginals(self.workload.domain, [self.tables.columns[i] for i in self.facts])

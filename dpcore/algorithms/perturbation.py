@@ -14,6 +14,7 @@ from ..privacy.accounting.budget import Approximate, Budget, Gaussian
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
+from ..privacy.measurement import deviation
 from ..privacy.statistics.gradients import RegularisedMinimiser
 from ..privacy.statistics.targets import PerturbedRisk
 from ..problems import RiskMinimisation
@@ -62,7 +63,7 @@ class OutputPerturbation:
         strong = problem.loss.strength > 0
         mu = self.mu or (0.0 if strong else star)
         _minimiser(problem, mu).check()
-        sigma = _minimiser(problem, mu).l2 / (n * spend.mu)
+        sigma = deviation(_minimiser(problem, mu), spend, n)
         why = "given" if self.mu else "strongly convex: none needed" if strong else "pull and noise cost the same"
         choices = (
             Choice("rounds", 1, "one solve"),
@@ -78,7 +79,7 @@ class OutputPerturbation:
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One release."""
-        x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend(Gaussian))
+        x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend(Gaussian)).values
         yield Step(1, Parameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")
 
 

@@ -16,7 +16,7 @@ from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..problems import QueryRelease
 from ..releases import StreamedHistogram
 from .base import About, Step
-from .past_measurements import balanced_rounds, deviation, past_of, tables_read
+from .past_measurements import balanced_rounds, past_of, tables_read
 
 SHARE = {"query": 0.15, "marginal": 0.5}  # of the budget that measurements get; all constants fitted on two tables
 RULE = {  # U = constant · signal^power, by what is measured and whether δ = 0
@@ -112,7 +112,7 @@ class PMW:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
-        workload, n, left = problem.workload, problem.effective_n, plan["updates"]
+        workload, left = problem.workload, plan["updates"]
         compare, spend = plan.spend(Pure), cast("Gaussian | Pure", plan.charges[-1].spend)
         past, D = past_of(self.measure, problem), problem.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
@@ -129,9 +129,8 @@ class PMW:
                 note = f"{len(free)} free, then none above until the end of pass {number}"
                 if place is not None:
                     j, queue, left = int(queue[0]), queue[1:], left - 1
-                    statistic = past.statistic(j)
-                    y = curator.measure(statistic, spend)
-                    D = past.explain(D, j, y, deviation(statistic.l1, statistic.l2, spend) / n)
+                    m = curator.measure(past.statistic(j), spend)
+                    D = past.explain(D, j, m.values, m.stddev)
                     answers = workload.answers(D)
                     given[j], asked[j], cost[j] = answers[j], True, True
                     label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))

@@ -13,7 +13,8 @@ from ..privacy.accounting.budget import Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import enlarged, measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics.answers import Answers, SignedErrors, SomeAnswers, marginal_tables
+from ..privacy.measurement import deviation
+from ..privacy.statistics.answers import ONE_TABLE, Answers, Sensitivity, SignedErrors, SomeAnswers, marginal_tables
 from ..problems import QueryRelease
 from ..releases import ProductMixture
 from ..workloads import Marginals, Workload
@@ -21,7 +22,7 @@ from ..workloads.products import Products, blocks, require_readable
 from .base import About, Step
 from .fitting import TINY
 from .multiplicative_weights import SHARES
-from .past_measurements import Tables, deviation, past_of, tables_read
+from .past_measurements import Tables, past_of, tables_read
 
 RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
@@ -156,9 +157,9 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     measure = algorithm.measure if given else "query" if tables is None else "marginal"
     if measure == "marginal":
         tables = tables_read(workload, "measure=marginal")
-        most, widest, what = len(tables.tables), (2.0, math.sqrt(2)), "cell of a measured table"
+        most, widest, what = len(tables.tables), ONE_TABLE, "cell of a measured table"
     else:
-        most, widest, what = workload.m, (workload.width, workload.width), "query"
+        most, widest, what = workload.m, Sensitivity(workload.width, workload.width), "query"
     signal = problem.effective_n / max(workload.width, TINY)
     signal, letters = (signal * budget.epsilon, "nε") if budget.delta == 0 else (signal * budget.rho**0.5, "n√ρ")
     constant, power = RULE[measure, budget.delta == 0]
@@ -178,7 +179,7 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
         once = measure_once(budget, first.value)
         select, paid, once = enlarged(budget, (select, times), (paid, times), (once, 1))
         charges = [Charge("select", select, times), Charge("measure", paid, times), Charge("measure", once)]
-    sigma = deviation(*widest, paid) / problem.effective_n
+    sigma = deviation(widest, paid, problem.effective_n)
     choices = [
         Choice("rounds", rounds, "given" if algorithm.rounds else why),
         Choice("measure", measure, "given" if given else "whole tables, where all queries are read off tables"),
@@ -225,7 +226,7 @@ def _steps(
     paid = plan.paying("measure")
     asked = past_of(plan["measure"], problem)
     noisy = Noisy(asked.tables if isinstance(asked, Tables) else workload)
-    every, prior = Products(workload), PRIOR / plan["sigma"]
+    every, prior = Products(workload), PRIOR / max(plan["sigma"], TINY)
     base, targets = _single_columns(problem, plan, curator)
     fit = MixtureFit(workload, make(base, plan["components"], rng), base)
     together = plan["queries"] if make is RelaxedRows else 1
@@ -234,10 +235,10 @@ def _steps(
         for _ in range(together):
             j = curator.select(SignedErrors(workload, answers), select) % workload.m
             statistic = asked.statistic(j)
-            y = curator.measure(statistic, paid)
+            m = curator.measure(statistic, paid)
             if statistic.l2 > 0:  # else the answer is the same on all records
-                noisy.add(statistic.part, y, deviation(statistic.l1, statistic.l2, paid) / problem.effective_n)
-            answers = _known(workload, answers, statistic, y)
+                noisy.add(statistic.part, m.values, m.stddev)
+            answers = _known(workload, answers, statistic, m.values)
             worst.append(", ".join(f"{column} = {value}" for column, value in workload.label(j)))
         fit.descend([*targets, *noisy.targets()], prior, plan["updates"] * (LAST if t == plan["rounds"] else 1))
         release = ProductMixture(problem.domain, np.ascontiguousarray(fit.p.T), fit.weights)
@@ -255,9 +256,8 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tupl
         Marginals(domain, [[domain.names[a]] for a in read]),
         cast("Gaussian | Pure", plan.charges[-1].spend),
     )
-    statistic = Answers(singles)
-    y = curator.measure(statistic, spend)
-    sigma = deviation(statistic.l1, statistic.l2, spend) / problem.effective_n
+    m = curator.measure(Answers(singles), spend)
+    y, sigma = m.values, m.stddev
     for axis, table in zip(read, singles.tables, strict=True):
         shares = np.maximum(y[table], max(FLOOR, sigma / 2))
         base[blocks(domain)[axis]] = np.log(shares / shares.sum())

@@ -1,6 +1,5 @@
 """The Private Signed Measure Mechanism: count on a grid, add noise, project. Sees a Curator, never records."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
+from ..privacy.measurement import deviation
 from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points
@@ -67,10 +67,11 @@ class PSMM:
         n, d = problem.effective_n, problem.d
         if budget.delta > 0:
             spend: Any = gaussian_share(budget, [1.0])[0]
-            sigma, why = math.sqrt(2) / (n * spend.mu), "√2/(nμ)"
+            why = "√2/(nμ)"
         else:
             spend = Pure(budget.epsilon * MARGIN)
-            sigma, why = 2 * math.sqrt(2) / (n * spend.epsilon), "√2 · 2/(nε)"
+            why = "√2 · 2/(nε)"
+        sigma = deviation(Votes, spend, n)
         best = theory.partition_cells(n=n, epsilon=budget.epsilon, delta=budget.delta) / SHARE.get(d, 1)
         rule = "nε/√log(1/δ) (nε at δ = 0), an eighth of it for d = 1, at most 8,000"
         cells = Choice("cells", round(min(max(best, 1), MOST_CELLS)), rule)
@@ -86,7 +87,7 @@ class PSMM:
         """One step."""
         V = grid(problem.region, plan["cells"])
         spend: Any = plan.charges[0].spend
-        m = curator.measure(Votes(V), spend)
+        m = curator.measure(Votes(V), spend).values
         weights, note = treat(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} cells"
         if not weights.any():
             weights, note = np.full(len(V), 1 / len(V)), f"{note}, no count was left: uniform on all of them"

@@ -20,6 +20,7 @@ from ..workloads import Workload, sealed, sealed_domain
 from . import exact, grid, mechanisms
 from .accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
 from .accounting.ledger import Charge, Ledger, Plan
+from .measurement import MeasuredAnswers, Measurement, MeasurementRecorder, deviation, noise_scale
 from .samplers import SAMPLERS, objective
 from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
@@ -66,6 +67,7 @@ class Curator:
             "__grids",
             "__group",
             "__ledger",
+            "__measured",
             "__plan",
             "__rng",
             "__rows",
@@ -96,6 +98,7 @@ class Curator:
         self.__domain = None if domain is None else sealed_domain(domain)
         self.__twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that
         self.__exactly: Counter[str] = Counter()
+        self.__measured = MeasurementRecorder()
         self.__step = 1.0
         self.__answers: dict[int, tuple[Workload, np.ndarray]] = {}
         self.__counts: dict[int, tuple[Workload, np.ndarray]] = {}
@@ -127,13 +130,18 @@ class Curator:
         """The step of the finest grid on which answers that are no counts were released; 1 where all were counts."""
         return self.__step
 
+    @property
+    def measured(self) -> list[MeasuredAnswers]:
+        """The noisy answers that left up to now, and their standard errors, workload by workload, in new arrays."""
+        return self.__measured.averages()
+
     def affords(self, spend: Spend, times: int = 1) -> bool:
         """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no record."""
         return self.__ledger.fits(spend, times)
 
     def measure(
         self, statistic: Statistic | RiskStatistic | PointStatistic, spend: Gaussian | Pure | Approximate
-    ) -> np.ndarray:
+    ) -> Measurement:
         """What leaves of the statistic with noise: N(0, (Δ₂/(nμ))²) for Gaussian(μ), Laplace(Δ₁/(nε)) for Pure(ε).
 
         Approximate(ε₀, δ₀) pays for votes: Laplace(bΔ₁/(nε₀)) on positive shares, which leave only from the threshold
@@ -147,21 +155,14 @@ class Curator:
         Raises BudgetError, before any record is read, when the plan does not allow the charge.
         """
         payable = (Gaussian, Pure, Approximate) if type(statistic) in VOTED else (Gaussian, Pure)
-        statistic, spend = self._check(statistic, MEASURED, spend, payable)
-        self.__ledger.charge("measure", spend)
-        if self.__ledger.plan.exact and grid.gridded(statistic):
-            return self._measure_exactly(statistic, spend)
-        seen = self._true_answers(statistic.workload) if isinstance(statistic, SomeAnswers) else self.__rows
-        value = statistic.value(seen)  # type: ignore[arg-type]
-        if isinstance(spend, Gaussian):
-            noisy = mechanisms.gaussian(value, statistic.l2 / (self.unit * spend.mu), self.__rng)
-        elif isinstance(spend, Approximate):
-            scale = statistic.l1 / (self.unit * spend.epsilon)
-            threshold = scale * math.log(self.__group / (2 * spend.failure)) + 1 / self.unit
-            noisy = mechanisms.laplace_above(value, scale, threshold, self.__rng)
-        else:
-            noisy = mechanisms.laplace(value, statistic.l1 / (self.unit * spend.epsilon), self.__rng)
-        return statistic.leaving(noisy)
+        own, paid = self._check(statistic, MEASURED, spend, payable)
+        self.__ledger.charge("measure", paid)
+        exactly = self.__ledger.plan.exact and grid.gridded(own)
+        own, values = self._noisy_on_grid(own, paid) if exactly else (own, self._noisy(own, paid))
+        # With it goes what was asked and paid, as given: what was made of that is held by nobody outside.
+        out = Measurement(values, deviation(own, paid, self.unit), statistic, spend)
+        self.__measured.add(out, own)
+        return out
 
     def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
         """The index of a nearly largest score, of scale 2Δ/(nε₀): permute-and-flip for Pure(ε₀), which is ε₀-DP and all
@@ -313,8 +314,21 @@ class Curator:
         step, in_steps = exact.blur(blur, delta)
         return np.rint(whole.value(counts, n) / step), in_steps, in_steps * (scale / blur if blur else 0.0)
 
-    def _measure_exactly(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> np.ndarray:
-        """What leaves, with whole noise on multiples of a step; charged by the caller."""
+    def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> np.ndarray:
+        """What leaves, with noise in floating point; charged by the caller."""
+        seen: Any = self._true_answers(statistic.workload) if isinstance(statistic, SomeAnswers) else self.__rows
+        value, scale = statistic.value(seen), noise_scale(statistic, spend, self.unit)
+        if isinstance(spend, Gaussian):
+            noisy = mechanisms.gaussian(value, scale, self.__rng)
+        elif isinstance(spend, Approximate):
+            threshold = scale * math.log(self.__group / (2 * spend.failure)) + 1 / self.unit
+            noisy = mechanisms.laplace_above(value, scale, threshold, self.__rng)
+        else:
+            noisy = mechanisms.laplace(value, scale, self.__rng)
+        return statistic.leaving(noisy)
+
+    def _noisy_on_grid(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, np.ndarray]:
+        """The statistic on its grid, and what leaves with whole noise in steps of that; charged by the caller."""
         n, b = self.__rows.n, self.__rows.n / self.unit
         if isinstance(statistic, SomeAnswers):
             workload, counts = self._true_counts(statistic.workload)
@@ -323,18 +337,16 @@ class Curator:
         else:
             own, step = grid.on_grid(statistic, n)
             seen = _Counts(self.__rows.values, self.__rows.weights)
-        whole = own.value(seen) / step
+        whole, scale = own.value(seen) / step, noise_scale(own, spend, step / b)
         self.__step = min(self.__step, step)
+        self._note("discrete Gaussian" if isinstance(spend, Gaussian) else "discrete Laplace")
         if isinstance(spend, Gaussian):
-            self._note("discrete Gaussian")
-            noisy = exact.gaussian(whole, b * own.l2 / (step * spend.mu))
+            noisy = exact.gaussian(whole, scale)
         elif isinstance(spend, Approximate):
-            self._note("discrete Laplace")
-            noisy = exact.laplace_above(whole, b * own.l1 / spend.epsilon, spend.failure, self.__group)
+            noisy = exact.laplace_above(whole, scale, spend.failure, self.__group)
         else:
-            self._note("discrete Laplace")
-            noisy = exact.laplace(whole, b * own.l1 / (step * spend.epsilon))
-        return own.leaving(noisy * step / n)
+            noisy = exact.laplace(whole, scale)
+        return own, own.leaving(noisy * step / n)
 
     def _true_counts(self, workload: Workload) -> tuple[Workload, np.ndarray]:
         """A workload with its entries on the grid, and its n · ⟨q_j, P_n⟩ without error; once per workload."""

@@ -9,7 +9,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +17,13 @@ import pandas as pd
 
 from ..data.domain import Domain
 from ..errors import InputError
+from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release
 from ..workloads import Workload
 from .card import card
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """Noisy answers (m,) of a workload as they were released, and their standard errors (m,); NaN: not measured."""
-
-    workload: Workload
-    answers: np.ndarray
-    errors: np.ndarray
 
 
 def check_folder(folder: Path) -> None:
@@ -55,7 +46,7 @@ def write(
     facts: dict[str, Any],
     release: Release,
     synthetic: pd.DataFrame,
-    measurements: Sequence[Measurement],
+    measurements: Sequence[MeasuredAnswers],
     workload: Workload,
     *,
     neutralize: bool,
@@ -106,7 +97,7 @@ def _harmless(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(STARTERS) else value
 
 
-def _answers(workload: Workload, release: Release, measurements: Sequence[Measurement]) -> pd.DataFrame:
+def _answers(workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers]) -> pd.DataFrame:
     """Every query with the release's answer, and the noisy one with its standard error where it was measured."""
     table = pd.DataFrame({"query": labels(workload), "answer": release.answers(workload)})
     for m in measurements:
@@ -115,7 +106,7 @@ def _answers(workload: Workload, release: Release, measurements: Sequence[Measur
     return table
 
 
-def _measured(m: Measurement) -> pd.DataFrame:
+def _measured(m: MeasuredAnswers) -> pd.DataFrame:
     """What was measured in place of what was asked."""
     return pd.DataFrame({"query": labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors})
 

@@ -20,13 +20,12 @@ from ..algorithms import registered_name
 from ..data.schema import domain_to_json
 from ..errors import BudgetError, InputError
 from ..privacy import entropy, exact
-from ..privacy.accounting.budget import Accounting, Gaussian
+from ..privacy.accounting.budget import Accounting
 from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
-from ..privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
+from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
-from ..workloads import Workload
-from .files import Measurement, check_folder, write
+from .files import check_folder, write
 from .ledger_store import Reservation, Store, now
 from .request import Ready, plain
 
@@ -69,7 +68,7 @@ def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None 
     return facts
 
 
-def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measurement], np.random.Generator, str]:
+def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[MeasuredAnswers], np.random.Generator, str]:
     """The last released object, what was measured on the way, the generator for rows, and what the noise was, in words.
 
     Noise cannot be seeded, and no generator can be guessed from what it drew.
@@ -77,10 +76,9 @@ def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measur
     noise, own, draws = (entropy.generator() for _ in range(3))
     problem, plan, algorithm = ready.problem, ready.plan, ready.order.algorithm
     curator = Curator(ready.rows, problem.n, plan, noise, group=problem.group, domain=getattr(problem, "domain", None))
-    witness = _Witness(curator)
     release, tell = None, progress or (lambda _t, _rounds: None)
     tell(0, plan["rounds"])
-    for step in algorithm.steps(problem, plan, witness, own):  # type: ignore[arg-type]
+    for step in algorithm.steps(problem, plan, curator, own):
         release = step.release
         tell(step.t, plan["rounds"])
     if release is None:
@@ -91,7 +89,7 @@ def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[Measur
             allowed[charge.spend] += charge.times
         if Counter[object](spend for _, spend in curator.ledger.events) - allowed:
             raise BudgetError("the algorithm did not keep to its plan; nothing leaves")
-    return release, witness.measurements(), draws, _noise(curator)
+    return release, curator.measured, draws, _noise(curator)
 
 
 def _noise(curator: Curator) -> str:
@@ -107,44 +105,6 @@ def _noise(curator: Curator) -> str:
     if len(curator.ledger.events) > exactly.total():
         found.append(("the rest by " if exactly else "") + FLOATING.format(entropy.NAME))
     return "; ".join(found)
-
-
-class _Witness:
-    """Passes every verb on to a curator and notes what measurements it answered, with their standard errors."""
-
-    def __init__(self, curator: Curator) -> None:
-        self._curator = curator
-        self._sums: dict[int, tuple[Workload, np.ndarray, np.ndarray]] = {}  # Σ precision · answer, Σ precision
-
-    def __getattr__(self, verb: str) -> Any:
-        return getattr(self._curator, verb)
-
-    def measure(self, statistic: Any, spend: Any) -> np.ndarray:
-        out = self._curator.measure(statistic, spend)
-        if type(statistic) in (Answers, SomeAnswers, CellAnswers):
-            self._note(statistic, spend, out)
-        return out
-
-    def measurements(self) -> list[Measurement]:
-        """Answers measured several times are averaged, by their precision."""
-        out = []
-        for workload, weighted, precision in self._sums.values():
-            with np.errstate(divide="ignore", invalid="ignore"):
-                there = precision > 0
-                mean, error = np.where(there, weighted / precision, np.nan), np.where(there, precision**-0.5, np.nan)
-            out.append(Measurement(workload, mean, error))
-        return out
-
-    def _note(self, statistic: Any, spend: Any, out: np.ndarray) -> None:
-        gaussian = isinstance(spend, Gaussian)
-        scale = statistic.l2 / spend.mu if gaussian else math.sqrt(2) * statistic.l1 / spend.epsilon
-        sigma = scale / self._curator.unit * getattr(statistic, "norms", 1.0)
-        workload, part = statistic.workload, getattr(statistic, "part", slice(None))
-        empty = (workload, np.zeros(workload.m), np.zeros(workload.m))
-        _, weighted, precision = self._sums.setdefault(id(workload), empty)
-        weight = np.maximum(sigma, 1e-150) ** -2.0
-        weighted[part] += weight * out
-        precision[part] += weight
 
 
 def _facts(ready: Ready, reservation: Reservation, noise: str) -> dict[str, Any]:

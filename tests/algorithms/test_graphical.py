@@ -14,6 +14,8 @@ from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.measurement import Measurement, deviation
+from dpcore.privacy.statistics.answers import ONE_TABLE
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals, TableQueries, Union
 from tests.helpers import codes, random_rows, signs, task
@@ -83,8 +85,8 @@ def test_the_plan_is_an_upper_bound_that_uses_the_budget(budget):
 def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     tables = Marginals.all(codes(2, 2), 1)
     past, (weak, strong) = Measured(tables, 100, None), (Gaussian(0.1), Gaussian(0.3))
-    past.add(1, np.array([0.4, 0.6]), weak)
-    past.add(1, np.array([0.6, 0.4]), strong)
+    past.add(1, Measurement(np.array([0.4, 0.6]), deviation(ONE_TABLE, weak, 100), None, weak))
+    past.add(1, Measurement(np.array([0.6, 0.4]), deviation(ONE_TABLE, strong, 100), None, strong))
     precision, mean = past.facts[1]
     assert precision == pytest.approx((0.1**2 + 0.3**2) * 100**2 / 2)
     assert mean == pytest.approx([0.58, 0.42])

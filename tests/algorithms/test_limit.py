@@ -14,6 +14,7 @@ from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Run
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.measurement import Measurement, deviation
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import QUERIES, codes, histogram, matrix_of, random_rows, softmax, task, within
 
@@ -189,7 +190,7 @@ def test_the_two_stages_are_those_of_the_docstring():
     class Told:
         def measure(self, statistic, spend):
             assert statistic.workload is problem.workload
-            return y
+            return Measurement(y, deviation(statistic, spend, n), statistic, spend)
 
     *_, last = algorithm.steps(problem, plan, Told(), np.random.default_rng(0))
     pairs = matrix_of(domain, ["ab", "ac", "bc"])

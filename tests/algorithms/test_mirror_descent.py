@@ -16,6 +16,7 @@ from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.ledger import Plan
+from dpcore.privacy.measurement import Measurement
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals
@@ -36,7 +37,7 @@ class Exact:
 
     def measure(self, statistic, spend):
         self.asked.append((statistic, spend))
-        return self.truth.copy()
+        return Measurement(self.truth.copy(), 0.0, statistic, spend)
 
 
 def entropy(D: np.ndarray) -> float:

@@ -18,6 +18,7 @@ from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, G
 from dpcore.privacy.accounting.calibrations import select_and_measure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
+from dpcore.privacy.measurement import Measurement, deviation
 from dpcore.privacy.statistics.answers import SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
@@ -52,7 +53,7 @@ def asked(monkeypatch):
 def ask(asked, statistic, spend, data) -> tuple[np.ndarray, float]:
     plan = Plan(Budget(1000, 0.5 * isinstance(spend, Gaussian)), (Charge("measure", spend),))
     curator = Curator(rows_of(CUBE, data), len(data), plan, np.random.default_rng(0))
-    out = curator.measure(statistic, spend)
+    out = curator.measure(statistic, spend).values
     values, scale = asked.pop()
     assert np.array_equal(out, values)
     return values, scale
@@ -134,21 +135,21 @@ def test_a_run_is_charged_a_selection_and_a_measurement_each_round(budget, measu
 class Exact:
     """A curator's stand-in without noise: selects the worst query and answers truly."""
 
-    def __init__(self, truth: np.ndarray) -> None:
-        self.truth = truth
+    def __init__(self, truth: np.ndarray, n: float) -> None:
+        self.truth, self.n = truth, n
 
     def select(self, score, _spend) -> int:
         return int(np.argmax(score.value(self.truth)))
 
-    def measure(self, statistic, _spend) -> np.ndarray:
-        return statistic.value(self.truth)
+    def measure(self, statistic, spend) -> Measurement:
+        return Measurement(statistic.value(self.truth), deviation(statistic, spend, self.n), statistic, spend)
 
 
 def start(measure: str, where: str, rounds: int, budget: Budget, output: str = "last"):
     problem, rows = task(where)
     algorithm = ALGORITHMS["mwem"](measure=measure, rounds=rounds, output=output)
     plan, truth = make_plan(algorithm, problem, budget), problem.workload.answers_of_rows(rows)
-    steps = algorithm.steps(problem, plan, Exact(truth), np.random.default_rng(0))
+    steps = algorithm.steps(problem, plan, Exact(truth, problem.n), np.random.default_rng(0))
     return problem, plan, truth, [step.release.D for step in steps]
 
 

@@ -12,6 +12,7 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.models.product_mixture import Generator, MixtureFit, Noisy, RelaxedRows, Target
 from dpcore.privacy.accounting.budget import Accounting, Budget, Gaussian, Pure
+from dpcore.privacy.measurement import Measurement, deviation
 from dpcore.privacy.statistics.answers import Answers, SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals, TableQueries, Union
@@ -167,12 +168,11 @@ class Exact:
         self.asked.append(("select", spend, np.abs(scores).max(), score.answers))
         return int(np.argmax(scores))
 
-    def measure(self, statistic, spend) -> np.ndarray:
+    def measure(self, statistic, spend) -> Measurement:
         self.asked.append(("measure", spend, statistic))
-        if isinstance(statistic, Answers):
-            return statistic.value(self.rows)
-        assert isinstance(statistic, SomeAnswers)
-        return statistic.workload.answers_of_rows(self.rows)[statistic.part]
+        assert isinstance(statistic, Answers | SomeAnswers)
+        values = statistic.workload.answers_of_rows(self.rows)[getattr(statistic, "part", slice(None))]
+        return Measurement(values, deviation(statistic, spend, self.rows.n), statistic, spend)
 
 
 ENDLESS = Budget(1e6, 1e-6)

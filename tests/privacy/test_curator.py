@@ -136,7 +136,7 @@ def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, v
     assert touched == [False]
     assert vars(rows)["touched"]
     assert curator.ledger.events == [(verb, spend)]
-    assert out.shape == (5,) if verb == "measure" else out is None or isinstance(out, int)
+    assert out.values.shape == (5,) if verb == "measure" else out is None or isinstance(out, int)
 
 
 def test_a_charge_stays_when_the_touch_fails(monkeypatch):
@@ -180,6 +180,7 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     assert [seen.pop(verb) for verb in (*verbs, "select")]
     assert seen.pop("ledger").plan is seen.pop("plan") is PLAN
     assert seen.pop("exactly") == {}, "how often each law was drawn, as the questions alone say"
+    assert seen.pop("measured") == [], "noisy answers that left; none here"
     assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"
     assert list(arrays_in(curator)) == []
     assert {name for name in dir(Curator) if not name.startswith("_") and callable(getattr(Curator, name))} == {
@@ -198,7 +199,7 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
 
 def test_two_curators_do_not_share_their_noise():
     first, second = (
-        Curator(random_rows(DOMAIN, 20), 20, PLAN, np.random.default_rng(seed)).measure(ANSWERS, Gaussian(0.1))
+        Curator(random_rows(DOMAIN, 20), 20, PLAN, np.random.default_rng(seed)).measure(ANSWERS, Gaussian(0.1)).values
         for seed in (1, 2)
     )
     assert not np.allclose(first, second)

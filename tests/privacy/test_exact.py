@@ -139,7 +139,7 @@ def test_counts_get_noise_of_the_group_s_scale_and_leave_as_shares(library, grou
         assert scale == pytest.approx(group * statistic.l2 / 0.1)
         assert (counts == np.rint(counts)).all()
     assert library[0][0].tolist() == [20, 20, 14, 13, 13]
-    noisy = curator.measure(Answers(workload), Pure(0.1))
+    noisy = curator.measure(Answers(workload), Pure(0.1)).values
     assert library[-1][1] == pytest.approx(group * 4 / 0.1)
     assert noisy * 40 == pytest.approx(np.rint(noisy * 40))
     assert curator.exactly == {"discrete Gaussian": 3, "discrete Laplace": 1}
@@ -250,7 +250,7 @@ def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said
     assert "floating" not in noise
     curator = Curator(ready.rows, 40, ready.plan, np.random.default_rng(0))
     statistic = SomeAnswers(shares, slice(1, 2))
-    drawn = [float(curator.measure(statistic, ready.plan.paying("measure"))[0]) for _ in range(5)]
+    drawn = [float(curator.measure(statistic, ready.plan.paying("measure")).values[0]) for _ in range(5)]
     steps = np.array(drawn) * 40 * 2**32
     assert steps == pytest.approx(np.rint(steps), abs=0.01)
     assert len(set(drawn)) == 5

@@ -150,7 +150,7 @@ def test_methods_put_on_a_question_are_left_behind():
     curator_of().select(score, BoundedRange(EPSILON))
     cells = CellAnswers(WORKLOADS["marginals"](), subspace=True)
     force(cells, l2=1e-9, value=lambda rows: seen.append(rows), leaving=seen.append)
-    out = curator_of().measure(cells, Gaussian(MU))
+    out = curator_of().measure(cells, Gaussian(MU)).values
     assert seen == []
     assert noisy(out, cells.workload.answers_of_rows(ROWS), 1 / (N * MU))
 
@@ -166,10 +166,10 @@ def test_whatever_is_done_to_a_workload_its_answers_keep_their_noise(make):
         force(workload, width=1e-12, diameter=1e-12, diameter_l1=1e-12, tables=workload.tables[:0])
         force(workload, answers_of_rows=lambda rows: seen.append(rows), answers=seen.append, row_space=None)
         for spend in (Gaussian(MU), Pure(EPSILON)):
-            assert noisy(curator.measure(Answers(workload), spend), truth, 3 / (N * MU))
-            one = curator.measure(SomeAnswers(workload, slice(0, 1)), spend)
+            assert noisy(curator.measure(Answers(workload), spend).values, truth, 3 / (N * MU))
+            one = curator.measure(SomeAnswers(workload, slice(0, 1)), spend).values
             assert noisy(one, truth[:1], 1 / (N * MU))
-            assert noisy(curator.measure(CellAnswers(workload, subspace=False), spend), truth, 2 / (N * MU))
+            assert noisy(curator.measure(CellAnswers(workload, subspace=False), spend).values, truth, 2 / (N * MU))
         chosen = {curator.select(SignedErrors(workload, truth - 0.1), BoundedRange(EPSILON)) for _ in range(60)}
         assert len(chosen) > 3, "drawn at random still"
         assert seen == []
@@ -184,9 +184,9 @@ def test_members_of_a_union_and_tables_underneath_count_as_they_were():
         curator_of().measure(Answers(union), Gaussian(MU))
     union = WORKLOADS["union"]()
     force(union, workloads=union.workloads[:1])
-    assert len(curator_of().measure(Answers(union), Gaussian(MU))) == 3, "what it says now, all of it with noise"
+    assert len(curator_of().measure(Answers(union), Gaussian(MU)).values) == 3, "what it says now, all of it with noise"
     force(queries.base, tables=(), shapes=(), axes=())
-    assert noisy(curator_of().measure(Answers(queries), Gaussian(MU)), truths[1], 3 / (N * MU))
+    assert noisy(curator_of().measure(Answers(queries), Gaussian(MU)).values, truths[1], 3 / (N * MU))
 
 
 def test_the_matrix_of_explicit_queries_cannot_be_written():
@@ -227,7 +227,7 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
     workload = WORKLOADS["marginals"]()
     truth = workload.answers_of_rows(ROWS)
     for spend in (Gaussian(Huge(MU)), Pure(Huge(EPSILON))):
-        assert noisy(curator_of().measure(Answers(workload), spend), truth, 3 / (N * MU))
+        assert noisy(curator_of().measure(Answers(workload), spend).values, truth, 3 / (N * MU))
     plan = Plan(Budget(1, 0), (Charge("x", BoundedRange(0.01), 10),))
     curator = Curator(ROWS, N, plan, np.random.default_rng(0))
     score = SummedErrors(workload, np.zeros(5), 2)
@@ -415,3 +415,24 @@ def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fiel
     force(statistic, clipped_sum=lambda *a: seen.append(a))
     assert np.abs(curator.measure_sample(statistic, spend)).max() > 0.1
     assert seen == []
+
+
+def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorded():
+    spend, workload = Gaussian(0.1), WORKLOADS["marginals"]()
+    plan = Plan(Budget(100, 1e-6), (Charge("x", spend),))
+    curator = Curator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
+    room = curator.ledger.room
+    m = curator.measure(Answers(workload), Gaussian(0.1))
+    left = m.values.copy()
+    (before,) = curator.measured
+    force(m.spend, mu=1e-9)
+    force(m.statistic.workload, tables=(), m=1)
+    m.values[:] = 7.0
+    before.answers[:] = 7.0
+    (after,) = curator.measured
+    assert after.answers == pytest.approx(left)
+    assert after.errors == pytest.approx(np.full(5, 2 / (N * 0.1)))
+    assert curator.ledger.sums.mu_squared == pytest.approx(0.01)
+    times = int(room / 0.01) - 1
+    assert curator.affords(Gaussian(0.1), times)
+    assert not curator.affords(Gaussian(0.1), times + 2)

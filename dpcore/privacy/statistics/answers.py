@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import issparse
@@ -26,6 +27,7 @@ ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by th
 EVERY = slice(None)
 LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 EPS = 2.0**-50  # relative error of up to eight roundings
+_NORMS: "WeakKeyDictionary[Workload, np.ndarray]" = WeakKeyDictionary()  # as a workload is measured many times
 MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
 
 
@@ -112,6 +114,17 @@ class Answers(Known):
         return noisy
 
 
+@dataclass(frozen=True)
+class Sensitivity:
+    """Δ₁ and Δ₂ for one record of a kind of statistic, where a plan does not know yet which one is measured."""
+
+    l1: float
+    l2: float
+
+
+ONE_TABLE = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a table for another
+
+
 @dataclass(frozen=True, eq=False)
 class SomeAnswers(Known):
     """One answer of a workload, `part` = slice(j, j + 1), or all answers of one of its tables, `part` = that slice.
@@ -133,12 +146,12 @@ class SomeAnswers(Known):
     @property
     def l1(self) -> float:
         """Δ₁ for one record."""
-        return 2.0 if self._table else self._range
+        return ONE_TABLE.l1 if self._table else self._range
 
     @property
     def l2(self) -> float:
         """Δ₂ for one record."""
-        return math.sqrt(2) if self._table else self._range
+        return ONE_TABLE.l2 if self._table else self._range
 
     @property
     def _table(self) -> bool:
@@ -204,7 +217,9 @@ class CellAnswers(Known):
     @cached_property
     def norms(self) -> np.ndarray:
         """‖q_j‖₂ (m,): what σ is multiplied by to give the standard deviation of each answer."""
-        return _norms(self.workload)
+        if self.workload not in _NORMS:
+            _NORMS[self.workload] = _norms(self.workload)
+        return _NORMS[self.workload]
 
     @property
     def rank(self) -> int:

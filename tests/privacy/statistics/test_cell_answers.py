@@ -115,7 +115,7 @@ def test_what_leaves_is_exactly_as_private_as_it_is_charged(scales, name, subspa
     plan = Plan(Budget(50, 1e-3), (Charge("measure", Gaussian(mu)),))
     rows = random_rows(workload.domain, n)
     curator = Curator(rows, n, plan, np.random.default_rng(0))
-    y = curator.measure(CellAnswers(workload, subspace=subspace), Gaussian(mu))
+    y = curator.measure(CellAnswers(workload, subspace=subspace), Gaussian(mu)).values
     A = matrix(workload)
     assert y == pytest.approx(A @ histogram(workload.domain, rows)), "the mechanism was silenced"
     (sigma,) = scales
@@ -134,7 +134,7 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
     plan = Plan(Budget(1e3, 1e-3), (Charge("measure", Gaussian(mu), draws),))
     curator = Curator(rows, 50, plan, np.random.default_rng(1))
     A, truth = matrix(workload), workload.answers_of_rows(rows)
-    noise = np.array([curator.measure(statistic, Gaussian(mu)) - truth for _ in range(draws)])
+    noise = np.array([curator.measure(statistic, Gaussian(mu)).values - truth for _ in range(draws)])
     sigma = statistic.l2 / (50 * mu)
     U, s, _ = np.linalg.svd(A, full_matrices=False)
     keep = s > 1e-9

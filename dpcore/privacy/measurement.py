@@ -1,0 +1,90 @@
+"""What leaves when a statistic is measured, and how large its noise is: spelled here once, for plans and for all after.
+
+Only public numbers come here: noisy values, sensitivities and prices.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..workloads import Workload
+from .accounting.budget import Gaussian, Pure
+from .statistics.answers import Answers, CellAnswers, SomeAnswers
+
+ANSWERED = (Answers, SomeAnswers, CellAnswers)  # what is measured of a workload
+SMALLEST = 1e-150  # standard deviation where nothing moves, so that it can be divided by
+
+
+def noise_scale(statistic: Any, spend: Gaussian | Pure, unit: float) -> float:
+    """The parameter of the noise that `spend` pays for: Δ₂/(unit μ) of Gaussian noise, Δ₁/(unit ε) of Laplace noise.
+
+    `unit` is n/b for shares of n records and neighbours that differ in b of them (`Curator.unit`, `effective_n`); for n
+    · value in steps of a grid it is step/b. Discrete noise has the same parameter. Before it is known which statistic
+    will be measured, a plan names its class or a `Sensitivity`.
+    """
+    return statistic.l2 / (unit * spend.mu) if isinstance(spend, Gaussian) else statistic.l1 / (unit * spend.epsilon)
+
+
+def deviation(statistic: Any, spend: Gaussian | Pure, unit: float) -> Any:
+    """Standard deviation of the noise on what leaves: one for all values, or an array (m,) where they differ.
+
+    The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times ‖q_j‖ where noise is
+    drawn on cells and query j sees it. Discrete noise has no more than that.
+    """
+    own = noise_scale(statistic, spend, unit) * (1.0 if isinstance(spend, Gaussian) else math.sqrt(2))
+    return own * statistic.norms if isinstance(statistic, CellAnswers) else own
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A statistic as it was asked for, its noisy `values` as they left, and the standard deviation of their noise.
+
+    `stddev` is one number, or (m,) where values differ; 0 where no record moves them.
+    """
+
+    values: np.ndarray
+    stddev: Any
+    statistic: Any
+    spend: Gaussian | Pure
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredAnswers:
+    """All measurements of a workload's answers (m,) in one, and their standard errors (m,); NaN: not measured."""
+
+    workload: Workload
+    answers: np.ndarray
+    errors: np.ndarray
+
+
+class MeasurementRecorder:
+    """Keeps what was measured of every workload: answers measured several times are averaged, by their precision."""
+
+    def __init__(self) -> None:
+        self._sums: dict[int, tuple[Workload, np.ndarray, np.ndarray]] = {}  # Σ precision · answer, Σ precision
+
+    def add(self, measurement: Measurement, sealed: Any) -> None:
+        """One more; only answers of a workload are kept. `sealed`: the statistic that nobody outside can have changed.
+
+        It says how many answers there are and which ones these are; the workload that was asked about is kept by name.
+        """
+        if type(sealed) not in ANSWERED:
+            return
+        workload, part, m = measurement.statistic.workload, getattr(sealed, "part", slice(None)), sealed.workload.m
+        empty = (workload, np.zeros(m), np.zeros(m))
+        _, weighted, precision = self._sums.setdefault(id(workload), empty)
+        weight = np.maximum(measurement.stddev, SMALLEST) ** -2.0
+        weighted[part] += weight * measurement.values
+        precision[part] += weight
+
+    def averages(self) -> list[MeasuredAnswers]:
+        """What was measured up to now, in arrays of its own."""
+        out = []
+        for workload, weighted, precision in self._sums.values():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                there = precision > 0
+                mean, error = np.where(there, weighted / precision, np.nan), np.where(there, precision**-0.5, np.nan)
+            out.append(MeasuredAnswers(workload, mean, error))
+        return out
