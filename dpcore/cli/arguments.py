@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
+from ..data.privacy_unit import PrivacyUnit
 from ..errors import InputError
 from ..numbers import read_number
 from ..privacy.accounting.budget import LARGEST, LARGEST_DELTA, SMALLEST, SMALLEST_DELTA, Budget
@@ -67,6 +68,11 @@ def add_person(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
     read, words = whole("--most-rows", 1, MOST_ROWS), "rows one person can have; more are left out"
     parser.add_argument("--most-rows", type=read, default=1, metavar="B", help=words)
+
+
+def unit_of(chosen: argparse.Namespace) -> PrivacyUnit:
+    """Who was asked to be protected."""
+    return PrivacyUnit(chosen.person, chosen.most_rows)
 
 
 def budget_of(chosen: argparse.Namespace) -> Budget:
