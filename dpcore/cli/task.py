@@ -16,8 +16,6 @@ from ..workloads import Workload
 from .arguments import add_person, unit_of
 from .files import tell
 
-ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")  # in the order that tables show them
-
 
 def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the table, what is public of it, what is asked and whom to protect."""

@@ -17,6 +17,7 @@ from ..algorithms.base import Algorithm, make_plan
 from ..data.domain import Rows
 from ..data.privacy_unit import PrivacyUnit
 from ..errors import InputError
+from ..numbers import check_rows
 from ..privacy import grid
 from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import Accounting, Budget, Gaussian
@@ -26,7 +27,6 @@ from ..problems import QueryRelease
 from ..workloads import Workload
 from .ledger_store import Reservation, Store
 
-MAX_ROWS = 100_000_000  # synthetic rows at once
 NOISES = ("auto", "exact", "float")
 WHY_EXACT = "noise on whole numbers and selections without rounding, so that no last digit tells more than was paid for"
 WHY_DISCRETE = (
@@ -67,8 +67,8 @@ class Order:
             raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISES)}")
         if self.workload.domain.peeked and not self.reason.strip():
             raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
-        if self.rows is not None and not 0 < self.rows <= MAX_ROWS:
-            raise InputError(f"rows={self.rows} is outside 1..{MAX_ROWS}")
+        if self.rows is not None:
+            check_rows(self.rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.evaluation.run import generators
+from dpcore.evaluation.run import ERRORS, generators
 from dpcore.experiments.pool import Job, Result
 from dpcore.params import parameters
 from dpcore.parsing.queries import join_names
@@ -17,8 +17,6 @@ from dpcore.tags import Tag
 from ..shell.frame import heading, peek
 from ..shell.session import session
 from ..shell.table import Table
-
-ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")
 
 
 @dataclass(eq=False)

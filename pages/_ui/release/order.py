@@ -10,11 +10,12 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.privacy_unit import COUNTED
 from dpcore.errors import InputError
+from dpcore.numbers import MAX_ROWS
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
-from dpcore.publishing.request import MAX_ROWS, NOISES, Order, Ready, prepare
+from dpcore.publishing.request import NOISES, Order, Ready, prepare
 from dpcore.tags import Tag
 
 from ..shell import controls, questions
