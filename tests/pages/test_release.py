@@ -22,8 +22,8 @@ from dpcore.publishing import request as orders
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.workloads import Marginals
 from pages._ui.release import files as release_files
-from pages._ui.release import ledger as release_ledger
 from pages._ui.release import order as release_order
+from pages._ui.shell import ledger as release_ledger
 from pages._ui.shell import owner, state
 from tests.pages.test_pages import button, figures, said, settled
 
