@@ -123,8 +123,9 @@ def fixed_for(order: Order, ledger: Path) -> Accounting | None:
     """The accounting that the order's data set has in a ledger since its first release; None for a new one."""
     if order.noise != "auto" or not ledger.exists():
         return None  # nothing depends on it
-    given = {"dataset": order.dataset, "default_name": order.default_name, "new_version": order.new_version}
-    return Store(ledger).accounting(order.frame, **given)
+    return Store(ledger).accounting(
+        order.frame, dataset=order.dataset, default_name=order.default_name, new_version=order.new_version
+    )
 
 
 def _exact(order: Order, problem: QueryRelease, plan: Plan) -> Plan:
