@@ -3,7 +3,8 @@
 from .algorithms import ALGORITHMS
 from .data import samples
 from .data.domain import Column, Domain, Rows
-from .data.readers import limit_rows, read_json, read_table
+from .data.privacy_unit import PrivacyUnit, limit_rows
+from .data.readers import read_json, read_table
 from .data.schema import domain_from_json, domain_to_json
 from .errors import BudgetError, InputError
 from .evaluation.run import Run
@@ -22,6 +23,7 @@ __all__ = [
     "InputError",
     "Marginals",
     "PointRelease",
+    "PrivacyUnit",
     "QueryRelease",
     "RiskMinimisation",
     "Rows",

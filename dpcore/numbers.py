@@ -1,4 +1,4 @@
-"""The one place that turns a text into a number."""
+"""Numbers: the one place that turns a text into one, the room for their rounding, and how many rows are drawn."""
 
 import math
 from typing import TypeVar
@@ -6,6 +6,8 @@ from typing import TypeVar
 from .errors import InputError
 
 N = TypeVar("N", int, float)
+ROOM = 1 + 1e-12  # sensitivities, scales and μ found by rounded arithmetic are enlarged by this
+MAX_ROWS = 100_000_000  # synthetic rows at once
 LONGEST = 400  # characters: more than any number that is served has
 
 
@@ -22,3 +24,9 @@ def read_number(text: str, name: str, kind: type[N], low: float = -math.inf, hig
     if not low <= value <= high:
         raise InputError(f"{name}={text[:40]} is outside {low:g}..{high:g}")
     return value
+
+
+def check_rows(rows: int) -> None:
+    """Raise InputError for a number of synthetic rows that is not served."""
+    if not 0 < rows <= MAX_ROWS:
+        raise InputError(f"rows={rows} is outside 1..{MAX_ROWS}")

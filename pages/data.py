@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
+from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
 from dpcore.tags import Tag
-from dpcore.theory.meaning import COUNTED
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.data.table_editor import WHERE, choose_table, hidden, whom
 from pages._ui.shell.frame import heading
@@ -28,12 +28,12 @@ if current.domain is not None:
         heading("How many rows can one person have?", Tag.TYPED)
         columns = [None, *map(str, current.frame.columns)]
         person = st.selectbox(
-            "Column that names the person", columns, columns.index(current.person), key=f"person-{id(current)}",
+            "Column that names the person", columns, columns.index(current.unit.person), key=f"person-{id(current)}",
             format_func=whom,
         )  # fmt: skip
-        most = st.number_input("Rows of one person, at most", 1, 1000, current.most_rows, disabled=person is None)
-        current.protect(person, most if person is not None else 1)
-        st.caption(plain(f"Protected: {current.promise}.", 200))
+        most = st.number_input("Rows of one person, at most", 1, 1000, current.unit.most_rows, disabled=person is None)
+        current.protect(PrivacyUnit(person, most) if person is not None else PrivacyUnit())
+        st.caption(plain(f"Protected: {current.unit.words}.", 200))
         if person is not None:
             st.caption(
                 "Which rows are left out depends on what that person's rows say, by a hash; rows without a person are "

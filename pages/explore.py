@@ -32,7 +32,7 @@ try:
         with right:
             epsilon = controls.epsilon_slider()
             st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
-        problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.most_rows)
+        problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.unit.most_rows)
         with st.expander("More: δ, parameters, seed, repeats", icon=":material/tune:"):
             delta, seeds = controls.more()
             budget = Budget(epsilon, delta)
@@ -54,7 +54,7 @@ job = run.follow(started)
 if job.results:
     result, rows = job.results[0], table.rows(workload.domain.names)
     pinned, curve = keep.pinned(table) or (None, None)
-    outcome.verdict(job, compare(result.release, rows, workload), table.promise)
+    outcome.verdict(job, compare(result.release, rows, workload), table.unit.words)
     questions.ask(table, job)
     outcome.convergence(job, curve)
     comparison.queries(compare(result.release, rows, workload))

@@ -32,7 +32,7 @@ with st.container(border=True, key="settings"):
     tag(Tag.TYPED)
 if table.peeked:
     st.warning("This schema was read off the records, so what rests on the plan is not public: those parts say so.")
-st.caption(f"Protected: {plain(table.promise, 200)}. Neighbouring tables differ in that, and in nothing else.")
+st.caption(f"Protected: {plain(table.unit.words, 200)}. Neighbouring tables differ in that, and in nothing else.")
 
 guarantee.words(budget, planned)
 guarantee.suspicion(budget, prior, times, planned)

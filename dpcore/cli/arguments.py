@@ -3,13 +3,14 @@
 import argparse
 from collections.abc import Callable, Sequence
 
+from ..data.privacy_unit import PrivacyUnit
 from ..errors import InputError
-from ..numbers import read_number
+from ..numbers import MAX_ROWS, read_number
 from ..privacy.accounting.budget import LARGEST, LARGEST_DELTA, SMALLEST, SMALLEST_DELTA, Budget
 
 EPSILON = f"privacy budget ε, {SMALLEST:g}..{LARGEST:g}"
 DELTA = f"privacy budget δ, 0 or {SMALLEST_DELTA:g}..{LARGEST_DELTA:g}"
-MOST_REPEATS, MOST_ROWS, MOST_SEED = 100_000, 100_000_000, 2**63 - 1
+MOST_REPEATS, MOST_SEED = 100_000, 2**63 - 1
 
 
 def whole(name: str, low: int, high: int) -> Callable[[str], int]:
@@ -59,14 +60,19 @@ def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> N
 def add_rows(parser: argparse.ArgumentParser, what: str = "rows") -> None:
     """Declare how many synthetic rows are drawn."""
     words = f"how many synthetic {what} (default: as many as records)"
-    parser.add_argument("--rows", type=whole("--rows", 1, MOST_ROWS), metavar="N", help=words)
+    parser.add_argument("--rows", type=whole("--rows", 1, MAX_ROWS), metavar="N", help=words)
 
 
 def add_person(parser: argparse.ArgumentParser) -> None:
     """Declare who is protected."""
     parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
-    read, words = whole("--most-rows", 1, MOST_ROWS), "rows one person can have; more are left out"
+    read, words = whole("--most-rows", 1, MAX_ROWS), "rows one person can have; more are left out"
     parser.add_argument("--most-rows", type=read, default=1, metavar="B", help=words)
+
+
+def unit_of(chosen: argparse.Namespace) -> PrivacyUnit:
+    """Who was asked to be protected."""
+    return PrivacyUnit(chosen.person, chosen.most_rows)
 
 
 def budget_of(chosen: argparse.Namespace) -> Budget:

@@ -5,12 +5,12 @@ import json
 from typing import Any
 
 from ..algorithms import solving
-from ..data.readers import limit_rows, read_json, read_table
+from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..evaluation.run import Run
 from ..parsing.tasks import HELP, REGIONS, read_task
 from ..problems import RiskMinimisation
-from .arguments import add_budget, add_person, add_repeat, add_seed, budget_of, real
+from .arguments import add_budget, add_person, add_repeat, add_seed, budget_of, real, unit_of
 from .files import Progress, check_writable, write
 from .follow import report, start
 from .task import choose
@@ -43,10 +43,9 @@ def execute(chosen: argparse.Namespace) -> None:
     check_writable(chosen.json)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)
-    domain, table = domain_from_json(read_json(chosen.schema)), read_table(chosen.table)
-    if chosen.person is not None:
-        table = limit_rows(table, chosen.person, chosen.most_rows, domain.names)
-    place = {"radius": chosen.radius, "region": chosen.region, "group": chosen.most_rows}
+    domain, unit = domain_from_json(read_json(chosen.schema)), unit_of(chosen)
+    table = unit.limited(read_table(chosen.table), domain.names)
+    place = {"radius": chosen.radius, "region": chosen.region, "group": unit.most_rows}
     problem, rows = read_task(chosen.task, domain, table, **place)
     runs, progress = [], Progress()
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):

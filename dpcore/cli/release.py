@@ -12,7 +12,7 @@ from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
 from ..publishing.publish import publish
 from ..publishing.request import NOISES, Order, fixed_for, prepare
-from .arguments import add_budget, add_rows, budget_of, real
+from .arguments import add_budget, add_rows, budget_of, real, unit_of
 from .files import check_writable, tell
 from .task import add_task_arguments, choose, read_questions
 
@@ -61,8 +61,7 @@ def execute(chosen: argparse.Namespace) -> None:
         default_name=Path(chosen.table).stem,
         new_version=chosen.new_version,
         total=total,
-        person=chosen.person,
-        most_rows=chosen.most_rows,
+        unit=unit_of(chosen),
         reason=chosen.reason,
         rows=chosen.rows,
         neutralize=chosen.neutralize,

@@ -5,12 +5,12 @@ import json
 from typing import Any
 
 from ..algorithms import solving
-from ..evaluation.run import Run
+from ..evaluation.run import ERRORS, Run
 from ..problems import QueryRelease
 from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of
 from .files import check_writable, write
 from .follow import follow, report, start
-from .task import ERRORS, add_task_arguments, choose, read_task
+from .task import add_task_arguments, choose, read_task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

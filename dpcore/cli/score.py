@@ -6,11 +6,11 @@ from typing import Any
 
 from ..data.readers import read_table
 from ..evaluation.diagnosis import baselines
-from ..evaluation.run import compare_tables
+from ..evaluation.run import ERRORS, compare_tables
 from ..problems import QueryRelease
 from ..tags import Tag
 from .files import check_writable, write
-from .task import ERRORS, add_question_arguments, read_questions, shown
+from .task import add_question_arguments, read_questions, shown
 
 WORST = 10  # queries listed
 

@@ -21,6 +21,7 @@ from ..experiments.sweep_point import Mean, Point, best, means
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
+from ..publishing.files import harmless
 from ..tags import Tag
 from .arguments import DELTA, EPSILON, add_repeat, add_seed, real, reals, whole
 from .files import Progress, check_writable, tell, write
@@ -28,7 +29,6 @@ from .task import add_task_arguments, choose, read_task, shown
 
 WRITE_SECONDS = 2.0  # between two writings of what is done
 MOST_JOBS, MOST_POINTS = 64, 1_000_000
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet take a text for a formula
 TAGS = {"task": Tag.PUBLIC, "parameters": Tag.PUBLIC, "table_sha256": Tag.PEEK, "points": Tag.PEEK}
 
 
@@ -270,5 +270,4 @@ def _cell(value: Any) -> Any:
     """A text without line breaks that no spreadsheet takes for a formula; a number as it is, nothing for None."""
     if not isinstance(value, str):
         return value
-    text = " ".join(value.split()) if value.strip() else ""
-    return "'" + text if text.startswith(FORMULA) else text
+    return harmless(" ".join(value.split()))

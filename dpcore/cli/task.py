@@ -6,17 +6,15 @@ from typing import Any
 
 from ..algorithms import ALGORITHMS, solving
 from ..data.domain import Rows
-from ..data.readers import limit_rows, read_json, read_table
+from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..errors import InputError
 from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
 from ..problems import QueryRelease, public_start
 from ..workloads import Workload
-from .arguments import add_person
+from .arguments import add_person, unit_of
 from .files import tell
-
-ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")  # in the order that tables show them
 
 
 def add_task_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,13 +49,10 @@ def read_questions(chosen: argparse.Namespace) -> Workload:
 def read_task(chosen: argparse.Namespace) -> tuple[QueryRelease, Rows]:
     """The problem and the records that the shared arguments describe."""
     workload = read_questions(chosen)
-    domain = workload.domain
-    table = read_table(chosen.table)
-    if chosen.person is not None:
-        table = limit_rows(table, chosen.person, chosen.most_rows, domain.names)
-    rows = domain.encode(table)
+    domain, unit = workload.domain, unit_of(chosen)
+    rows = domain.encode(unit.limited(read_table(chosen.table), domain.names))
     start = chosen.start and public_start(domain, read_table(chosen.start), support=chosen.start_support)
-    return QueryRelease(workload, rows.n, chosen.most_rows, start), rows
+    return QueryRelease(workload, rows.n, unit.most_rows, start), rows
 
 
 def choose(name: str, settings: Sequence[str], problem: type) -> Any:

@@ -1,4 +1,4 @@
-"""Read a table file (CSV, TSV, Excel or Parquet), a JSON file or a matrix, and limit rows.
+"""Read a table file (CSV, TSV, Excel or Parquet), a JSON file or a matrix.
 
 Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means. A file was written by
 anybody: readers raise whatever they trip over, and all of it becomes an InputError here, without the error behind it.
@@ -9,7 +9,6 @@ import io
 import json
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
 from .inputs import Source, content, opened
-from .marks import marks, mixed
 from .sheets import first_sheet
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
@@ -125,50 +123,6 @@ def read_matrix(source: Source) -> np.ndarray:
         raise InputError(f"{source}: needs more memory than there is") from None
     except Exception:
         raise InputError(f"{source}: not readable as a .npy matrix of numbers") from None
-
-
-def limit_rows(
-    frame: pd.DataFrame, person: str, most: int, columns: Sequence[str] | None = None, seed: int = 0
-) -> pd.DataFrame:
-    """Keep at most `most` = B rows of every value of the column `person`, in the order of the table.
-
-    Each row gets a hash of the seed, its person, what it says in `columns` (default: all that there are), and a copy
-    number, which counts the rows of that person that say the same; the B smallest of each person are kept. So what is
-    kept of mine depends on my rows alone, not on their order in the file or that of the columns, nor on how many rows
-    anybody else has or how they are written: replacing one person's rows replaces at most B rows of the result by at
-    most B others. This holds for every seed, which may be public: who can choose rows with small hashes chooses among
-    their own. How many rows are kept, Σ min(rows of a person, B), is not hidden.
-
-    Persons are one when `marks` says so (17, "17.0" and " 17 "; that may merge two, whose rows are then limited
-    together, but splits none), and all rows without a person are one person's. Copies that are written differently are
-    ordered by how. Raises InputError when there is no such column.
-    """
-    place = [str(c) for c in frame.columns]
-    if place.count(person) != 1:
-        raise InputError(f"the table has no column {person!r} that names the person; it has {', '.join(place)}")
-    who = marks(pd.Series(frame.iloc[:, place.index(person)]))[0]
-    _, group, sizes = np.unique(who, return_inverse=True, return_counts=True)
-    left_out = sizes[group] > most
-    crowded = np.flatnonzero(left_out)
-    who = who[crowded]
-    said = written = np.zeros(len(crowded), np.uint64)
-    for _, i in sorted((name, i) for i, name in enumerate(place) if columns is None or name in columns):
-        meant, how = marks(pd.Series(frame.iloc[crowded, i]))
-        said, written = mixed(said, meant), mixed(written, how)
-    order = np.lexsort((written, said, who))
-    who, said = who[order], said[order]
-    rank = mixed(mixed(mixed(np.uint64(seed), who), said), _place_in_run(who, said))
-    last = np.lexsort((rank, who))  # stable: equal ranks keep the order above
-    kept = crowded[order[last[_place_in_run(who[last]) < most]]]
-    left_out[kept] = False
-    return frame.iloc[~left_out].reset_index(drop=True)
-
-
-def _place_in_run(*keys: np.ndarray) -> np.ndarray:
-    """How many rows before each one (n,) have the same keys, in arrays sorted by them."""
-    rows = np.arange(len(keys[0]))
-    first = np.any([key != np.roll(key, 1) for key in keys], axis=0) | (rows == 0)
-    return (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)
 
 
 def _text(data: bytes, ending: str) -> Reading:

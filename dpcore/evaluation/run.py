@@ -6,7 +6,7 @@ What it computes from the records, every error of every Record, is a private pee
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, Step, make_plan
 from ..data.domain import Domain, Rows
 from ..errors import InputError, PrivacyWarning
+from ..numbers import check_rows
 from ..privacy.accounting.budget import Budget, Spent
 from ..privacy.curator import Curator
 from ..releases import Release
@@ -25,7 +26,7 @@ from .memory import Peak
 from .metrics import Errors, errors
 from .truth import TRUTHS, Measured
 
-MAX_ROWS = 100_000_000  # of synthetic rows at once
+ERRORS = tuple(f.name for f in fields(Errors))  # in the order that tables show them
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,8 @@ class Run:
         """Synthetic records of the last release, as many as real ones unless `rows` says otherwise; costs nothing."""
         if self.release is None:
             raise InputError("nothing has been released yet: iterate over the run first")
-        if rows is not None and not 0 < rows <= MAX_ROWS:
-            raise InputError(f"rows={rows} is outside 1..{MAX_ROWS}")
+        if rows is not None:
+            check_rows(rows)
         return self.release.sample(self.problem.n if rows is None else rows, self._draws)
 
     def finish(self) -> "Run":

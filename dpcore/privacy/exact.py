@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..numbers import ROOM
 
-ROOM = 1 + 1e-12  # scales found by rounded arithmetic are enlarged by this
 LARGEST = 2.0**58  # scale beyond which 64 bits might not hold the sum
 STEPS = 2**20  # of a grid, in the scale of the noise that is drawn on it
 

@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from ..data.privacy_unit import COUNTED, ROW
 from ..tags import Tag
-from ..theory.meaning import COUNTED, released
+from ..theory.meaning import released
 
 STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;max-width:46rem;margin:2rem auto;padding:0 1rem}
@@ -30,7 +31,7 @@ def card(facts: dict[str, Any]) -> str:
     named = {c["name"]: c for c in facts["plan"]["choices"]}
     total, spent = dataset["total"], dataset["spent"]
     accounting = f"{promise['accounting']}: costs {promise['cost']}"
-    limit = [("Their number", COUNTED, Tag.PUBLIC)] if protects["unit"] != "one row" else []
+    limit = [("Their number", COUNTED, Tag.PUBLIC)] if protects["unit"] != ROW else []
     sections = [
         (
             "Promise",

@@ -86,14 +86,15 @@ def write(
 
 def neutral(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with an apostrophe before every text, header or cell, that begins like a formula; numbers stay."""
-    out = frame.rename(columns=_harmless)
+    out = frame.rename(columns=harmless)
     for i, name in enumerate(frame.columns):
         if frame[name].dtype.kind not in "iufb":
-            out.isetitem(i, frame[name].map(_harmless, na_action="ignore"))
+            out.isetitem(i, frame[name].map(harmless, na_action="ignore"))
     return out
 
 
-def _harmless(value: Any) -> Any:
+def harmless(value: Any) -> Any:
+    """The value; a text that a spreadsheet would take for a formula gets an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and value.startswith(STARTERS) else value
 
 

@@ -120,12 +120,13 @@ class Store:
                 db.execute("ROLLBACK")
         return Reservation(seq, entry, ledger, name, number, lifetime, spent, after.left(lifetime))
 
-    def accounting(self, frame: pd.DataFrame, **named: Any) -> Accounting | None:
+    def accounting(
+        self, frame: pd.DataFrame, *, dataset: str | None, default_name: str | None, new_version: bool
+    ) -> Accounting | None:
         """What adds up the data set that `reserve` would charge, since its first release; None for a new one."""
-        given = {"dataset": None, "default_name": None, "new_version": False} | named
         with self._read() as (db, _):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
-            found = self._place(db, fingerprint(frame, key), *given.values())[1]
+            found = self._place(db, fingerprint(frame, key), dataset, default_name, new_version)[1]
             return None if found is None else book.lifetime(found).accounting
 
     def note(self, release: int, state: str, note: str = "") -> None:

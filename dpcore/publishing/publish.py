@@ -111,11 +111,6 @@ def _facts(ready: Ready, reservation: Reservation, noise: str) -> dict[str, Any]
     """All that is public about a release: enough to recompute its claim, and no data."""
     order, problem, plan = ready.order, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
-    people = f"all rows of one person, named by the column {order.person!r}, at most {order.most_rows}"
-    people += ", chosen by a public hash of what that person's rows say; rows that name nobody are one person's"
-    unit = "one row" if order.person is None else people
-    records = "rows" if order.person is None else "rows after that choice"
-    neighbours = f"tables that differ in {unit}, replaced by any others, and have as many {records}; n is public"
     total = reservation.lifetime
     sums = plan.sums
     costs = {
@@ -139,8 +134,8 @@ def _facts(ready: Ready, reservation: Reservation, noise: str) -> dict[str, Any]
         },
         "ledger": {"id": reservation.ledger, "entry": reservation.number, "hash": reservation.entry},
         "protects": {
-            "unit": unit,
-            "neighbours": neighbours,
+            "unit": order.unit.protected,
+            "neighbours": order.unit.neighbours,
             "records": problem.n,
             "rows_per_person": problem.group,
         },

@@ -15,8 +15,9 @@ import pandas as pd
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, make_plan
 from ..data.domain import Rows
-from ..data.readers import limit_rows
+from ..data.privacy_unit import PrivacyUnit
 from ..errors import InputError
+from ..numbers import check_rows
 from ..privacy import grid
 from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import Accounting, Budget, Gaussian
@@ -26,7 +27,6 @@ from ..problems import QueryRelease
 from ..workloads import Workload
 from .ledger_store import Reservation, Store
 
-MAX_ROWS = 100_000_000  # synthetic rows at once
 NOISES = ("auto", "exact", "float")
 WHY_EXACT = "noise on whole numbers and selections without rounding, so that no last digit tells more than was paid for"
 WHY_DISCRETE = (
@@ -39,12 +39,11 @@ WHY_DISCRETE = (
 class Order:
     """What is to be released: a whole table as it was read, what is asked of it, by what, at what price.
 
-    `person` names the column that says whose row it is, `most_rows` how many a person may have; `reason` says in words
-    why a schema that was read off the records is used all the same. `total` is the budget of a new data set, and
-    `default_name` its name when `dataset` is not given. `noise` "exact" asks for whole noise and selections without
-    rounding, "auto" for that too, but where Gaussian noise cannot be had so: where the data set's accounting was fixed
-    as Gaussian DP, which cannot add up discrete noise, and within a subspace seen through tables. "float" is refused at
-    δ = 0, a promise that no noise in floating point keeps.
+    `unit` is whom it protects; `reason` says in words why a schema that was read off the records is used all the same.
+    `total` is the budget of a new data set, and `default_name` its name when `dataset` is not given. `noise` "exact"
+    asks for whole noise and selections without rounding, "auto" for that too, but where Gaussian noise cannot be had
+    so: where the data set's accounting was fixed as Gaussian DP, which cannot add up discrete noise, and within a
+    subspace seen through tables. "float" is refused at δ = 0, a promise that no noise in floating point keeps.
     """
 
     frame: pd.DataFrame
@@ -57,8 +56,7 @@ class Order:
     default_name: str | None = None
     new_version: bool = False
     total: Budget | None = None
-    person: str | None = None
-    most_rows: int = 1
+    unit: PrivacyUnit = PrivacyUnit()
     reason: str = ""
     rows: int | None = None
     neutralize: bool = False
@@ -69,13 +67,8 @@ class Order:
             raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISES)}")
         if self.workload.domain.peeked and not self.reason.strip():
             raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
-        if self.rows is not None and not 0 < self.rows <= MAX_ROWS:
-            raise InputError(f"rows={self.rows} is outside 1..{MAX_ROWS}")
-
-    @property
-    def unit(self) -> str:
-        """Who is protected."""
-        return "row" if self.person is None else f"person named by {self.person}"
+        if self.rows is not None:
+            check_rows(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +90,7 @@ class Ready:
             order.budget,
             dataset=order.dataset,
             default_name=order.default_name,
-            unit=order.unit,
+            unit=order.unit.noun,
             total=order.total,
             new_version=order.new_version,
             algorithm=registered_name(order.algorithm),
@@ -114,11 +107,9 @@ def prepare(order: Order, rows: Rows | None = None, *, fixed: Accounting | None 
     are encoded already; `fixed` is its data set's accounting in the ledger.
     """
     if rows is None:
-        frame, domain = order.frame, order.workload.domain
-        if order.person is not None:
-            frame = limit_rows(frame, order.person, order.most_rows, domain.names)
-        rows = domain.encode(frame)
-    problem = QueryRelease(order.workload, rows.n, order.most_rows, order.start)
+        domain = order.workload.domain
+        rows = domain.encode(order.unit.limited(order.frame, domain.names))
+    problem = QueryRelease(order.workload, rows.n, order.unit.most_rows, order.start)
     plan = make_plan(order.algorithm, problem, replace(order.budget, additive=True))
     if order.noise == "float":
         if order.budget.delta == 0:
@@ -132,8 +123,9 @@ def fixed_for(order: Order, ledger: Path) -> Accounting | None:
     """The accounting that the order's data set has in a ledger since its first release; None for a new one."""
     if order.noise != "auto" or not ledger.exists():
         return None  # nothing depends on it
-    given = {"dataset": order.dataset, "default_name": order.default_name, "new_version": order.new_version}
-    return Store(ledger).accounting(order.frame, **given)
+    return Store(ledger).accounting(
+        order.frame, dataset=order.dataset, default_name=order.default_name, new_version=order.new_version
+    )
 
 
 def _exact(order: Order, problem: QueryRelease, plan: Plan) -> Plan:

@@ -5,14 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data.privacy_unit import ROW
 from ..privacy.accounting import guarantee
 from ..privacy.accounting.budget import Accounting, Sums
 from ..privacy.accounting.lifetime import Drawn, events_from_json
 
-COUNTED = (
-    "How many rows are kept is not hidden: who knows everybody else's rows reads from it how many this person has, up "
-    "to the limit; and releases with several limits say how many people have at least so many rows."
-)
 AT = np.concatenate(
     [np.logspace(-6, -0.001, 12), [0.5, 0.8, 0.9, 0.95]]
 )  # shares of the failure η to look for pairs at
@@ -80,5 +77,5 @@ def odds(delta: float, pairs: Pairs, who: str = "one person") -> str:
 
 def released(facts: dict[str, Any]) -> str:
     """`odds` of a release, computed from its plan."""
-    who = "one row" if facts["protects"]["unit"] == "one row" else "one person"
+    who = ROW if facts["protects"]["unit"] == ROW else "one person"
     return odds(facts["promise"]["delta"], planned(facts), who)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.privacy_unit import COUNTED
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
@@ -19,7 +20,7 @@ from dpcore.publishing import publish
 from dpcore.publishing.card import card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
-from dpcore.theory.meaning import COUNTED, released
+from dpcore.theory.meaning import released
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
 from tests.cli.files import write_files
 from tests.helpers import QUERIES

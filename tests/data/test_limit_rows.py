@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from dpcore.data.domain import Column, Domain
 from dpcore.data.marks import marks
-from dpcore.data.readers import limit_rows, read_table
+from dpcore.data.privacy_unit import limit_rows
+from dpcore.data.readers import read_table
 from dpcore.errors import InputError
 
 COLUMNS = ["who", "x", "y"]

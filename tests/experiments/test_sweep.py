@@ -29,6 +29,7 @@ from dpcore.experiments.sweep import cases, identity, missing, rows_digest, sett
 from dpcore.experiments.sweep_point import Mean, Point, best, means
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.publishing import files
 from dpcore.workloads import Explicit, Marginals
 from tests.cli.files import write_files
 from tests.data.test_schema import JSON
@@ -393,6 +394,7 @@ def test_a_spreadsheet_sees_no_formula(here):
     rows = list(csv.DictReader(io.StringIO(command.as_csv(points))))
     assert [row["message"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@x", "'=1", "'=1", "a =b", "plain"]
     assert command._cell(-0.5) == -0.5
+    assert command.harmless is files.harmless, "one list of what begins a formula"
 
 
 def test_cautions_are_told_once(here, capsys):

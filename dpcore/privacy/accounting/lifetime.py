@@ -32,11 +32,10 @@ from typing import Any
 from scipy.special import log_expit, ndtri_exp
 
 from ...errors import InputError
+from ...numbers import ROOM
 from . import conversions
 from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, Sums
 from .ledger import Ledger, Plan
-
-ROOM = 1 + 1e-12  # μ found by rounded functions is enlarged by this
 
 
 @dataclass(frozen=True)

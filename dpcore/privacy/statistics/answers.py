@@ -19,11 +19,11 @@ from scipy.sparse import issparse
 
 from ...data.domain import Rows
 from ...errors import InputError
+from ...numbers import ROOM
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
 from ..rounding import check_range, near
 
-ROOM = 1 + 1e-12  # sensitivities found by rounded arithmetic are enlarged by this
 EVERY = slice(None)
 LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 EPS = 2.0**-50  # relative error of up to eight roundings

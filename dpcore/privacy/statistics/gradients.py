@@ -15,8 +15,8 @@ from ...errors import InputError
 from ...geometry.regions import Region
 from ...learning.losses import Loss, SquaredDistance, difference
 from ...learning.risks import Risk
+from ...numbers import ROOM
 from ..minimiser import LEAST, minimiser, rounding
-from .answers import ROOM
 from .targets import KnownRisk
 
 SMALLEST = 1e-100  # clip: far below it gradients and noise would round to 0

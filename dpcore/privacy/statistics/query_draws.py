@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
+from ...numbers import ROOM
 from ...workloads import Workload
 from ..rounding import near
-from .answers import EPS, ROOM, Known
+from .answers import EPS, Known
 
 
 @dataclass(frozen=True, eq=False)

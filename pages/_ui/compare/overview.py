@@ -61,13 +61,13 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Callable[[], None]]
         if population is not None and table.domain is not None:
             population = table.domain.marginal(population, workload.domain.names)
         if not SIZES[size]:
-            return QueryRelease(workload, rows.n, table.most_rows), rows, population
+            return QueryRelease(workload, rows.n, table.unit.most_rows), rows, population
         P = empirical(workload.domain, rows) if population is None else population
         n = max(2, round(SIZES[size] * rows.n))
         return QueryRelease(workload, n), draw(workload.domain, P, n, np.random.default_rng(0)), P
 
     def start() -> None:
-        task = (table, table.rows(workload.domain.names), table.most_rows, texts, delta, size)
+        task = (table, table.rows(workload.domain.names), table.unit.most_rows, texts, delta, size)
         algorithms = {name: build(known[name], {}) for name in names}
         sweep.start(task, make, algorithms, [Budget(float(v), delta) for v in sorted(values)], range(int(seeds)))
 

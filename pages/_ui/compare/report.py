@@ -60,7 +60,7 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
         "Table": f"{clean(table.name)}, {problem.n:,} records ({table.tag} schema)",
         "Columns": ", ".join(map(clean, problem.domain.names)),
         "Questions": f"{problem.workload.m:,}: {', '.join(clean(t, 120) for t in texts)}",
-        "Protected": table.promise,
+        "Protected": table.unit.words,
         "δ": f"{delta:g}",
         "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"])),
         "Seeds": str(dots["seed"].nunique()),

@@ -33,7 +33,7 @@ def readiness(table: Table) -> None:
     for name, cls in solving(QueryRelease).items():
         line = {"algorithm": cls.about.title, "name": name}
         try:
-            problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, table.most_rows)
+            problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, table.unit.most_rows)
             seconds, memory = forecast(cls(), problem, USUAL)
             rows.append(
                 line | {"can serve it": "yes", "time": _seconds(seconds), "memory": f"{memory / 2**20:,.0f} MiB"}

@@ -63,7 +63,7 @@ def choose() -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
             tag(Tag.TYPED)
-            st.caption(plain(f"Protected: {table.promise}. Columns are scaled to 0..1 by their public bounds.", 300))
+            st.caption(plain(f"Protected: {table.unit.words}. Columns are scaled to 0..1 by their public bounds.", 300))
     mine = tab_runs("choice")
     if pressed:
         _start(mine, table, [columns[name] for name in names], Budget(epsilon, delta))
@@ -82,7 +82,7 @@ def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> N
     scaled = {c.name: _scaled(c, table.kept[c.name]) for c in columns}
     region = box([0.0], [1.0], names)
     rows = point_rows(region, names, pd.DataFrame(scaled))
-    problem = PointRelease(region, rows.n, names, table.most_rows)
+    problem = PointRelease(region, rows.n, names, table.unit.most_rows)
     algorithms: dict[str, Algorithm] = {name: build(ALGORITHMS[key], texts) for name, (key, texts) in METHODS.items()}
     facts = {"problem": problem, "budget": budget, "every": LAST}
     wanted = [

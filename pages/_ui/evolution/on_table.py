@@ -52,11 +52,12 @@ def on_a_table() -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
             tag(Tag.TYPED)
-            st.caption(plain(f"Protected: {mine.promise}.", 300))
+            st.caption(plain(f"Protected: {mine.unit.words}.", 300))
     runs = tab_runs("recipe")
     if pressed:
         rows = mine.rows(mine.domain.names)
-        problem = QueryRelease(Marginals.all(mine.domain, min(2, len(mine.domain.columns))), rows.n, mine.most_rows)
+        workload = Marginals.all(mine.domain, min(2, len(mine.domain.columns)))
+        problem = QueryRelease(workload, rows.n, mine.unit.most_rows)
         algorithm = build(RECIPE, {"rounds": str(rounds)})
         algorithm.plan(problem, Budget(epsilon, delta))  # says now what is wrong
         facts: dict[str, Any] = {"algorithm": algorithm, "problem": problem, "budget": Budget(epsilon, delta)}

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.evaluation.run import generators
+from dpcore.evaluation.run import ERRORS, generators
 from dpcore.experiments.pool import Job, Result
 from dpcore.params import parameters
 from dpcore.parsing.queries import join_names
@@ -17,8 +17,6 @@ from dpcore.tags import Tag
 from ..shell.frame import heading, peek
 from ..shell.session import session
 from ..shell.table import Table
-
-ERRORS = ("max_error", "mean_error", "rmse", "mean_l1")
 
 
 @dataclass(eq=False)
@@ -110,7 +108,8 @@ def _settings(table: Table, job: Job, queries: list[str]) -> dict[str, Any]:
         "columns": list(task.problem.domain.names), "queries": queries,
         "algorithm": job.results[0].summary["algorithm"],
         "epsilon": task.budget.epsilon, "delta": task.budget.delta, "parameters": chosen,
-        "seed": task.seeds[0], "repeat": len(task.seeds), "person": table.person, "most_rows": table.most_rows,
+        "seed": task.seeds[0], "repeat": len(task.seeds),
+        "person": table.unit.person, "most_rows": table.unit.most_rows,
     }  # fmt: skip
     command = ["python", "-m", "dpcore", "run", _file(table), "--schema", "schema.json"]
     command += ["--columns", join_names(facts["columns"])]
@@ -125,8 +124,8 @@ def _settings(table: Table, job: Job, queries: list[str]) -> dict[str, Any]:
     ]
     command += [word for name, v in chosen.items() if v is not None for word in ("--set", f"{name}={v}")]
     command += ["--seed", str(facts["seed"]), "--repeat", str(facts["repeat"])]
-    if table.person is not None:
-        command += ["--person", table.person, "--most-rows", str(table.most_rows)]
+    if table.unit.person is not None:
+        command += ["--person", table.unit.person, "--most-rows", str(table.unit.most_rows)]
     return facts | {"schema": table.schema, "command": shlex.join(command)}
 
 
@@ -138,8 +137,8 @@ def _python(table: Table, facts: dict[str, Any]) -> str:
     """The library calls that repeat the run."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items() if value is not None)
     limit = "table"
-    if table.person is not None:
-        limit = f"limit_rows(table, {table.person!r}, {table.most_rows}, domain.names)"
+    if table.unit.person is not None:
+        limit = f"limit_rows(table, {table.unit.person!r}, {table.unit.most_rows}, domain.names)"
     return f"""from dpcore import (
     ALGORITHMS, Budget, QueryRelease, Run, domain_from_json, limit_rows, read_json, read_queries, read_table,
 )
@@ -148,7 +147,7 @@ domain = domain_from_json(read_json("schema.json")).project({facts["columns"]!r}
 table = read_table({_file(table)!r})
 rows = domain.encode({limit})
 workload, notes = read_queries({facts["queries"]!r}, domain)
-problem = QueryRelease(workload, rows.n, group={table.most_rows})
+problem = QueryRelease(workload, rows.n, group={table.unit.most_rows})
 algorithm = ALGORITHMS[{facts["algorithm"]!r}]({arguments})
 run = Run(algorithm, problem, rows, Budget({facts["epsilon"]!r}, {facts["delta"]!r}), seed={facts["seed"]}).finish()
 print(run.records[-1].empirical, run.spent, run.sample(5), sep="\\n")

@@ -81,7 +81,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     with st.expander("More: questions and parameters, as on Explore", icon=":material/tune:"):
         try:
             workload, _ = questions.choose(table)
-            problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.most_rows)
+            problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
             charges = make_plan(algorithm, problem, budget).charges
         except InputError as error:

@@ -76,7 +76,7 @@ def made(table: Table, text: str, radius: float | None = None) -> tuple[RiskMini
     """A task on the table, made once for every table, schema and text."""
     return session().memo(
         "learned", (table.version, text, radius),
-        lambda: read_task(text, table.domain, table.kept, radius=radius, group=table.most_rows),  # type: ignore
+        lambda: read_task(text, table.domain, table.kept, radius=radius, group=table.unit.most_rows),  # type: ignore
     )  # fmt: skip
 
 

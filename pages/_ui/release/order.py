@@ -8,14 +8,15 @@ from typing import Any
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.data.privacy_unit import COUNTED
 from dpcore.errors import InputError
+from dpcore.numbers import MAX_ROWS
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
-from dpcore.publishing.request import MAX_ROWS, NOISES, Order, Ready, prepare
+from dpcore.publishing.request import NOISES, Order, Ready, prepare
 from dpcore.tags import Tag
-from dpcore.theory.meaning import COUNTED
 
 from ..shell import controls, questions
 from ..shell.frame import heading, tag
@@ -60,9 +61,10 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
             "The content changed; it is about the same people", key=f"version-{name}",
             help="Only where the ledger says that the content has changed. The old budget stays.",
         )  # fmt: skip
-    person = "one record" if table.person is None else f"all rows of one person, at most {table.most_rows}"
-    counted = "" if table.person is None else f" {COUNTED}"
-    st.caption(plain(f"Protected: {table.promise}. {NEIGHBOURS.format(person)}{counted}", 600))
+    unit = table.unit
+    person = "one record" if unit.person is None else f"all rows of one person, at most {unit.most_rows}"
+    counted = "" if unit.person is None else f" {COUNTED}"
+    st.caption(plain(f"Protected: {unit.words}. {NEIGHBOURS.format(person)}{counted}", 600))
     return fields
 
 
@@ -82,7 +84,7 @@ def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
     for caution in budget.cautions(n):
         st.warning(plain(caution, 300))
     with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):
-        problem = QueryRelease(workload, n, table.most_rows)
+        problem = QueryRelease(workload, n, table.unit.most_rows)
         settings = controls.settings(name, problem, budget)
         rows = st.number_input(
             "Synthetic rows", 1, MAX_ROWS, min(n, MAX_ROWS), key=f"rows-{table.version}", help="As many as records."
@@ -97,7 +99,7 @@ def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
         )  # fmt: skip
     return Order(
         frame=table.frame, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
-        person=table.person, most_rows=table.most_rows, reason=reason, rows=int(rows), neutralize=neutralize,
+        unit=table.unit, reason=reason, rows=int(rows), neutralize=neutralize,
         noise=noise, **fields,
     )  # fmt: skip
 
@@ -168,7 +170,7 @@ def key(ready: Ready, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tu
     stands = tuple((d.name, len(d.versions), len(d.releases)) for d in sets)
     return (
         str(ledger), stands, table.version, o.dataset, o.total, o.new_version, o.workload.domain.names, tuple(o.asked),
-        o.algorithm, o.budget, o.unit, o.most_rows, ready.plan.exact,
+        o.algorithm, o.budget, o.unit, ready.plan.exact,
     )  # fmt: skip
 
 

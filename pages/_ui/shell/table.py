@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.data.domain import Domain, Rows
-from dpcore.data.readers import limit_rows
+from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.tags import Tag
@@ -18,8 +18,7 @@ from dpcore.tags import Tag
 class Table:
     """A table in this session: its schema as JSON, and the domain once the schema is complete (else what is wrong).
 
-    `most_rows` is how many rows one person can have, enforced by `person`, the column that names people; 1 with no such
-    column means that a row is protected, not a person.
+    `unit` is whom the guarantee protects.
     """
 
     name: str
@@ -28,8 +27,7 @@ class Table:
     source: str
     uploaded: bool
     population: np.ndarray | None = None
-    most_rows: int = 1
-    person: str | None = None
+    unit: PrivacyUnit = PrivacyUnit()
     domain: Domain | None = None
     problem: str = ""
     version: str = ""
@@ -47,26 +45,23 @@ class Table:
         except InputError as error:
             self.domain, self.problem = None, str(error)
 
-    def protect(self, person: str | None, most_rows: int) -> None:
-        """Protect people with at most `most_rows` rows each, named by the column `person`; None: single rows."""
-        if (person, most_rows) != (self.person, self.most_rows):
-            self.person, self.most_rows = person, most_rows
+    def protect(self, unit: PrivacyUnit) -> None:
+        """Protect `unit` from now on."""
+        if unit != self.unit:
+            self.unit = unit
             self.set_schema(self.schema)
 
     def rows(self, names: tuple[str, ...]) -> Rows:
         """The records encoded in the named columns, once."""
         if names not in self.encoded:
-            self.encoded[names] = domain_from_json(self.schema).project(names).encode(self.limited(names))
+            domain = domain_from_json(self.schema).project(names)
+            self.encoded[names] = domain.encode(self.unit.limited(self.frame, names))
         return self.encoded[names]
-
-    def limited(self, names: tuple[str, ...]) -> pd.DataFrame:
-        """The rows that count: all, or at most so many of each person, by what they say in the named columns."""
-        return self.frame if self.person is None else limit_rows(self.frame, self.person, self.most_rows, names)
 
     @property
     def kept(self) -> pd.DataFrame:
         """The rows that count where all columns of the schema are used."""
-        return self.limited(() if self.domain is None else self.domain.names)
+        return self.unit.limited(self.frame, () if self.domain is None else self.domain.names)
 
     @property
     def peeked(self) -> bool:
@@ -77,10 +72,3 @@ class Table:
     def tag(self) -> Tag:
         """Where its schema comes from."""
         return Tag.PEEK if self.peeked else Tag.TYPED if self.uploaded else Tag.PUBLIC
-
-    @property
-    def promise(self) -> str:
-        """Whom the guarantee protects, in words."""
-        if self.person is None:
-            return "one row, not one person: somebody with several rows is protected less"
-        return f"one person with at most {self.most_rows} row{'s' * (self.most_rows > 1)}"

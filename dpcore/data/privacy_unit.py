@@ -1,0 +1,104 @@
+"""Whom a table's guarantee protects: single rows, or people with so many rows each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from .marks import marks, mixed
+
+ROW = "one row"
+COUNTED = (
+    "How many rows are kept is not hidden: who knows everybody else's rows reads from it how many this person has, up "
+    "to the limit; and releases with several limits say how many people have at least so many rows."
+)
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """A row, or with the name of a column all rows of a `person` whom it names, at most `most_rows` of them.
+
+    Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is scaled to it, and no row
+    is left out.
+    """
+
+    person: str | None = None
+    most_rows: int = 1
+
+    def limited(self, frame: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """The rows that count: all, or at most so many of each person; see `limit_rows`."""
+        return frame if self.person is None else limit_rows(frame, self.person, self.most_rows, columns)
+
+    @property
+    def words(self) -> str:
+        """Whom the guarantee protects."""
+        if self.person is None:
+            return f"{ROW}, not one person: somebody with several rows is protected less"
+        return f"one person with at most {self.most_rows} row{'s' * (self.most_rows > 1)}"
+
+    @property
+    def noun(self) -> str:
+        """Whom a ledger protects each of, from a data set's first release on."""
+        return "row" if self.person is None else f"person named by {self.person}"
+
+    @property
+    def protected(self) -> str:
+        """What a release protects, with the rule by which rows were chosen."""
+        if self.person is None:
+            return ROW
+        return (
+            f"all rows of one person, named by the column {self.person!r}, at most {self.most_rows}, chosen by a "
+            "public hash of what that person's rows say; rows that name nobody are one person's"
+        )
+
+    @property
+    def neighbours(self) -> str:
+        """The tables that nobody must be able to tell apart."""
+        rows = "rows" if self.person is None else "rows after that choice"
+        return f"tables that differ in {self.protected}, replaced by any others, and have as many {rows}; n is public"
+
+
+def limit_rows(
+    frame: pd.DataFrame, person: str, most: int, columns: Sequence[str] | None = None, seed: int = 0
+) -> pd.DataFrame:
+    """Keep at most `most` = B rows of every value of the column `person`, in the order of the table.
+
+    Each row gets a hash of the seed, its person, what it says in `columns` (default: all that there are), and a copy
+    number, which counts the rows of that person that say the same; the B smallest of each person are kept. So what is
+    kept of mine depends on my rows alone, not on their order in the file or that of the columns, nor on how many rows
+    anybody else has or how they are written: replacing one person's rows replaces at most B rows of the result by at
+    most B others. This holds for every seed, which may be public: who can choose rows with small hashes chooses among
+    their own. How many rows are kept, Σ min(rows of a person, B), is not hidden.
+
+    Persons are one when `marks` says so (17, "17.0" and " 17 "; that may merge two, whose rows are then limited
+    together, but splits none), and all rows without a person are one person's. Copies that are written differently are
+    ordered by how. Raises InputError when there is no such column.
+    """
+    place = [str(c) for c in frame.columns]
+    if place.count(person) != 1:
+        raise InputError(f"the table has no column {person!r} that names the person; it has {', '.join(place)}")
+    who = marks(pd.Series(frame.iloc[:, place.index(person)]))[0]
+    _, group, sizes = np.unique(who, return_inverse=True, return_counts=True)
+    left_out = sizes[group] > most
+    crowded = np.flatnonzero(left_out)
+    who = who[crowded]
+    said = written = np.zeros(len(crowded), np.uint64)
+    for _, i in sorted((name, i) for i, name in enumerate(place) if columns is None or name in columns):
+        meant, how = marks(pd.Series(frame.iloc[crowded, i]))
+        said, written = mixed(said, meant), mixed(written, how)
+    order = np.lexsort((written, said, who))
+    who, said = who[order], said[order]
+    rank = mixed(mixed(mixed(np.uint64(seed), who), said), _place_in_run(who, said))
+    last = np.lexsort((rank, who))  # stable: equal ranks keep the order above
+    kept = crowded[order[last[_place_in_run(who[last]) < most]]]
+    left_out[kept] = False
+    return frame.iloc[~left_out].reset_index(drop=True)
+
+
+def _place_in_run(*keys: np.ndarray) -> np.ndarray:
+    """How many rows before each one (n,) have the same keys, in arrays sorted by them."""
+    rows = np.arange(len(keys[0]))
+    first = np.any([key != np.roll(key, 1) for key in keys], axis=0) | (rows == 0)
+    return (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)

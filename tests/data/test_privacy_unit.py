@@ -1,0 +1,41 @@
+"""Whom a guarantee protects: ledgers, cards and pages say it in words that must never change by themselves."""
+
+import pandas as pd
+import pytest
+
+from dpcore.data.privacy_unit import PrivacyUnit, limit_rows
+
+ROWS, PEOPLE = PrivacyUnit(), PrivacyUnit("who", 2)
+FRAME = pd.DataFrame({"who": list("aaabbc"), "x": range(6)})
+
+
+def test_only_people_lose_rows():
+    assert ROWS.limited(FRAME) is FRAME
+    assert PrivacyUnit(None, 3).limited(FRAME) is FRAME
+    left = PEOPLE.limited(FRAME, ["x"])
+    pd.testing.assert_frame_equal(left, limit_rows(FRAME, "who", 2, ["x"]))
+    assert left["who"].value_counts().to_dict() == {"a": 2, "b": 2, "c": 1}
+
+
+@pytest.mark.parametrize(
+    ("unit", "noun", "words", "protected", "records"),
+    [
+        (ROWS, "row", "one row, not one person: somebody with several rows is protected less", "one row", "rows"),
+        (
+            PEOPLE, "person named by who", "one person with at most 2 rows",
+            "all rows of one person, named by the column 'who', at most 2, chosen by a public hash of what that "
+            "person's rows say; rows that name nobody are one person's",
+            "rows after that choice",
+        ),
+        (
+            PrivacyUnit("it's"), "person named by it's", "one person with at most 1 row",
+            "all rows of one person, named by the column \"it's\", at most 1, chosen by a public hash of what that "
+            "person's rows say; rows that name nobody are one person's",
+            "rows after that choice",
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_once_said_stays_said(unit, noun, words, protected, records):
+    assert (unit.noun, unit.words, unit.protected) == (noun, words, protected)
+    told = f"tables that differ in {protected}, replaced by any others, and have as many {records}; n is public"
+    assert unit.neighbours == told
