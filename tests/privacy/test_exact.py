@@ -206,8 +206,7 @@ def test_a_release_is_charged_before_it_draws_and_names_its_noise(library, tmp_p
         raise MemoryError
 
     monkeypatch.setattr(exact, "gaussian", charged)
-    with pytest.raises(MemoryError):
-        release("b", "exact", total=False)
+    assert release("b", "exact", total=False) == 2, "not enough memory; 70 would be the assertion above"
     assert Store("l").show()[0].releases[-1]["state"] == "failed"
     assert verify("l") == []
 
