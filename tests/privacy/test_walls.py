@@ -435,4 +435,4 @@ def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorde
     assert curator.ledger.sums.mu_squared == pytest.approx(0.01)
     times = int(room / 0.01) - 1
     assert curator.affords(Gaussian(0.1), times)
-    assert not curator.affords(Gaussian(0.1), times + 2)
+    assert not curator.affords(Gaussian(0.1), times + 1), "one was spent"
