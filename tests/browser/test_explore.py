@@ -146,7 +146,7 @@ def test_a_link_opens_the_same_state(page, server, chromium):
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowLeft")
     page.get_by_role("combobox", name="Algorithm").click()
     page.get_by_role("option", name="Frank-Wolfe").click()
-    expect(page.get_by_text("ε = 0.7 at δ = 1e-09, by zero")).to_be_visible()
+    expect(page.get_by_text("ε = 0.7 at δ = 1e-09, by optimal")).to_be_visible()
     before = verdict(page).inner_text()
     other = chromium.new_context().new_page()
     other.goto(page.url)

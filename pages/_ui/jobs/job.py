@@ -18,6 +18,8 @@ class Job(ABC):
     `news` counts partial results, so that a page that draws them is drawn anew when there are more.
     """
 
+    patience = PATIENCE
+
     @property
     def error(self) -> str:
         """What went wrong first, in words; empty if nothing did."""
@@ -74,7 +76,7 @@ def watch(
     """
     job.gather()
     with turns.aside():
-        came = job.wait(PATIENCE)
+        came = job.wait(job.patience)
     if not came:
         drawn = job.news
         seen = drawn if enough is None else enough - 1 if drawn < enough else None
@@ -90,7 +92,7 @@ def watch(
     if job.error:
         st.error(plain(job.error, 400))
     if job.cancelled:
-        st.warning("Cancelled: what is shown below is as far as it got.")
+        st.warning("Cancelled: what is shown below is as far as it got." if job.news else "Cancelled.")
     return True
 
 

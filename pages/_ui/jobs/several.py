@@ -28,6 +28,7 @@ Found = TypeVar("Found", bound=Kept)
 class Several(Runs, Generic[Found]):
     """What a tab runs of one problem; `asked` is what makes runs comparable: table, questions, δ and the like."""
 
+    patience = 0.0  # its page is drawn anew with every run that came back: no time to lose each time
     problem: Any = None
     rows: Rows | None = None
     beside: Any = None  # what else a run is compared with: the population, or the records held out
