@@ -22,7 +22,6 @@ from ..charts import frontier
 from ..shell import controls, questions
 from ..shell.frame import heading, peek
 from ..shell.results import QUIET, below
-from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
@@ -118,11 +117,11 @@ def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, f
     """The baselines of an error by their words; none for an error that they do not have."""
     if name is None or sweep.problem is None or sweep.rows is None:
         return {}
-    problem, rows = sweep.problem, sweep.rows
-    found = session().memo("floors", sweep.asked, lambda: baselines(problem, rows, sweep.beside))
+    if sweep.baselines is None:
+        sweep.baselines = baselines(sweep.problem, sweep.rows, sweep.beside)
     words = {"uniform": "uniform", "independent": "independent columns", "resampling": "sampling floor of n rows"}
     words["sampling"] = "the table's own sampling error"
-    values = {words[key]: getattr(base.errors, name) for key, base in found.items()}
+    values = {words[key]: getattr(base.errors, name) for key, base in sweep.baselines.items()}
     return {key: scale * value for key, value in values.items() if value}
 
 

@@ -41,6 +41,8 @@ class Sweep(Several[Dot]):
     pairs: Marginals | None = None
     real: np.ndarray | None = None  # the records' answers (m,)
     real_pairs: np.ndarray | None = None
+    # Kept here and not in the session: a report is written when nobody's page is drawn.
+    baselines: dict[str, Any] | None = None
 
     def start(
         self,
@@ -77,6 +79,11 @@ class Sweep(Several[Dot]):
         release = result.release
         pairs = None if self.pairs is None else release.answers(self.pairs)
         return Dot(point, release.answers(self.problem.workload), pairs)
+
+    def close(self) -> None:
+        """Also let go of the baselines."""
+        super().close()
+        self.baselines = None
 
     def stale(self, table: Table) -> bool:
         """Whether the dots are of another table, or of another schema of it, than `table`."""
