@@ -43,13 +43,21 @@ def gaussian_mu(charges: Sequence[Charge], times: int = 1) -> float | None:
     return math.sqrt(sums.mu_squared) if sums.mu_squared < math.inf and not sums.failure else None
 
 
-def curves(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> dict[str, np.ndarray]:
+def curves(
+    charges: Sequence[Charge], deltas: np.ndarray, times: int = 1, own: float | None = None
+) -> dict[str, np.ndarray]:
     """ε at each δ of `deltas` (j,), in (0, 1), by every accountant that applies to a plan made `times` over, by name.
 
     Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
     Sums over samples of the records are priced by loss distributions alone, and only where there is nothing else.
+    Optimal composition is as precise at `own`, the plan's δ, as the plan itself; elsewhere one composition serves all.
     """
-    return _curves(counts(charges, times), deltas)
+    spends = counts(charges, times)
+    out, sums = _curves(spends, deltas), Sums.of(spends)
+    if OPTIMAL in out and own is not None and sums.joint is not None and own > sums.failure:
+        precise = sums.joint.epsilon(own - sums.failure)
+        out[OPTIMAL] = np.where(deltas == own, np.minimum(out[OPTIMAL], precise), out[OPTIMAL])
+    return out
 
 
 def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:

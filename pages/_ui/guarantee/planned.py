@@ -95,8 +95,8 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     title = ALGORITHMS[name].about.title
     key = repr(charges)
     curves = _curves if table.uploaded else _curves_of_samples
-    once = curves(key, charges, deltas, 1)
-    both = once if times == 1 else curves(key, charges, deltas, times)
+    once = curves(key, charges, deltas, 1, budget.delta)
+    both = once if times == 1 else curves(key, charges, deltas, times, budget.delta)
     return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, once, both)
 
 
@@ -111,11 +111,11 @@ def section(title: str, sources: str, planned: Planned | None) -> None:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _curves_of_samples(key: str, _charges: tuple, deltas: np.ndarray, times: int) -> dict[str, np.ndarray]:
+def _curves_of_samples(key: str, _charges: tuple, deltas: np.ndarray, times: int, own: float) -> dict[str, np.ndarray]:
     """Shared by all tabs: of an upload's plan a quick answer would tell that somebody has had it before."""
-    return accountants.curves(_charges, deltas, times)
+    return accountants.curves(_charges, deltas, times, own)
 
 
-def _curves(key: str, charges: tuple, deltas: np.ndarray, times: int) -> dict[str, np.ndarray]:
-    known = (key, tuple(deltas), times)
-    return session().memo("curves", known, lambda: accountants.curves(charges, deltas, times))
+def _curves(key: str, charges: tuple, deltas: np.ndarray, times: int, own: float) -> dict[str, np.ndarray]:
+    known = (key, tuple(deltas), times, own)
+    return session().memo("curves", known, lambda: accountants.curves(charges, deltas, times, own))
