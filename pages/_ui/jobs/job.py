@@ -31,6 +31,11 @@ class Job(ABC):
         return False
 
     @property
+    def partial(self) -> bool:
+        """Whether a page has something to show of it when it is cancelled."""
+        return self.news > 0
+
+    @property
     @abstractmethod
     def ended(self) -> bool:
         """Whether nothing more will come."""
@@ -92,7 +97,7 @@ def watch(
     if job.error:
         st.error(plain(job.error, 400))
     if job.cancelled:
-        st.warning("Cancelled: what is shown below is as far as it got." if job.news else "Cancelled.")
+        st.warning("Cancelled: what is shown below is as far as it got." if job.partial else "Cancelled.")
     return True
 
 

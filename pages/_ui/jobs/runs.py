@@ -109,6 +109,11 @@ class Runs(Job):
         return len(self.results)
 
     @property
+    def partial(self) -> bool:
+        """Whether a run came far enough to be shown: one that was cancelled has its last release."""
+        return any(job.results for _, job in self.jobs)
+
+    @property
     def results(self) -> list[tuple[Any, Result]]:
         """Every finished run with its key, in the order they were asked for."""
         return [(key, result) for key, job in self.jobs if job.state == "done" for result in job.results]
