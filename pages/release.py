@@ -8,7 +8,7 @@ from pages._ui.jobs.job import watch
 from pages._ui.release import desk as release_desk
 from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
-from pages._ui.release import order as release_order
+from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as shared_ledger
 from pages._ui.shell.frame import heading, unfinished, whose
 from pages._ui.shell.state import table as current_table
@@ -39,17 +39,17 @@ if unfinished(table, "release here"):
 try:
     if desk.work is None:
         with st.container(border=True, key="whose"):
-            fields = release_order.dataset(table, sets)
+            fields = release_request.dataset(table, sets)
         with st.container(border=True, key="settings"):
             needed, reason = False, ""
             order_place, reason_place = st.container(), st.container()
             with reason_place:
-                needed, reason = release_order.reason(table)
+                needed, reason = release_request.reason(table)
             with order_place:
-                order = release_order.order(table, fields, reason or "not given yet" * needed)
-        ready = release_order.ready_for(order, table, sets)
-        of = release_order.key(ready, table, ledger, sets)
-        release_order.preview(ready, ledger, of)
+                request = release_request.request(table, fields, reason or "not given yet" * needed)
+        ready = release_request.ready_for(request, table, sets)
+        of = release_request.key(ready, table, ledger, sets)
+        release_request.preview(ready, ledger, of)
         heading("What will leave", Tag.PAID)
         st.markdown(release_files.PROMISED)
         st.caption(release_files.noise(ready.plan.exact))

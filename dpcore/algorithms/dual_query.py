@@ -12,7 +12,7 @@ from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics.query_draws import KeepOdds, SummedErrors, bit_range
+from ..privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
 from ..problems import QueryRelease
 from ..releases import Records
 from .base import About, Step
@@ -213,11 +213,11 @@ class _Rows:
         """What round t draws by."""
         return SummedErrors(self.workload, self.seen.sums, t - 1)
 
-    def odds(self, drawn: np.ndarray, eta: float) -> KeepOdds:
+    def odds(self, drawn: np.ndarray, eta: float) -> AcceptProbabilities:
         """What old draws are kept by, after the last row."""
         last = Counter(self.workload)
         last.add(self.rows[-1])
-        return KeepOdds(self.workload, drawn, last.sums[drawn % self.workload.m], eta)
+        return AcceptProbabilities(self.workload, drawn, last.sums[drawn % self.workload.m], eta)
 
     def respond(self, drawn: np.ndarray, rng: np.random.Generator, kept: int = 0) -> Step:
         """Add the best response to these draws, and what is left of earlier ones; release all rows."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..learning.losses import Bent, Logistic
+from ..learning.losses import Logistic, PiecewiseLinear
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import Approximate, Budget, Gaussian
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
@@ -133,7 +133,7 @@ class ObjectivePerturbation:
 
     def _target(self, problem: RiskMinimisation) -> PerturbedRisk:
         loss = problem.loss
-        if isinstance(loss, Bent | Logistic):
+        if isinstance(loss, PiecewiseLinear | Logistic):
             loss = loss.smoothed(ROUND_OFF * problem.R)
         return PerturbedRisk(loss, problem.region, self.share, problem.location)
 

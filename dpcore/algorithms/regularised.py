@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..learning.losses import Bent
+from ..learning.losses import PiecewiseLinear
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from ..privacy.accounting.calibrations import equal_draws, regularised_stages
@@ -253,7 +253,7 @@ class RankExponential:
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """One draw with the whole budget."""
-        if not isinstance(problem.loss, Bent) or problem.loss.width:
+        if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
             raise InputError("rank_exponential is for a quantile of one column")
         target = RankError(problem.loss, problem.region, problem.location)
         target.check()

@@ -11,7 +11,7 @@ from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
 from ..publishing.publish import publish
-from ..publishing.request import NOISES, Order, fixed_for, prepare
+from ..publishing.request import NOISES, ReleaseRequest, fixed_for, prepare
 from .arguments import add_budget, add_rows, budget_of, real, unit_of
 from .files import check_writable, tell
 from .task import add_task_arguments, choose, read_questions
@@ -50,7 +50,7 @@ def execute(chosen: argparse.Namespace) -> None:
     workload = read_questions(chosen)
     check_folder(Path(chosen.out))
     start = chosen.start and public_start(workload.domain, read_table(chosen.start), support=chosen.start_support)
-    order = Order(
+    request = ReleaseRequest(
         frame=read_table(chosen.table),
         workload=workload,
         asked=chosen.queries,
@@ -67,7 +67,7 @@ def execute(chosen: argparse.Namespace) -> None:
         neutralize=chosen.neutralize,
         noise=chosen.noise,
     )
-    ready = prepare(order, fixed=fixed_for(order, Path(chosen.ledger)))
+    ready = prepare(request, fixed=fixed_for(request, Path(chosen.ledger)))
     for caution in budget.cautions(ready.problem.n):
         tell("warning", caution)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..experiments.cluster import check_address, connect, sweep_on
 from ..experiments.pool import Pool
 from ..experiments.sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
-from ..experiments.sweep_point import Mean, Point, best, means
+from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
@@ -105,11 +105,11 @@ def execute(chosen: argparse.Namespace) -> None:
 
 
 def _collect(
-    points: list[Point],
+    points: list[SweepPoint],
     waiting: Sequence[Case],
     chosen: argparse.Namespace,
     file: dict[str, Any],
-    run: Callable[..., Iterator[Point]],
+    run: Callable[..., Iterator[SweepPoint]],
 ) -> None:
     """Add points as they come, write them every so often, say where it stands."""
     progress, total = Progress(), len(points) + len(waiting)
@@ -145,7 +145,7 @@ def _certificates(chosen: argparse.Namespace) -> dict[str, str]:
     return {name: path for name, path in given.items() if path}
 
 
-def _left(elapsed: float, done: Sequence[Point], waiting: Sequence[Case]) -> str:
+def _left(elapsed: float, done: Sequence[SweepPoint], waiting: Sequence[Case]) -> str:
     """Time left in words: an algorithm will take the mean of its runs so far, an unseen one the mean of all."""
     ran = [p for p in done if p.state == "done"]
     if not ran:
@@ -159,11 +159,11 @@ def _left(elapsed: float, done: Sequence[Point], waiting: Sequence[Case]) -> str
     return f", {elapsed * ahead / max(overall, 1e-9):.0f} s left"
 
 
-def _name(point: Point) -> str:
+def _name(point: SweepPoint) -> str:
     return f"{point.algorithm} ε={point.epsilon:g} seed {point.seed}"
 
 
-def report(points: Sequence[Point]) -> list[str]:
+def report(points: Sequence[SweepPoint]) -> list[str]:
     """Means over seeds, the best algorithm at every ε, and what was refused or failed, as lines of text."""
     found, out = means(points), []
     if found:
@@ -176,7 +176,7 @@ def report(points: Sequence[Point]) -> list[str]:
         if winners:
             out.append(f"best {words}: " + ", ".join(f"ε={epsilon:g} {m.algorithm}" for epsilon, m in winners))
     for state in ("refused", "failed"):
-        told: dict[tuple[str, str], list[Point]] = {}
+        told: dict[tuple[str, str], list[SweepPoint]] = {}
         for point in points:
             if point.state == state:
                 told.setdefault((point.algorithm, point.message), []).append(point)
@@ -209,7 +209,7 @@ def _algorithms(text: str, settings: Iterable[str]) -> dict[str, Any]:
     return {name: choose(name, texts, QueryRelease) for name, texts in own.items()}
 
 
-def _resumed(path: str, ours: dict[str, Any]) -> list[Point]:
+def _resumed(path: str, ours: dict[str, Any]) -> list[SweepPoint]:
     """The points of an earlier sweep of the same task; none where there is no file.
 
     Task and parameters are compared by public facts. That the table itself is the same is checked by a digest of it,
@@ -233,7 +233,7 @@ def _resumed(path: str, ours: dict[str, Any]) -> list[Point]:
     points = theirs.get("points")
     if not isinstance(points, list):
         raise InputError(f"{path[:200]}: not a file of a sweep")
-    return [Point.from_json(told) for told in points]
+    return [SweepPoint.from_json(told) for told in points]
 
 
 def _short(value: Any) -> str:
@@ -241,7 +241,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _write(points: Sequence[Point], chosen: argparse.Namespace, file: dict[str, Any]) -> None:
+def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: dict[str, Any]) -> None:
     """Both files with all points, sorted, whatever order they came in; nothing before there is a point."""
     ordered = sorted(points, key=lambda p: p.key)
     if ordered and chosen.json:
@@ -251,7 +251,7 @@ def _write(points: Sequence[Point], chosen: argparse.Namespace, file: dict[str, 
         write(chosen.csv, as_csv(ordered))
 
 
-def as_csv(points: Sequence[Point]) -> str:
+def as_csv(points: Sequence[SweepPoint]) -> str:
     """One line a point: numbers as they are, texts made harmless for spreadsheets."""
     errors = list(dict.fromkeys(name for point in points for name in point.errors))
     out = io.StringIO()

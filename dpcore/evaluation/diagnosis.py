@@ -122,7 +122,7 @@ def waterfall(
 ) -> Waterfall:
     """Take the errors of a release on any workload of its domain apart.
 
-    `noiseless` is what the run's `twin` released with the same seed; what that still gets wrong is the model's part,
+    `noiseless` is what `noiseless` of the run released with the same seed; what it gets wrong is the model's part,
     smoothing that the run does because of the noise it expects included. `values` (m,): the answers by the table's own
     values (`questions.unbinned`); without them no query is thought to cut a bin. `population`: P (k,), where known.
     """
@@ -135,7 +135,7 @@ def waterfall(
     return Waterfall(reference, parts, released)
 
 
-def twin(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:
+def noiseless(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:
     """The same algorithm with the settings that its plan chose, and a budget so large that noise vanishes."""
     return settled(algorithm, make_plan(algorithm, problem, budget)), Budget(LARGEST, budget.delta)
 

@@ -14,7 +14,7 @@ from ..algorithms import ALGORITHMS
 from ..data.domain import Rows
 from ..errors import InputError
 from ..geometry.regions import Ball
-from ..learning.losses import Bent, absolute, pinball
+from ..learning.losses import PiecewiseLinear, absolute, pinball
 from ..learning.risks import Risk, smallest
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.conversions import gdp_log_delta, gdp_mu
@@ -125,7 +125,7 @@ def _last_stage(density: Density, plan: Plan) -> Cells:
 
 
 def _line(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
-    if not problem.location or not isinstance(problem.loss, Bent) or problem.loss.width:
+    if not problem.location or not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
         raise InputError("the law on a line is that of a quantile or a median of one column")
     return _density(problem, rows, plan)
 

@@ -8,7 +8,7 @@ and over cells of x on which the exponent counts as straight. Cells are narrow w
 import numpy as np
 
 from ..errors import InputError
-from ..learning.losses import Bent
+from ..learning.losses import PiecewiseLinear
 from ..learning.risks import Risk
 from ..privacy.samplers.line import PiecewiseGaussian
 from ..privacy.statistics.targets import Density
@@ -27,7 +27,7 @@ def values(risk: Risk, x: np.ndarray) -> np.ndarray:
     b, w = risk.b[order], risk.w[order]
     W, B = np.concatenate([[0.0], np.cumsum(w)]), np.concatenate([[0.0], np.cumsum(w * b)])
     i, loss = np.searchsorted(b, x, side="right"), risk.loss
-    if not isinstance(loss, Bent):
+    if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
     below, above = x * W[i] - B[i], (B[-1] - B[i]) - x * (1 - W[i])
     return loss.high * below - loss.low * above

@@ -15,7 +15,7 @@ from ..data.domain import Rows
 from ..errors import InputError
 from ..problems import QueryRelease
 from .sweep import POLL_SECONDS, Case, run_case
-from .sweep_point import Point
+from .sweep_point import SweepPoint
 
 CONNECT_SECONDS = 10
 
@@ -77,7 +77,7 @@ def sweep_on(
     *,
     population: np.ndarray | None = None,
     watch: Callable[[], None] = lambda: None,
-) -> Iterator[Point]:
+) -> Iterator[SweepPoint]:
     """`sweep.sweep` on a cluster: the same points, in the order in which they come back.
 
     A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers. Lazy: closing the

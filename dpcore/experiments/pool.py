@@ -52,7 +52,7 @@ class SharedRows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class JobSpec:
     """One algorithm on one data set with one budget, once a seed; public but for the block it names.
 
     `every` and `path` are those of `Run`; without `every` there are as many records as a page draws.
@@ -87,7 +87,7 @@ class Result:
 class Job:
     """A task on its way: `state` is queued, running, done, cancelled or failed; the lists grow while it runs."""
 
-    task: Task
+    task: JobSpec
     session: str
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     state: str = "queued"
@@ -139,7 +139,7 @@ class Pool:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, task: Task, session: str) -> Job:
+    def submit(self, task: JobSpec, session: str) -> Job:
         """Queue a task for a session."""
         job = Job(task, session)
         with self._changed:
@@ -256,7 +256,7 @@ def _work(pipe: Connection) -> None:
                 pipe.send(("failed", in_words(error)))
 
 
-def _run_attached(task: Task, pipe: Connection) -> str:
+def _run_attached(task: JobSpec, pipe: Connection) -> str:
     """Run a task on a read-only view of its block, which is let go of afterwards."""
     block = SharedMemory(task.block)
     try:
@@ -272,7 +272,7 @@ def _run_attached(task: Task, pipe: Connection) -> str:
             block.close()
 
 
-def _run_all(task: Task, rows: Rows, pipe: Connection) -> str:
+def _run_all(task: JobSpec, rows: Rows, pipe: Connection) -> str:
     heard = time.monotonic()
 
     def cancelled() -> bool:

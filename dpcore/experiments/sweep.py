@@ -21,8 +21,8 @@ from ..params import parameters
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
-from .pool import Job, Pool, SharedRows, Task
-from .sweep_point import Key, Point
+from .pool import Job, JobSpec, Pool, SharedRows
+from .sweep_point import Key, SweepPoint
 
 MAX_POINTS = 100_000
 LOOKS = 50  # times, at most, that a run in this process lets its caller look around
@@ -43,11 +43,11 @@ class Case:
         """That of its point."""
         return self.name, self.budget.epsilon, self.budget.delta, self.seed
 
-    def point(self, summary: dict[str, Any]) -> Point:
+    def point(self, summary: dict[str, Any]) -> SweepPoint:
         """The point of a finished run, from its `Run.to_json`."""
         return self._point("done", errors=summary["final"], spent=summary["spent"], **_cost(summary))
 
-    def refused(self, problem: QueryRelease) -> Point | None:
+    def refused(self, problem: QueryRelease) -> SweepPoint | None:
         """The point that says why the algorithm cannot serve; None when it can. Looks at public numbers only."""
         try:
             make_plan(self.algorithm, problem, self.budget)
@@ -55,14 +55,14 @@ class Case:
             return self._point("refused", message=str(error))
         return None
 
-    def failed(self, message: str) -> Point:
+    def failed(self, message: str) -> SweepPoint:
         """The point of a run that broke off."""
         return self._point("failed", message=message)
 
-    def _point(self, state: str, **known: Any) -> Point:
+    def _point(self, state: str, **known: Any) -> SweepPoint:
         settings, budget = settings_of(self.algorithm), self.budget
         where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
-        return Point(algorithm=self.name, settings=settings, **where, state=state, **known)
+        return SweepPoint(algorithm=self.name, settings=settings, **where, state=state, **known)
 
 
 def _cost(summary: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def sweep(
     pool: Pool | None = None,
     session: str = "sweep",
     watch: Callable[[], None] = lambda: None,
-) -> Iterator[Point]:
+) -> Iterator[SweepPoint]:
     """One point for each case as soon as it is there: in this process one after the other, or by a pool's workers.
 
     The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an exception raised in
@@ -145,13 +145,13 @@ def sweep(
         block.free()
 
 
-def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.ndarray | None = None) -> Task:
+def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.ndarray | None = None) -> JobSpec:
     """A case as a pool takes it."""
     what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
-    return Task(**what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind)
+    return JobSpec(**what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind)
 
 
-def collect(case: Case, job: Job) -> Point:
+def collect(case: Case, job: Job) -> SweepPoint:
     """The point of a case whose job has ended; one that was cancelled has failed."""
     return case.point(job.results[0].summary) if job.state == "done" else case.failed(job.error or job.state)
 
@@ -162,7 +162,7 @@ def run_case(
     rows: Rows,
     population: np.ndarray | None = None,
     watch: Callable[[], None] = lambda: None,
-) -> Point:
+) -> SweepPoint:
     """The point of a case, run here and now; a bug ends it with a message."""
     try:
         with warnings.catch_warnings():
@@ -194,7 +194,7 @@ def rows_digest(rows: Rows) -> str:
     return _digest([rows.values, rows.weights])
 
 
-def missing(planned: Iterable[Case], there: Collection[Point]) -> list[Case]:
+def missing(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case]:
     """The cases whose points are not there yet, or failed: a refusal is final, a failure is tried again."""
     settled = {point.key for point in there if point.state != "failed"}
     return [case for case in planned if case.key not in settled]

@@ -13,7 +13,7 @@ Key = tuple[str, float, float, int]  # algorithm, ε, δ, seed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class SweepPoint:
     """One run of a sweep. `algorithm` is the name it has there, `settings` its parameters (None: left to the plan).
 
     state "done": `errors` are those of the last release by name, those against a population with the prefix
@@ -45,7 +45,7 @@ class Point:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, told: Any) -> "Point":
+    def from_json(cls, told: Any) -> "SweepPoint":
         """The point that `to_json` wrote; InputError for anything else."""
         try:
             point = cls(**told)
@@ -82,9 +82,9 @@ class Mean:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-def means(points: Iterable[Point]) -> list[Mean]:
+def means(points: Iterable[SweepPoint]) -> list[Mean]:
     """Means of the points that are done, by algorithm in order of appearance, then by ε."""
-    together: dict[str, dict[float, list[Point]]] = {}
+    together: dict[str, dict[float, list[SweepPoint]]] = {}
     for point in points:
         if point.state == "done":
             together.setdefault(point.algorithm, {}).setdefault(point.epsilon, []).append(point)

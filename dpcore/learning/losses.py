@@ -18,7 +18,7 @@ SMALLEST_WIDTH, LARGEST_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a reg
 
 
 @dataclass(frozen=True)
-class Bent:
+class PiecewiseLinear:
     """f(x; (a, b)) = g(u), u = ⟨a, x⟩ − b, or b⟨a, x⟩ − 1 for a margin; g has slope `low`, then `high`, bent at 0.
 
     Between −width and width the slope rises evenly, so that g is `low·u` or `high·u` plus at most (high − low)width/4.
@@ -47,7 +47,7 @@ class Bent:
         """max g'': ∞ where there is a kink."""
         return (self.high - self.low) / (2 * self.width) if self.width else math.inf
 
-    def smoothed(self, width: float) -> "Bent":
+    def smoothed(self, width: float) -> "PiecewiseLinear":
         """The same loss bent over at least `width`: larger, but by (high − low)·width/4 at the most."""
         return self if self.width >= width else replace(self, width=width)
 
@@ -77,29 +77,29 @@ class Bent:
         return (np.abs(u) < self.width) * (self.curvature if self.width else 0.0)
 
 
-def pinball(level: float) -> Bent:
+def pinball(level: float) -> PiecewiseLinear:
     """max(q(b − t), (1 − q)(t − b)), whose mean is smallest at the q-quantile; InputError unless 0 < q < 1."""
     if not 0 < level < 1:
         raise InputError(f"quantile={level:g} is outside (0, 1), its ends not included")
-    return Bent(f"pinball({level:g})", -level, 1 - level)
+    return PiecewiseLinear(f"pinball({level:g})", -level, 1 - level)
 
 
-def absolute() -> Bent:
+def absolute() -> PiecewiseLinear:
     """|t − b|."""
-    return Bent("absolute", -1, 1)
+    return PiecewiseLinear("absolute", -1, 1)
 
 
-def hinge() -> Bent:
+def hinge() -> PiecewiseLinear:
     """max(0, 1 − b t), b = ±1."""
-    return Bent("hinge", -1, 0, margin=True)
+    return PiecewiseLinear("hinge", -1, 0, margin=True)
 
 
-def huber(width: float) -> Bent:
+def huber(width: float) -> PiecewiseLinear:
     """u²/(2w) for |u| ≤ w, else |u| − w/2, u = t − b: the absolute loss, rounded off; its gradient is clipped at 1."""
     if not SMALLEST_WIDTH <= width <= LARGEST_WIDTH:
         served = f"{SMALLEST_WIDTH:g}..{LARGEST_WIDTH:g}"
         raise InputError(f"huber width={width:g} must be above 0 and finite: it is served in {served}")
-    return Bent(f"huber({width:g})", -1, 1, width, width / 2)
+    return PiecewiseLinear(f"huber({width:g})", -1, 1, width, width / 2)
 
 
 @dataclass(frozen=True)
@@ -147,15 +147,17 @@ class SquaredDistance:
         return math.dist(self.low, self.high)
 
 
-Loss = Bent | Logistic | SquaredDistance
+Loss = PiecewiseLinear | Logistic | SquaredDistance
 
 
 def difference(loss: Loss, *, location: bool, reach: float) -> float:
     """G: f(·; z) − f(·; z') is G-Lipschitz on {‖x‖ ≤ reach}, for all records z, z'.
 
     - SquaredDistance: its gradient in x is x − s, so the difference has gradient s' − s: G = the box's diameter.
-    - Bent, location (a = 1, d = 1): the slopes lie in low..high, so G = high − low: 1 for pinball, 2 for absolute.
-    - Bent, features: ‖g'a − g'₂a₂‖ ≤ 2 max|g'| as ‖a‖ ≤ 1: 2 for hinge, absolute and Huber (whose gradient ends at 1).
+    - PiecewiseLinear, location (a = 1, d = 1): the slopes lie in low..high, so G = high − low: 1 for pinball, 2 for
+      absolute.
+    - PiecewiseLinear, features: ‖g'a − g'₂a₂‖ ≤ 2 max|g'| as ‖a‖ ≤ 1: 2 for hinge, absolute and Huber (whose gradient
+      ends at 1).
     - Logistic: `logistic_difference`, at most 2.
     """
     if isinstance(loss, SquaredDistance):

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 
 from ..errors import InputError
 from ..geometry.regions import Ball, Box, Region
-from .losses import Bent, Loss, SquaredDistance
+from .losses import Loss, PiecewiseLinear, SquaredDistance
 
 BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
 STEPS = 500
@@ -183,7 +183,7 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray 
     c = region.centre if centre is None else centre
     loss = risk.loss
     if (
-        isinstance(loss, Bent)
+        isinstance(loss, PiecewiseLinear)
         and not loss.width
         and not loss.margin
         and mu == 0
@@ -200,7 +200,7 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray 
             x = _smallest_in_box(smooth, region, x, mu, c)
         else:
             x = newton(smooth, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
-    if mu == 0 and isinstance(loss, Bent) and not loss.width and len(risk.w) <= MOST_ROWS:
+    if mu == 0 and isinstance(loss, PiecewiseLinear) and not loss.width and len(risk.w) <= MOST_ROWS:
         exact = _linear_program(risk, loss, region)
         if region.contains(exact[None])[0] and risk.value(exact) < risk.value(x):
             x = exact
@@ -220,7 +220,7 @@ def _smallest_in_box(risk: Risk, region: Box, x: np.ndarray, mu: float, c: np.nd
     return found.x
 
 
-def _linear_program(risk: Risk, loss: Bent, region: Region) -> np.ndarray:
+def _linear_program(risk: Risk, loss: PiecewiseLinear, region: Region) -> np.ndarray:
     """argmin over the box around the region of a risk with kinks: u = p − q, p, q ≥ 0, at cost high · p − low · q."""
     r, d = risk.A.shape
     if loss.margin:
@@ -234,7 +234,7 @@ def _linear_program(risk: Risk, loss: Bent, region: Region) -> np.ndarray:
     return found.x[:d] if found.x is not None else region.centre
 
 
-def _quantile(risk: Risk, loss: Bent) -> float:
+def _quantile(risk: Risk, loss: PiecewiseLinear) -> float:
     """A smallest point of a location risk with a kink: the weighted quantile at level −low/(high − low)."""
     order = np.argsort(risk.b)
     cumulative = np.cumsum(risk.w[order])

@@ -15,7 +15,7 @@ from ..data.domain import Domain, Rows
 from ..data.plain import plain
 from ..errors import BudgetError, InputError
 from ..geometry.regions import Ball, Box, Space
-from ..learning.losses import Bent, Logistic, SquaredDistance
+from ..learning.losses import Logistic, PiecewiseLinear, SquaredDistance
 from ..workloads import Workload, sealed, sealed_domain
 from . import exact, grid, mechanisms
 from .accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
@@ -24,7 +24,7 @@ from .measurement import MeasuredAnswers, Measurement, MeasurementRecorder, devi
 from .samplers import SAMPLERS, objective
 from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
-from .statistics.query_draws import KeepOdds, SummedErrors
+from .statistics.query_draws import AcceptProbabilities, SummedErrors
 from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
 from .statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
 from .statistics.votes import CodeVotes, PointStatistic, Votes
@@ -35,7 +35,7 @@ SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
 MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vector, both shares
 DRAWN: Final = (RegularisedRisk, PlainRisk, RankError)
-MADE_OF: Final = (Ball, Box, Space, Bent, Logistic, SquaredDistance)  # beside numbers and arrays
+MADE_OF: Final = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance)  # beside numbers and arrays
 PLANNED: Final = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
@@ -197,13 +197,13 @@ class Curator:
             return mechanisms.exponential_exactly(scores, 2 * delta / (unit * spend.epsilon), times, self.__rng)
         return mechanisms.categorical(scores, 2 * delta / (unit * spend.epsilon), times, self.__rng)
 
-    def keep_draws(self, score: KeepOdds, spend: BoundedRange) -> np.ndarray:
-        """One bit (s,) for each drawn query: True, with the probability that `KeepOdds` says, to keep it.
+    def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> np.ndarray:
+        """One bit (s,) for each drawn query: True, with the probability that `AcceptProbabilities` says, to keep it.
 
         The bits are released. Each is B-bounded-range and charged apart, before any record is read; BudgetError when
         the plan does not allow all the charges, or when `spend` is below B for this number of records.
         """
-        score, spend = self._check(score, (KeepOdds,), spend, (BoundedRange,))
+        score, spend = self._check(score, (AcceptProbabilities,), spend, (BoundedRange,))
         if spend.epsilon < (needs := score.needs(self.unit)):
             raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
         self.__ledger.charge("keep_draws", spend, len(score.drawn))
@@ -325,7 +325,7 @@ class Curator:
             noisy = mechanisms.laplace_above(value, scale, threshold, self.__rng)
         else:
             noisy = mechanisms.laplace(value, scale, self.__rng)
-        return statistic.leaving(noisy)
+        return statistic.postprocess(noisy)
 
     def _noisy_on_grid(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, np.ndarray]:
         """The statistic on its grid, and what leaves with whole noise in steps of that; charged by the caller."""
@@ -346,7 +346,7 @@ class Curator:
             noisy = exact.laplace_above(whole, scale, spend.failure, self.__group)
         else:
             noisy = exact.laplace(whole, scale)
-        return own, own.leaving(noisy * step / n)
+        return own, own.postprocess(noisy * step / n)
 
     def _true_counts(self, workload: Workload) -> tuple[Workload, np.ndarray]:
         """A workload with its entries on the grid, and its n · ⟨q_j, P_n⟩ without error; once per workload."""

@@ -43,12 +43,12 @@ def gridded(statistic: Any) -> bool:
     from every side.
     """
     within = isinstance(statistic, CellAnswers) and statistic.subspace
-    return hasattr(statistic, "counted") and (not within or statistic.basis is not None)
+    return hasattr(statistic, "integer_valued") and (not within or statistic.basis is not None)
 
 
 def on_grid(statistic: Any, n: int) -> tuple[Any, float]:
     """The statistic with entries on the grid, and its step; a `gridded` one."""
-    if statistic.counted and not isinstance(statistic, SomeAnswers):
+    if statistic.integer_valued and not isinstance(statistic, SomeAnswers):
         return statistic, 1.0
     if isinstance(statistic, CellAnswers):
         out, fine = CellAnswers(statistic.workload, statistic.subspace), step(n)

@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..learning.losses import Bent, Logistic
+from ..learning.losses import Logistic, PiecewiseLinear
 from ..learning.risks import Risk, newton
 
 BLOCK = 4096
@@ -31,9 +31,9 @@ UNIT = 2.0**-52
 LEAST = 30  # η that a goal must hold
 
 
-def rounding(loss: Bent | Logistic, *, far: float, mu: float, n: int, d: int, offset: float) -> float:
+def rounding(loss: PiecewiseLinear | Logistic, *, far: float, mu: float, n: int, d: int, offset: float) -> float:
     """η where D is `far`; `offset` is ‖c‖ for a margin, else 0."""
-    width = loss.width if isinstance(loss, Bent) else 1.0
+    width = loss.width if isinstance(loss, PiecewiseLinear) else 1.0
     residual = (d + 4) * (3 * far + width + offset)
     return UNIT * (
         (BLOCK + n / BLOCK + d) * loss.steepest + loss.curvature * residual + 3 * far * (loss.curvature + mu)
@@ -49,9 +49,9 @@ def minimiser(
     Newton's steps go on until a gradient of `aim`, goal/4 unless given. `path`: multiples of the loss's width, the last
     one 1, over which its kink is rounded off on the way.
     """
-    loss: Bent | Logistic = risk.loss  # type: ignore[assignment]
+    loss: PiecewiseLinear | Logistic = risk.loss  # type: ignore[assignment]
     push = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
-    width = loss.width if isinstance(loss, Bent) else 0.0
+    width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
     far = (loss.steepest + float(np.linalg.norm(push))) / mu
     offset = c if loss.margin else np.zeros(len(c))
     moved = risk if loss.margin else _about(risk, c, far + width)

@@ -27,7 +27,7 @@ from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from .files import check_folder, write
 from .ledger_store import Reservation, Store, now
-from .request import Ready, plain
+from .request import PreparedRelease, plain
 
 FLOATING = "floating-point noise ({}); the proof speaks of real numbers, and a float's last bits may tell more"
 WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating system's entropy)"
@@ -37,7 +37,7 @@ ON_WHOLE = ("discrete Gaussian", "discrete Laplace", "sparse vector")
 Progress = Callable[[int, int], None]  # is told: this round of so many
 
 
-def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None = None) -> dict[str, Any]:
+def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress | None = None) -> dict[str, Any]:
     """Reserve, draw once, write all files into the new `folder`; the facts as in release.json.
 
     `progress` is called after the charge with 0, then with every round. Raises OverspendError before anything is
@@ -47,7 +47,7 @@ def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None 
     reservation = ready.reserve(store)
     try:
         release, measurements, draws, noise = _draw(ready, progress)
-        count = ready.order.rows or ready.problem.n
+        count = ready.request.rows or ready.problem.n
         synthetic = release.sample(count, draws)
         facts = write(
             folder,
@@ -56,7 +56,7 @@ def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None 
             synthetic,
             measurements,
             ready.problem.workload,
-            neutralize=ready.order.neutralize,
+            neutralize=ready.request.neutralize,
         )
     except BaseException as error:
         store.note(reservation.number, "failed", type(error).__name__)
@@ -68,13 +68,15 @@ def publish(ready: Ready, store: Store, folder: Path, progress: Progress | None 
     return facts
 
 
-def _draw(ready: Ready, progress: Progress | None) -> tuple[Release, list[MeasuredAnswers], np.random.Generator, str]:
+def _draw(
+    ready: PreparedRelease, progress: Progress | None
+) -> tuple[Release, list[MeasuredAnswers], np.random.Generator, str]:
     """The last released object, what was measured on the way, the generator for rows, and what the noise was, in words.
 
     Noise cannot be seeded, and no generator can be guessed from what it drew.
     """
     noise, own, draws = (entropy.generator() for _ in range(3))
-    problem, plan, algorithm = ready.problem, ready.plan, ready.order.algorithm
+    problem, plan, algorithm = ready.problem, ready.plan, ready.request.algorithm
     curator = Curator(ready.rows, problem.n, plan, noise, group=problem.group, domain=getattr(problem, "domain", None))
     release, tell = None, progress or (lambda _t, _rounds: None)
     tell(0, plan["rounds"])
@@ -107,9 +109,9 @@ def _noise(curator: Curator) -> str:
     return "; ".join(found)
 
 
-def _facts(ready: Ready, reservation: Reservation, noise: str) -> dict[str, Any]:
+def _facts(ready: PreparedRelease, reservation: Reservation, noise: str) -> dict[str, Any]:
     """All that is public about a release: enough to recompute its claim, and no data."""
-    order, problem, plan = ready.order, ready.problem, ready.plan
+    request, problem, plan = ready.request, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
     total = reservation.lifetime
     sums = plan.sums
@@ -134,14 +136,14 @@ def _facts(ready: Ready, reservation: Reservation, noise: str) -> dict[str, Any]
         },
         "ledger": {"id": reservation.ledger, "entry": reservation.number, "hash": reservation.entry},
         "protects": {
-            "unit": order.unit.protected,
-            "neighbours": order.unit.neighbours,
+            "unit": request.unit.protected,
+            "neighbours": request.unit.neighbours,
             "records": problem.n,
             "rows_per_person": problem.group,
         },
         "promise": {
-            "epsilon": order.budget.epsilon,
-            "delta": order.budget.delta,
+            "epsilon": request.budget.epsilon,
+            "delta": request.budget.delta,
             "accounting": plan.accounting,
             "cost": f"{symbol}={cost:.6g}",
             "charges": events_to_json(planned(plan)),
@@ -149,17 +151,17 @@ def _facts(ready: Ready, reservation: Reservation, noise: str) -> dict[str, Any]
         },
         "plan": {"choices": [{"name": c.name, "value": plain(c.value), "why": c.why} for c in plan.choices]},
         "made_by": {
-            "algorithm": registered_name(order.algorithm),
-            "source": order.algorithm.about.source,
-            "adaptive": order.algorithm.adaptive,
-            "public_start": order.start is not None,
+            "algorithm": registered_name(request.algorithm),
+            "source": request.algorithm.about.source,
+            "adaptive": request.algorithm.adaptive,
+            "public_start": request.start is not None,
             "noise": noise,
         },
-        "queries": {"asked": list(order.asked), "count": problem.workload.m},
+        "queries": {"asked": list(request.asked), "count": problem.workload.m},
         "schema": schema,
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
         "bounds": "read off the records (a private peek)" if problem.domain.peeked else "typed by a person",
-        "reason": order.reason,
+        "reason": request.reason,
         "versions": _versions(),
     }
 

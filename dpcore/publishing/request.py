@@ -36,7 +36,7 @@ WHY_DISCRETE = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Order:
+class ReleaseRequest:
     """What is to be released: a whole table as it was read, what is asked of it, by what, at what price.
 
     `unit` is whom it protects; `reason` says in words why a schema that was read off the records is used all the same.
@@ -72,10 +72,10 @@ class Order:
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
-    """An order checked against table and schema, and planned; nothing has been drawn or charged."""
+class PreparedRelease:
+    """A request checked against table and schema, and planned; nothing has been drawn or charged."""
 
-    order: Order
+    request: ReleaseRequest
     problem: QueryRelease
     rows: Rows
     plan: Plan
@@ -83,69 +83,69 @@ class Ready:
 
     def reserve(self, store: Store, *, preview: bool = False) -> Reservation:
         """Charge it in the ledger, or with `preview` say what that would give; see `Store.reserve`."""
-        order = self.order
+        request = self.request
         return store.reserve(
-            order.frame,
+            request.frame,
             self.events,
-            order.budget,
-            dataset=order.dataset,
-            default_name=order.default_name,
-            unit=order.unit.noun,
-            total=order.total,
-            new_version=order.new_version,
-            algorithm=registered_name(order.algorithm),
-            settings={c.name: plain(c.value) for c in self.plan.choices} | {"asked": list(order.asked)},
-            reason=order.reason,
+            request.budget,
+            dataset=request.dataset,
+            default_name=request.default_name,
+            unit=request.unit.noun,
+            total=request.total,
+            new_version=request.new_version,
+            algorithm=registered_name(request.algorithm),
+            settings={c.name: plain(c.value) for c in self.plan.choices} | {"asked": list(request.asked)},
+            reason=request.reason,
             preview=preview,
         )
 
 
-def prepare(order: Order, rows: Rows | None = None, *, fixed: Accounting | None = None) -> Ready:
+def prepare(request: ReleaseRequest, rows: Rows | None = None, *, fixed: Accounting | None = None) -> PreparedRelease:
     """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves.
 
     The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very table's, where they
     are encoded already; `fixed` is its data set's accounting in the ledger.
     """
     if rows is None:
-        domain = order.workload.domain
-        rows = domain.encode(order.unit.limited(order.frame, domain.names))
-    problem = QueryRelease(order.workload, rows.n, order.unit.most_rows, order.start)
-    plan = make_plan(order.algorithm, problem, replace(order.budget, additive=True))
-    if order.noise == "float":
-        if order.budget.delta == 0:
+        domain = request.workload.domain
+        rows = domain.encode(request.unit.limited(request.frame, domain.names))
+    problem = QueryRelease(request.workload, rows.n, request.unit.most_rows, request.start)
+    plan = make_plan(request.algorithm, problem, replace(request.budget, additive=True))
+    if request.noise == "float":
+        if request.budget.delta == 0:
             raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
-    elif order.noise == "exact" or Gaussian not in plan.kinds or fixed is not Accounting.GDP:
-        plan = _exact(order, problem, plan)
-    return Ready(order, problem, rows, plan, reserved(plan, order.algorithm.adaptive))
+    elif request.noise == "exact" or Gaussian not in plan.kinds or fixed is not Accounting.GDP:
+        plan = _exact(request, problem, plan)
+    return PreparedRelease(request, problem, rows, plan, reserved(plan, request.algorithm.adaptive))
 
 
-def fixed_for(order: Order, ledger: Path) -> Accounting | None:
-    """The accounting that the order's data set has in a ledger since its first release; None for a new one."""
-    if order.noise != "auto" or not ledger.exists():
+def fixed_for(request: ReleaseRequest, ledger: Path) -> Accounting | None:
+    """The accounting that the request's data set has in a ledger since its first release; None for a new one."""
+    if request.noise != "auto" or not ledger.exists():
         return None  # nothing depends on it
     return Store(ledger).accounting(
-        order.frame, dataset=order.dataset, default_name=order.default_name, new_version=order.new_version
+        request.frame, dataset=request.dataset, default_name=request.default_name, new_version=request.new_version
     )
 
 
-def _exact(order: Order, problem: QueryRelease, plan: Plan) -> Plan:
+def _exact(request: ReleaseRequest, problem: QueryRelease, plan: Plan) -> Plan:
     """The plan with exact noise, keeping its promise by zCDP where it is Gaussian; unchanged by "auto" if none fits.
 
     A plan that GDP adds up is made anew at a δ' ≤ δ, the one at which GDP allows the μ = √(2ρ) that zCDP allows at δ.
     Raises InputError for "exact" where noise must look alike from every side.
     """
-    if not _gridded(order.algorithm, problem, plan):
-        if order.noise == "auto":
+    if not _gridded(request.algorithm, problem, plan):
+        if request.noise == "auto":
             return plan
-        name = registered_name(order.algorithm)
+        name = registered_name(request.algorithm)
         raise InputError(f"noise=exact: {name} measures a subspace here, which whole noise does not fit; use float")
     if plan.accounting is Accounting.GDP:
-        epsilon, left = order.budget.epsilon, order.budget.delta - plan.sums.failure
+        epsilon, left = request.budget.epsilon, request.budget.delta - plan.sums.failure
         mu = math.sqrt(2 * conversions.zcdp_rho(epsilon, left))
         delta = math.exp(conversions.gdp_log_delta(epsilon, mu)) * (1 - 1e-9)
-        plan = make_plan(order.algorithm, problem, Budget(epsilon, min(delta, left) + plan.sums.failure))
+        plan = make_plan(request.algorithm, problem, Budget(epsilon, min(delta, left) + plan.sums.failure))
     why = WHY_DISCRETE if Gaussian in plan.kinds else WHY_EXACT
-    return replace(plan, budget=order.budget, choices=(*plan.choices, Choice("noise", "exact", why)), exact=True)
+    return replace(plan, budget=request.budget, choices=(*plan.choices, Choice("noise", "exact", why)), exact=True)
 
 
 def _gridded(algorithm: Algorithm, problem: QueryRelease, plan: Plan) -> bool:

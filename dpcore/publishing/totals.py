@@ -40,7 +40,7 @@ class Total:
 
     def left(self, lifetime: Lifetime) -> float:
         """The ε of the largest single further release."""
-        return lifetime.epsilon(max(lifetime.room - self.cost(lifetime), 0.0))
+        return lifetime.epsilon(max(lifetime.capacity - self.cost(lifetime), 0.0))
 
 
 def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:

@@ -64,7 +64,7 @@ def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], delta
     """ε at each δ of all that a ledger has charged to a data set, by every accountant that applies, by name.
 
     They hold for releases that were all settled before the first was seen. Where later ones were chosen in view of
-    earlier ones, only the accounting that was fixed at first use holds, with all of its room: `kept`.
+    earlier ones, only the accounting that was fixed at first use holds, with all of its capacity: `kept`.
     """
     found = Counter[Event]()
     for event, times in events:
@@ -82,12 +82,12 @@ def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], delta
 
 def kept(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
     """ε at each δ of what a data set may ever be charged, by its one accounting: holds however releases are chosen."""
-    left, room = deltas - lifetime.failure, lifetime.room
+    left, capacity = deltas - lifetime.failure, lifetime.capacity
     if lifetime.accounting is Accounting.PURE:
-        return np.where(left >= 0, room, math.inf)
+        return np.where(left >= 0, capacity, math.inf)
     if lifetime.accounting is Accounting.GDP:
-        return _each(left, lambda d: conversions.gdp_epsilon(math.sqrt(room), d))
-    return _each(left, lambda d: conversions.zcdp_epsilon(room, d))
+        return _each(left, lambda d: conversions.gdp_epsilon(math.sqrt(capacity), d))
+    return _each(left, lambda d: conversions.zcdp_epsilon(capacity, d))
 
 
 def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:

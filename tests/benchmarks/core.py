@@ -24,7 +24,7 @@ from dpcore.data.schema import domain_from_json
 from dpcore.evaluation.run import Run
 from dpcore.experiments.pool import Pool
 from dpcore.experiments.sweep import cases, sweep
-from dpcore.experiments.sweep_point import Mean, Point, means
+from dpcore.experiments.sweep_point import Mean, SweepPoint, means
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals
@@ -55,7 +55,7 @@ def errors(problem: QueryRelease, rows: Rows, delta: float, names: Iterable[str]
     known = solving(QueryRelease)
     budgets = [Budget(epsilon, delta) for epsilon in EPSILONS]
     planned = cases({name: known[name]() for name in names}, problem, budgets, SEEDS)
-    points: list[Point] = []
+    points: list[SweepPoint] = []
     progress = Progress()
     with closing(Pool(jobs)) if jobs > 1 else nullcontext() as pool:
         for point in sweep(planned, problem, rows, pool=pool):

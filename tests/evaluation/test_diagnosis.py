@@ -10,7 +10,16 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError, PrivacyWarning
-from dpcore.evaluation.diagnosis import Conclusion, baselines, draw, independent, resample, settled, twin, waterfall
+from dpcore.evaluation.diagnosis import (
+    Conclusion,
+    baselines,
+    draw,
+    independent,
+    noiseless,
+    resample,
+    settled,
+    waterfall,
+)
 from dpcore.evaluation.run import Run
 from dpcore.parsing.questions import unbinned, understand
 from dpcore.privacy.accounting.budget import Budget
@@ -25,7 +34,7 @@ P = np.random.default_rng(1).dirichlet(np.ones(24))
 
 def apart(run: Run, rows, asked, *known, **also):
     """The waterfall of a finished run."""
-    algorithm, budget = twin(run.algorithm, run.problem, run.budget)
+    algorithm, budget = noiseless(run.algorithm, run.problem, run.budget)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         best = Run(algorithm, run.problem, rows, budget, seed=run.seed).finish()

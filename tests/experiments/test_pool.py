@@ -12,7 +12,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.evaluation.run import Run
-from dpcore.experiments.pool import Pool, SharedRows, Task
+from dpcore.experiments.pool import JobSpec, Pool, SharedRows
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
@@ -38,7 +38,7 @@ def block():
 
 
 def task(block, name="gaussian_maxent", seeds=(0,), **settings):
-    return Task(
+    return JobSpec(
         algorithm=ALGORITHMS[name](**settings),
         problem=PROBLEM,
         budget=Budget(1.0, 1e-9),

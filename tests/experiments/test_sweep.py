@@ -26,7 +26,7 @@ from dpcore.errors import InputError, in_words
 from dpcore.evaluation.run import Run
 from dpcore.experiments.pool import Pool
 from dpcore.experiments.sweep import cases, identity, missing, rows_digest, settings_of, sweep
-from dpcore.experiments.sweep_point import Mean, Point, best, means
+from dpcore.experiments.sweep_point import Mean, SweepPoint, best, means
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing import files
@@ -170,7 +170,7 @@ def test_a_dead_worker_loses_one_point(pool, others):
 
 def test_points_survive_json_and_nothing_else_is_a_point():
     for point in sweep(plan(seeds=[0]), PROBLEM, ROWS):
-        assert Point.from_json(json.loads(json.dumps(point.to_json()))) == point
+        assert SweepPoint.from_json(json.loads(json.dumps(point.to_json()))) == point
     good = point.to_json()
     for bad in (
         None,
@@ -182,27 +182,29 @@ def test_points_survive_json_and_nothing_else_is_a_point():
         {**good, "errors": 3},
     ):
         with pytest.raises(InputError):
-            Point.from_json(bad)
+            SweepPoint.from_json(bad)
 
 
 @given(data=st.data())
 def test_any_file_to_resume_is_a_sweeps_or_refused(tmp_path_factory, data):
     where = tmp_path_factory.getbasetemp() / "any.json"
     ours = {"task": {"n": 3}, "parameters": {"dpfw": {"rounds": 2}}, "table_sha256": "0"}
-    good = Point(algorithm="dpfw", settings={}, epsilon=1.0, delta=0.0, seed=0, state="refused", message="no").to_json()
+    good = SweepPoint(
+        algorithm="dpfw", settings={}, epsilon=1.0, delta=0.0, seed=0, state="refused", message="no"
+    ).to_json()
     point = good | data.draw(st.dictionaries(st.sampled_from(sorted(good)), JSON, max_size=2))
     file = {**ours, "points": [point]} | data.draw(
         st.dictionaries(st.sampled_from([*ours, "points"]), JSON, max_size=1)
     )
     where.write_text(json.dumps(data.draw(st.just(file) | JSON)))
     with contextlib.suppress(InputError):
-        assert all(isinstance(point, Point) for point in command._resumed(str(where), deepcopy(ours)))
+        assert all(isinstance(point, SweepPoint) for point in command._resumed(str(where), deepcopy(ours)))
 
 
 def test_means_and_winners():
     def point(name, epsilon, seed, error, state="done"):
         rest = {"errors": {"max_error": error, "mean_l1": None}, "seconds": 2.0} if state == "done" else {}
-        return Point(
+        return SweepPoint(
             algorithm=name, settings={}, epsilon=epsilon, delta=0.0, seed=seed, state=state, message="", **rest
         )
 
@@ -299,8 +301,8 @@ def test_two_jobs_equal_one(here, capsys):
     assert main(arguments()) == 0
     alone = read()
     assert main(arguments(json="two.json", jobs="2")) == 0
-    assert without_time(map(Point.from_json, alone["points"])) == without_time(
-        map(Point.from_json, read("two.json")["points"])
+    assert without_time(map(SweepPoint.from_json, alone["points"])) == without_time(
+        map(SweepPoint.from_json, read("two.json")["points"])
     )
 
 
@@ -337,7 +339,9 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     whole = read()["points"]
     assert {json.dumps(p) for p in kept} <= {json.dumps(p) for p in whole}, "bit for bit, seconds too"
     assert main(arguments(json="once.json")) == 0
-    assert without_time(map(Point.from_json, whole)) == without_time(map(Point.from_json, read("once.json")["points"]))
+    assert without_time(map(SweepPoint.from_json, whole)) == without_time(
+        map(SweepPoint.from_json, read("once.json")["points"])
+    )
     made.clear()
     assert main(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw")) == 0
     assert made == [("dpfw", 2.0, 0), ("dpfw", 2.0, 1)], "more of the same task may be asked for"
@@ -388,7 +392,7 @@ def test_a_file_of_another_task_is_refused_and_left_alone(here, capsys, changes,
 def test_a_spreadsheet_sees_no_formula(here):
     texts = ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "a\n=b", "plain"]
     points = [
-        Point(algorithm="dpfw", settings={}, epsilon=1.0, delta=0.0, seed=0, state="failed", message=text)
+        SweepPoint(algorithm="dpfw", settings={}, epsilon=1.0, delta=0.0, seed=0, state="failed", message=text)
         for text in texts
     ]
     rows = list(csv.DictReader(io.StringIO(command.as_csv(points))))

@@ -161,7 +161,7 @@ def test_stakeholders_see_what_is_public_only(part):
 
 
 def test_cancel_stops_what_runs_and_keeps_what_is_there():
-    runs = learning_runs.Learned()
+    runs = learning_runs.LearningRuns()
     table = sample_table("census")
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
     learning.begin(runs, 1, (problem, rows, None), ["exponential", "noisy_gd"], Budget(1, 1e-6), 20)

@@ -22,7 +22,7 @@ from dpcore.publishing import request as orders
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.workloads import Marginals
 from pages._ui.release import files as release_files
-from pages._ui.release import order as release_order
+from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as release_ledger
 from pages._ui.shell import owner, state
 from tests.pages.test_pages import button, figures, said, settled
@@ -161,11 +161,11 @@ def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path):
 
 def _ready(table):
     total = Budget(3.0, 1e-6)
-    order = orders.Order(
+    request = orders.ReleaseRequest(
         frame=table.frame, workload=Marginals.all(table.domain, 1), asked=["marginals:1"], dataset="b", total=total,
         algorithm=ALGORITHMS["gaussian_maxent"](), budget=Budget(1.0, 1e-9),
     )  # fmt: skip
-    return release_order.ready_for(order, table, ())
+    return release_request.ready_for(request, table, ())
 
 
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):

@@ -22,7 +22,7 @@ from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
 from dpcore.publishing import publish
 from dpcore.publishing.ledger_store import Store, verify
-from dpcore.publishing.request import Order, prepare
+from dpcore.publishing.request import ReleaseRequest, prepare
 from dpcore.workloads import Explicit, Marginals
 from tests.cli.files import write_files
 from tests.helpers import codes, hockey_stick
@@ -87,7 +87,7 @@ def test_a_plan_keeps_its_promise_by_enumeration(library, budget):
     assert conversions.zcdp_epsilon(mu**2 / 2, budget.delta) <= budget.epsilon
     assert conversions.zcdp_epsilon(mu**2 / 2 * 1.001, budget.delta) > budget.epsilon, "and uses it up"
     with pytest.raises(BudgetError):
-        replace(make_plan(ready.order.algorithm, ready.problem, budget), exact=True)
+        replace(make_plan(ready.request.algorithm, ready.problem, budget), exact=True)
     scale = math.sqrt(2) / mu
     if scale < 60:  # a record leaves one cell for another: two coordinates, each by one
         there, gone = law(scale), law(scale, 1)
@@ -117,10 +117,10 @@ def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameter
     frame = frame_of().set_axis(list(domain.names), axis=1)
     fields = {"workload": Marginals.all(domain, 1), "asked": ["marginals:1"]} | given
     fixed = fields.pop("fixed", None)
-    order = Order(
+    request = ReleaseRequest(
         frame=frame, algorithm=ALGORITHMS[algorithm](**parameters or {}), budget=budget, noise=noise, **fields
     )
-    return prepare(order, fixed=fixed)
+    return prepare(request, fixed=fixed)
 
 
 @pytest.mark.parametrize("group", [1, 3])
@@ -148,9 +148,9 @@ def test_counts_get_noise_of_the_group_s_scale_and_leave_as_shares(library, grou
 def test_what_is_no_count_is_never_rounded_nor_called_exact(library):
     domain = codes(2, 3)
     shares = Explicit(domain, np.linspace(0, 1, 12).reshape(2, 6))
-    assert not Answers(shares).counted
-    assert Answers(Explicit(domain, np.eye(6))).counted
-    assert not CellAnswers(Marginals.all(domain, 1), subspace=True).counted, "whole noise is not round"
+    assert not Answers(shares).integer_valued
+    assert Answers(Explicit(domain, np.eye(6))).integer_valued
+    assert not CellAnswers(Marginals.all(domain, 1), subspace=True).integer_valued, "whole noise is not round"
     assert prepared(workload=shares).plan.exact, "but on a grid"
     assert prepared("dpfw", noise="exact").plan.exact
     assert not prepared("dpam", noise="auto", parameters={"noise": "subspace"}).plan.exact

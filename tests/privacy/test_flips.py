@@ -18,7 +18,7 @@ from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
-from dpcore.privacy.statistics.query_draws import KeepOdds, SummedErrors, bit_range
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, flip_law, random_rows, softmax
@@ -217,7 +217,7 @@ def test_rounding_stays_within_what_is_added_for_it(score):
 @pytest.mark.parametrize(("n", "eta"), [(30, 2.0), (30, 0.01), (10**6, 0.5)])
 def test_bits_from_exact_counts_are_within_what_is_paid(workload, n, eta):
     """The worst log-odds of the smaller η, with the rounding it was made for, against B of the one that was paid."""
-    odds = KeepOdds(workload, np.array([0, 3]), np.array([0.2, 0.3]), eta)
+    odds = AcceptProbabilities(workload, np.array([0, 3]), np.array([0.2, 0.3]), eta)
     own, _ = grid.workload_on_grid(workload, n)
     rounded = odds.rounded(own, n)
     assert (1 - 1e-3) * eta < rounded.eta < eta
@@ -232,7 +232,7 @@ def test_bits_of_an_exact_plan_use_it(monkeypatch):
     rows, seen = random_rows(CUBE, 40), []
     monkeypatch.setattr(mechanisms, "coins", lambda v, _rng: seen.append(v) or v > 9)
     workload = Marginals.all(CUBE, 2)
-    odds = KeepOdds(workload, np.array([0, 15]), np.array([0.2, 0.3]), 0.5)
+    odds = AcceptProbabilities(workload, np.array([0, 15]), np.array([0.2, 0.3]), 0.5)
     spend = BoundedRange(odds.needs(40))
     curator = curator_of(rows, spend, times=2)
     curator.keep_draws(odds, spend)

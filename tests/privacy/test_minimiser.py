@@ -36,8 +36,8 @@ def test_an_offset_that_all_records_share_costs_nothing_and_fails_for_no_neighbo
         statistic, here = found(loss, near, 0.0)
         _, there = found(loss, near, offset)
         assert there == pytest.approx(here, abs=2 * statistic.goal / statistic.mu)
-        assert statistic.leaving(here) == pytest.approx(here)
-    assert found(loss, b, offset)[0].leaving(np.array([0.25])) == offset + 0.25
+        assert statistic.postprocess(here) == pytest.approx(here)
+    assert found(loss, b, offset)[0].postprocess(np.array([0.25])) == offset + 0.25
 
 
 @pytest.mark.parametrize("loss", [hinge(), absolute(), Logistic()], ids=lambda loss: loss.name)

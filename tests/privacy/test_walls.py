@@ -14,14 +14,14 @@ from dpcore.data.domain import Column, Domain, Rows
 from dpcore.errors import BudgetError, InputError
 from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Box
-from dpcore.learning.losses import Bent, hinge
+from dpcore.learning.losses import PiecewiseLinear, hinge
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.samplers import SAMPLERS
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.privacy.statistics.gradients import MeanGradient
-from dpcore.privacy.statistics.query_draws import KeepOdds, SummedErrors
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
@@ -111,7 +111,7 @@ class Once(int):
 QUESTIONS = {
     "signed": ("select", lambda w, a: SignedErrors(w, a), BoundedRange(EPSILON)),
     "sums": ("draw_queries", lambda w, a: SummedErrors(w, a, 2), BoundedRange(EPSILON)),
-    "odds": ("keep_draws", lambda w, a: KeepOdds(w, np.arange(5), a, 1e-6), BoundedRange(1.0)),
+    "odds": ("keep_draws", lambda w, a: AcceptProbabilities(w, np.arange(5), a, 1e-6), BoundedRange(1.0)),
     "stream": ("above_threshold", lambda w, a: AbsoluteErrors(w, np.arange(5), a, 0.1), Pure(EPSILON)),
     "tables": ("select", lambda w, a: TableErrors(w, a, np.zeros(2), np.ones(2)), BoundedRange(EPSILON)),
 }
@@ -149,7 +149,7 @@ def test_methods_put_on_a_question_are_left_behind():
     force(score, value=lambda truth: seen.append(truth) or np.zeros(10))
     curator_of().select(score, BoundedRange(EPSILON))
     cells = CellAnswers(WORKLOADS["marginals"](), subspace=True)
-    force(cells, l2=1e-9, value=lambda rows: seen.append(rows), leaving=seen.append)
+    force(cells, l2=1e-9, value=lambda rows: seen.append(rows), postprocess=seen.append)
     out = curator_of().measure(cells, Gaussian(MU)).values
     assert seen == []
     assert noisy(out, cells.workload.answers_of_rows(ROWS), 1 / (N * MU))
@@ -380,8 +380,8 @@ def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb
 @pytest.mark.parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}], ids=str)
 def test_a_loss_with_a_wrong_slope_is_refused(wrong):
     with pytest.raises(InputError, match="slopes"):
-        Bent("mine", **{"low": -1.0, "high": 1.0, **wrong})
-    loss = Bent("mine", -1.0, 1.0)
+        PiecewiseLinear("mine", **{"low": -1.0, "high": 1.0, **wrong})
+    loss = PiecewiseLinear("mine", -1.0, 1.0)
     force(loss, **wrong)
     with pytest.raises(InputError, match="slopes"):
         curator_of().measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
@@ -421,7 +421,7 @@ def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorde
     spend, workload = Gaussian(0.1), WORKLOADS["marginals"]()
     plan = Plan(Budget(100, 1e-6), (Charge("x", spend),))
     curator = Curator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
-    room = curator.ledger.room
+    capacity = curator.ledger.capacity
     m = curator.measure(Answers(workload), Gaussian(0.1))
     left = m.values.copy()
     (before,) = curator.measured
@@ -433,6 +433,6 @@ def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorde
     assert after.answers == pytest.approx(left)
     assert after.errors == pytest.approx(np.full(5, 2 / (N * 0.1)))
     assert curator.ledger.sums.mu_squared == pytest.approx(0.01)
-    times = int(room / 0.01) - 1
+    times = int(capacity / 0.01) - 1
     assert curator.affords(Gaussian(0.1), times)
     assert not curator.affords(Gaussian(0.1), times + 1), "one was spent"

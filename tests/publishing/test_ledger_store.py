@@ -167,7 +167,7 @@ def test_other_failures_add_up_as_they_are_and_old_entries_are_bounded():
 @pytest.mark.parametrize("accounting", [Accounting.GDP, Accounting.ZCDP])
 def test_what_is_left_may_be_spent_and_no_more(accounting):
     lifetime = Lifetime(TOTAL, accounting, 0.0)
-    rest = lifetime.room - lifetime.cost(SPEND)
+    rest = lifetime.capacity - lifetime.cost(SPEND)
     mu = math.sqrt(rest if accounting is Accounting.GDP else 2 * rest)
     assert lifetime.total((*SPEND, (Gaussian(mu * (1 - 1e-9)), 1))) <= TOTAL.epsilon
     assert lifetime.total((*SPEND, (Gaussian(mu * (1 + 1e-6)), 1))) > TOTAL.epsilon

@@ -14,7 +14,7 @@ All three map convex functions to convex ones and F to at least F; R and G commu
 is at most the mean of the largest. Claim: nobody who may use up m of R, k of B and Σμ² = u² in all, in whatever order,
 sizes and numbers within that, and stop at any time, gets more than W = G_u Rᵐ Bᵏ F₀. By induction: stopping gives F₀ ≤
 W; a step of one kind followed by W of what is left is at most W, as the step moves in to its own kind, B under R and G
-at a loss. (Smaller spends are spends of the larger size.) So the rooms u², m and k are a valid filter together.
+at a loss. (Smaller spends are spends of the larger size.) So the capacities u², m and k are a valid filter together.
 Source: Zhu, Dong, Wang 2022, Theorem 10 (dominating pairs); Dong, Roth, Su 2022; Kairouz, Oh, Viswanath 2015 (R); Dong,
 Durfee, Rogers 2020, section 5 (B, adaptively). Gaussians and B together: derived here.
 """

@@ -113,7 +113,7 @@ class Ledger:
             Accounting.PURE: lambda: budget.epsilon,
         }.get(self._accounting, lambda: 0.0)()
         # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the inverse.
-        self._rooms = {symbol: max(inverse, cost) for symbol, cost in self._costs(planned).items()}
+        self._capacities = {symbol: max(inverse, cost) for symbol, cost in self._costs(planned).items()}
         self._failure = planned.failure
 
     def statement(self, plan: Plan) -> "Ledger":
@@ -123,7 +123,7 @@ class Ledger:
         """
         twin = copy(self)
         twin.plan, twin.events, twin._counts, twin._open = plan, list(self.events), Counter(), False
-        twin.sums, twin._rooms = plain(self.sums, (Sums, SubsampledGaussian, Joint)), dict(self._rooms)
+        twin.sums, twin._capacities = plain(self.sums, (Sums, SubsampledGaussian, Joint)), dict(self._capacities)
         return twin
 
     def fits(self, spend: Spend, times: int = 1) -> bool:
@@ -144,10 +144,10 @@ class Ledger:
         self.sums = after
 
     @property
-    def room(self) -> float:
+    def capacity(self) -> float:
         """The additive cost that this ledger allows in all: Σμ², Σρ or Σε where the plan is added up so."""
-        (room,) = self._rooms.values()
-        return room
+        (capacity,) = self._capacities.values()
+        return capacity
 
     @property
     def spent(self) -> Spent:
@@ -175,8 +175,8 @@ class Ledger:
             return f"failure δ={after.failure - used:.6g}, {self._failure - used:.6g}"
         used = self._costs(self.sums)
         for symbol, cost in self._costs(after).items():
-            if cost > (room := self._rooms[symbol]):
-                return f"{symbol}={cost - used[symbol]:.6g}, {max(room - used[symbol], 0):.6g}"
+            if cost > (capacity := self._capacities[symbol]):
+                return f"{symbol}={cost - used[symbol]:.6g}, {max(capacity - used[symbol], 0):.6g}"
         return None
 
     def _costs(self, sums: Sums) -> dict[str, float]:

@@ -8,11 +8,11 @@ the t-th cost c_t in one additive measure, planned before its data is touched.
 - μ²: if Σ c_t ≤ μ² on every path, the whole is μ-GDP. Source: Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023.
 - ε: if Σ c_t ≤ ε on every path, the whole is ε-DP. Source: Rogers, Roth, Ullman, Vadhan 2016.
 
-Each holds with a room fixed beforehand. "Whatever of the three is smallest today" does not follow: an analyst who looks
-at an early release before deciding which of two rooms to use up gets, for every value of the early privacy loss, the
-worse of both continuations, and the mean of a maximum exceeds the maximum of the means. So a data set's accounting is
-fixed at its first use, as is the part of δ that may be lost to events of failure (for the same reason: a room that
-grows where less failure was spent is not fixed beforehand).
+Each holds with a capacity fixed beforehand. "Whatever of the three is smallest today" does not follow: an analyst who
+looks at an early release before deciding which of two capacities to use up gets, for every value of the early privacy
+loss, the worse of both continuations, and the mean of a maximum exceeds the maximum of the means. So a data set's
+accounting is fixed at its first use, as is the part of δ that may be lost to events of failure (for the same reason: a
+capacity that grows where less failure was spent is not fixed beforehand).
 
 Failures are of two kinds. Let P, Q be the laws of all releases together about neighbours, ε the total, δ' what is left.
 
@@ -91,20 +91,20 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
     """What a plan must be charged with before its first touch: an upper bound on every path it may take.
 
     An adaptive algorithm may put other spends in place of the planned ones as long as they fit the plan's one
-    accounting, so that it is charged with all of that accounting's room, in one piece. Equal (ε₀, δ₀) releases can be
+    accounting, so that it is charged with all of that one's capacity, in one piece. Equal (ε₀, δ₀) releases can be
     replaced by as many that are no larger only, sampled sums by the same, so that what was planned is charged for them.
     """
     if not adaptive or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
         return planned(plan)
-    room, failure = Ledger(plan).room, plan.sums.failure if Approximate in plan.kinds else 0.0
+    capacity, failure = Ledger(plan).capacity, plan.sums.failure if Approximate in plan.kinds else 0.0
     drawn = any(c.spend.failure for c in plan.charges if not isinstance(c.spend, Approximate))
     errors = ((Drawn(plan.budget.sampler_error(plan.sums.failure)), 1),) if drawn else ()
     if plan.accounting is Accounting.GDP:
-        return ((Gaussian(math.sqrt(room)), 1), *errors)
+        return ((Gaussian(math.sqrt(capacity)), 1), *errors)
     if plan.accounting is Accounting.PURE:
-        return ((Approximate(room, failure) if failure else Pure(room), 1), *errors)
+        return ((Approximate(capacity, failure) if failure else Pure(capacity), 1), *errors)
     known = plan.kinds <= KNOWN and not (plan.exact and Gaussian in plan.kinds)
-    return (((Filtered if known else Concentrated)(room, failure), 1), *errors)
+    return (((Filtered if known else Concentrated)(capacity, failure), 1), *errors)
 
 
 def gaussian_cost(spend: Event) -> float:
@@ -201,7 +201,7 @@ class Lifetime:
         return self.epsilon(self.cost(spends))
 
     @property
-    def room(self) -> float:
+    def capacity(self) -> float:
         """The largest additive cost that keeps the promise, rounded down."""
         left = self.budget.delta - self.failure
         if self.accounting is Accounting.GDP:
@@ -210,7 +210,7 @@ class Lifetime:
 
     def left(self, spends: Iterable[tuple[Event, int]]) -> float:
         """The ε, at the total δ, of the largest single further release."""
-        return self.epsilon(max(self.room - self.cost(spends), 0.0))
+        return self.epsilon(max(self.capacity - self.cost(spends), 0.0))
 
     @property
     def _pure(self) -> bool:

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...learning.losses import Bent, SquaredDistance
+from ...learning.losses import PiecewiseLinear, SquaredDistance
 from ...learning.risks import Risk
 from ..statistics.targets import Density, RegularisedRisk
 
@@ -137,7 +137,7 @@ def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.n
 def _single(risk: Risk) -> Callable[[float, int], float]:
     """f(t, j), the loss of record j at ⟨a_j, x⟩ = t, in plain arithmetic, as arrays of one element are slow."""
     loss, b = risk.loss, risk.b.tolist()
-    if isinstance(loss, Bent):
+    if isinstance(loss, PiecewiseLinear):
         low, high, width, margin = loss.low, loss.high, loss.width, loss.margin
 
         def bent(t: float, j: int) -> float:

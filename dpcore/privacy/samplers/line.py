@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import erf, erfcx
 
 from ...errors import InputError
-from ...learning.losses import Bent
+from ...learning.losses import PiecewiseLinear
 from ..statistics.targets import Density
 
 STEPS = 250  # at the most, to invert a piece's distribution function to the last bit
@@ -17,7 +17,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
 def refuses(target: object) -> str | None:
     """Why a target cannot be drawn from here; None when it can."""
     loss = getattr(target, "loss", None)
-    if not isinstance(loss, Bent) or loss.width or loss.margin or not getattr(target, "location", False):
+    if not isinstance(loss, PiecewiseLinear) or loss.width or loss.margin or not getattr(target, "location", False):
         return "the sampler line needs one column and a loss of two slopes: a quantile or the absolute loss"
     return None
 
@@ -31,7 +31,7 @@ class PiecewiseGaussian:
 
     def __init__(self, density: Density) -> None:
         risk, loss = density.risk, density.risk.loss
-        if not isinstance(loss, Bent):
+        if not isinstance(loss, PiecewiseLinear):
             raise InputError("a loss of two slopes is needed")
         (low,), (high,) = density.region.bounds
         inside = np.clip(risk.b, low, high)
@@ -155,7 +155,7 @@ def draw(density: Density, _error: float, rng: np.random.Generator) -> np.ndarra
 def draw_rank(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
     """One exact draw (1,) from ∝ exp(−k|W(x) − q|), W the share of records ≤ x: a piece, then uniform on it."""
     risk, loss = density.risk, density.risk.loss
-    if not isinstance(loss, Bent):
+    if not isinstance(loss, PiecewiseLinear):
         raise InputError("a quantile is needed")
     (low,), (high,) = density.region.bounds
     inside = np.clip(risk.b, low, high)

@@ -5,7 +5,7 @@ here are those of n · P_n ("one record moves"), the Curator divides by n.
 
 A statistic says what noise calibrated to Δ₁ or Δ₂ is added to (`value`), which `view` of the records it is computed
 from (the "rows", or the workload's "answers" (m,) on them, kept by the Curator), and what leaves of the noisy value
-(`leaving`, a public function).
+(`postprocess`, a public function).
 """
 
 import math
@@ -53,13 +53,13 @@ def whole(workload: Workload, part: slice = EVERY) -> bool:
     return bool((np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all())
 
 
-class Known:
+class WorkloadStatistic:
     """A statistic of a workload's answers; `check` refuses a workload whose sensitivities this file does not derive."""
 
     workload: Workload
 
     @property
-    def counted(self) -> bool:
+    def integer_valued(self) -> bool:
         """Whether n times its value is whole numbers whatever the records, so that whole noise may be added there."""
         return whole(self.workload, getattr(self, "part", EVERY))
 
@@ -71,7 +71,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers(Known):
+class Answers(WorkloadStatistic):
     """All answers (m,) of a workload.
 
     Δ_p = max_{z,z'} ‖A_z − A_z'‖_p over the columns of its matrix A:
@@ -109,7 +109,7 @@ class Answers(Known):
         """The answers on the records (m,)."""
         return self.workload.answers_of_rows(rows)
 
-    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
         """All of it."""
         return noisy
 
@@ -126,7 +126,7 @@ ONE_TABLE = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a tabl
 
 
 @dataclass(frozen=True, eq=False)
-class SomeAnswers(Known):
+class SomeAnswers(WorkloadStatistic):
     """One answer of a workload, `part` = slice(j, j + 1), or all answers of one of its tables, `part` = that slice.
 
     One record moves ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most (for an explicit matrix that query's own, else the
@@ -166,13 +166,13 @@ class SomeAnswers(Known):
         """These answers, from all answers on the records (m,)."""
         return seen[self.part]
 
-    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
         """All of it."""
         return noisy
 
 
 @dataclass(frozen=True, eq=False)
-class CellAnswers(Known):
+class CellAnswers(WorkloadStatistic):
     """A(P_n + ξ) (m,): a workload's answers, as a matrix A (m, k), after noise ξ ~ N(0, σ² I_k) on the cells.
 
     The noisy cells never leave, only what the queries see of them. A record moves n · P_n by e_z − e_z': Δ₁ = 2 and
@@ -210,7 +210,7 @@ class CellAnswers(Known):
         return _projected_distance(tables) if self.subspace and tables else math.sqrt(2)
 
     @property
-    def counted(self) -> bool:
+    def integer_valued(self) -> bool:
         """On the cells; not within a subspace, where only continuous noise looks alike from every side."""
         return not self.subspace
 
@@ -241,7 +241,7 @@ class CellAnswers(Known):
         cells = domain.index(rows.values)
         return np.bincount(cells, weights, domain.size) if self.basis is None else self.basis[:, cells] @ weights
 
-    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
         """Its answers (m,)."""
         return self.workload.answers(noisy if self.basis is None else noisy @ self.basis)
 
@@ -289,7 +289,7 @@ Statistic = Answers | SomeAnswers | CellAnswers
 
 
 @dataclass(frozen=True, eq=False)
-class SignedErrors(Known):
+class SignedErrors(WorkloadStatistic):
     """Scores s · (⟨q_j, P_n⟩ − answers_j) of all 2m signed queries (j, s): first s = +1, then s = −1.
 
     `answers` (m,) are public. One record moves ⟨q_j, P_n⟩ by hi_j − lo_j at the most: Δ = max_j (hi_j − lo_j). The

@@ -74,7 +74,7 @@ class MeanGradient(KnownRisk):
         """The mean on the records."""
         return self.clipped_sum(rows.values, rows.weights / rows.n)
 
-    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
         """All of it."""
         return noisy
 
@@ -154,7 +154,7 @@ class RegularisedMinimiser(KnownRisk):
             return risk.w @ (risk.A - c) / (1 + self.mu)
         return minimiser(risk.with_loss(self._smooth), c, mu=self.mu, goal=self.goal, path=(1e4, 1e2, 1.0))
 
-    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
         """It with c."""
         return self.region.centre + noisy
 

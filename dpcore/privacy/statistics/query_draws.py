@@ -12,11 +12,11 @@ from ...errors import InputError
 from ...numbers import ROOM
 from ...workloads import Workload
 from ..rounding import near
-from .answers import EPS, Known
+from .answers import EPS, WorkloadStatistic
 
 
 @dataclass(frozen=True, eq=False)
-class SummedErrors(Known):
+class SummedErrors(WorkloadStatistic):
     """Scores s · (rounds · ⟨q_j, P_n⟩ − past_j) of all 2m signed queries: first s = +1, then s = −1.
 
     `past` (m,) are public sums of answers, Σ_{τ<t} q_j(x^τ), and `rounds` = t − 1 > 0. One record moves ⟨q_j, P_n⟩ by
@@ -56,7 +56,7 @@ class SummedErrors(Known):
 
 
 def bit_range(step: float, unit: float) -> float:
-    """B of one keep-or-reject bit, with step = ηw and unit = n (n/b for a group of b); see `KeepOdds`. Never 0."""
+    """B of one keep-or-reject bit, step = ηw, unit = n (n/b for groups of b), see `AcceptProbabilities`; never 0."""
     if step == 0:
         return math.log1p(1 / unit)  # the limit, and all that is left of floating point
     grown = -math.expm1(-step * (1 + 1 / unit)) / -math.expm1(-step)
@@ -64,7 +64,7 @@ def bit_range(step: float, unit: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class KeepOdds(Known):
+class AcceptProbabilities(WorkloadStatistic):
     """log-probabilities u − 2ηw of keeping each of s drawn queries, u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
 
     `drawn` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the workload's width; as both terms
@@ -90,7 +90,7 @@ class KeepOdds(Known):
         if not 0 < self.eta < math.inf or not flat or not inside or np.isnan(self.answers).any():
             raise InputError(f"eta={self.eta} must be above 0, and every draw a signed query with its answer")
 
-    def rounded(self, workload: Workload, n: int) -> "KeepOdds":
+    def rounded(self, workload: Workload, n: int) -> "AcceptProbabilities":
         """The same bits with a smaller η' = (1 − r)η w/w', so that B covers what rounding adds; w' is `workload`'s.
 
         Floating point moves v by at most e = 2^-50 ηw ((1 + max |answers|)/w + 3), so that neighbours' v differ by
@@ -100,12 +100,14 @@ class KeepOdds(Known):
         """
         w, limit = self.workload.width, self.eta * self.workload.width
         if not limit > 0:
-            return KeepOdds(workload, self.drawn, self.answers, self.eta)
+            return AcceptProbabilities(workload, self.drawn, self.answers, self.eta)
         largest = float(np.abs(self.answers).max(initial=0))
         lost = 4 * n * EPS * ((1 + largest) / w + 3) * (1 + 2 / limit)
         if not lost <= 0.5:
             raise InputError(f"eta={self.eta:g} with n={n} is beyond what rounding lets a bit be kept by")
-        return KeepOdds(workload, self.drawn, self.answers, self.eta * (1 - lost) * min(w / workload.width, 1.0))
+        return AcceptProbabilities(
+            workload, self.drawn, self.answers, self.eta * (1 - lost) * min(w / workload.width, 1.0)
+        )
 
     def needs(self, unit: float) -> float:
         """B for one record among `unit`."""

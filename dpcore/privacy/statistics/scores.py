@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...workloads import Marginals, Workload
 from ..rounding import near
-from .answers import EPS, Known
+from .answers import EPS, WorkloadStatistic
 
 LARGEST = 1e100  # weight, and its inverse
 
@@ -19,7 +19,7 @@ LARGEST = 1e100  # weight, and its inverse
 
 
 @dataclass(frozen=True, eq=False)
-class TableErrors(Known):
+class TableErrors(WorkloadStatistic):
     """Scores w_S · (‖table_S(P_n) − answers_S‖₁ − penalty_S) of the tables S of marginals, (tables,).
 
     `answers` (m,), `penalties` and `weights` (tables,) ≥ 0 are public. A replaced record leaves one cell of a table for
@@ -74,7 +74,7 @@ class TableErrors(Known):
 
 
 @dataclass(frozen=True, eq=False)
-class AbsoluteErrors(Known):
+class AbsoluteErrors(WorkloadStatistic):
     """|⟨q_j, P_n⟩ − answer_j| − level for a batch of queries j in their order (b,), for the sparse vector.
 
     `queries` (b,) are numbers of a workload's queries; `answers` (b,) and `level` are public. One record moves ⟨q_j,

@@ -16,7 +16,7 @@ from scipy.special import erfcx
 from ...data.domain import Rows
 from ...errors import InputError
 from ...geometry.regions import Ball, Box, Region, Space
-from ...learning.losses import Bent, Logistic, Loss, SquaredDistance, difference
+from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference
 from ...learning.risks import Risk
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
 
@@ -58,7 +58,11 @@ class KnownRisk:
 
     def check(self) -> None:
         """Raise InputError for an unknown loss or region."""
-        if type(self.loss) not in (Bent, Logistic, SquaredDistance) or type(self.region) not in (Ball, Box, Space):
+        if type(self.loss) not in (PiecewiseLinear, Logistic, SquaredDistance) or type(self.region) not in (
+            Ball,
+            Box,
+            Space,
+        ):
             raise InputError(f"{type(self.loss).__name__} is not a loss whose G is known here")
         if self.location and self.loss.margin:
             raise InputError(f"the loss {self.loss.name} takes its target for ±1; a location has none")
@@ -145,7 +149,7 @@ class RankError(KnownRisk):
     span 2k/unit, and k = ε₀ · unit/2. Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
     """
 
-    loss: Bent
+    loss: PiecewiseLinear
     region: Region
     location: bool = True
     mu: ClassVar[float] = 0.0

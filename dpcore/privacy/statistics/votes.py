@@ -24,11 +24,11 @@ class _Voting:
     """What all votes share: one vote a record."""
 
     view: ClassVar[str] = "rows"
-    counted: ClassVar[bool] = True  # n times the shares are numbers of votes
+    integer_valued: ClassVar[bool] = True  # n times the shares are numbers of votes
     l1: ClassVar[float] = 2.0
     l2: ClassVar[float] = math.sqrt(2)
 
-    def leaving(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
         """All of it."""
         return noisy
 

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.algorithms import solving
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
-from dpcore.evaluation.diagnosis import Conclusion, twin, waterfall
+from dpcore.evaluation.diagnosis import Conclusion, noiseless, waterfall
 from dpcore.params import build
 from dpcore.parsing.questions import unbinned, understand
 from dpcore.privacy.accounting.budget import Budget
@@ -68,10 +68,10 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
         return
     if not watch(mine, "waterfall") or mine.error or mine.cancelled:
         return
-    released, noiseless = (result.release for _, result in mine.results)
+    released, best = (result.release for _, result in mine.results)
     found = session().memo(
         "waterfall", (key, mine.id, mine.jobs[0][1].id),
-        lambda: waterfall(asked, sweep.rows, released, noiseless, sweep.beside, values),  # type: ignore[arg-type]
+        lambda: waterfall(asked, sweep.rows, released, best, sweep.beside, values),  # type: ignore[arg-type]
     )  # fmt: skip
     parts = {name: float(part[j]) for name, part in found.parts.items()}
     total = float(found.released[j] - found.reference[j])
@@ -110,7 +110,7 @@ def _measure(mine: Runs, key: Any, sweep: Sweep, chosen: Dot) -> None:
     algorithm = build(solving(QueryRelease)[point.algorithm], {})
     budget = Budget(point.epsilon, point.delta)
     mine.start(key, ())
-    for which in ((algorithm, budget), twin(algorithm, sweep.problem, budget)):  # type: ignore[arg-type]
+    for which in ((algorithm, budget), noiseless(algorithm, sweep.problem, budget)):  # type: ignore[arg-type]
         mine.submit(None, sweep.once_more(*which, point.seed))
 
 

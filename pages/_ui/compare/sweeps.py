@@ -11,9 +11,9 @@ from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.evaluation.run import pairs_with, real_answers
-from dpcore.experiments.pool import Result, Task
+from dpcore.experiments.pool import JobSpec, Result
 from dpcore.experiments.sweep import Case, cases
-from dpcore.experiments.sweep_point import Point
+from dpcore.experiments.sweep_point import SweepPoint
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
@@ -29,7 +29,7 @@ MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside thos
 class Dot:
     """One run on the chart: its point, its answers (m,), and its answers on all pairs of columns."""
 
-    point: Point
+    point: SweepPoint
     answers: np.ndarray | None = None
     pairs: np.ndarray | None = None
 
@@ -66,13 +66,13 @@ class Sweep(Several[Dot]):
             raise InputError("choose a table and questions first")
         self.run(cases(algorithms, self.problem, budgets, seeds))
 
-    def once_more(self, algorithm: Algorithm, budget: Budget, seed: int) -> Task:
+    def once_more(self, algorithm: Algorithm, budget: Budget, seed: int) -> JobSpec:
         """One more run of the same problem, as the pool takes it."""
         if self.problem is None:
             raise InputError("the table of this comparison is no longer here; run it again")
         return self.task_for(Case(name="", algorithm=algorithm, budget=budget, seed=seed))
 
-    def keep(self, point: Point, result: Result | None) -> Dot:
+    def keep(self, point: SweepPoint, result: Result | None) -> Dot:
         """A dot: with the answers of a run that ended."""
         if result is None or self.problem is None:
             return Dot(point)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpcore.data.domain import Rows
 from dpcore.experiments.pool import Job as PoolJob
-from dpcore.experiments.pool import Result, SharedRows, Task
+from dpcore.experiments.pool import JobSpec, Result, SharedRows
 
 from ..shell.session import session
 from .job import Job
@@ -19,7 +19,7 @@ LAST = 10**9  # more steps than there are: compared with the truth at the end on
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """One run: what it is called here, its data, and the rest of a pool's Task."""
+    """One run: what it is called here, its data, and the rest of a pool's JobSpec."""
 
     key: Hashable
     rows: Rows
@@ -48,10 +48,10 @@ class Runs(Job):
         for one in wanted:
             self.submit(one.key, self.task(one.rows, **one.task))
 
-    def task(self, rows: Rows, **public: Any) -> Task:
-        """A pool's Task on `rows`."""
+    def task(self, rows: Rows, **public: Any) -> JobSpec:
+        """A pool's JobSpec on `rows`."""
         block = self.shared(rows)
-        return Task(block=block.name, shape=block.shape, kind=block.kind, **public)
+        return JobSpec(block=block.name, shape=block.shape, kind=block.kind, **public)
 
     def shared(self, rows: Rows) -> SharedRows:
         """`rows` in shared memory, put there at their first use."""
@@ -59,7 +59,7 @@ class Runs(Job):
             self._blocks[id(rows)] = rows, SharedRows(rows)
         return self._blocks[id(rows)][1]
 
-    def submit(self, key: Any, task: Task) -> PoolJob:
+    def submit(self, key: Any, task: JobSpec) -> PoolJob:
         """Queue one run; jobs of one tab's heading run in order."""
         job = pool().submit(task, self.id)
         self.jobs.append((key, job))

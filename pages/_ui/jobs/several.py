@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from dpcore.data.domain import Rows
-from dpcore.experiments.pool import Result, Task
+from dpcore.experiments.pool import JobSpec, Result
 from dpcore.experiments.sweep import Case, collect, missing, task
-from dpcore.experiments.sweep_point import Point
+from dpcore.experiments.sweep_point import SweepPoint
 
 from .runs import Runs
 
@@ -16,7 +16,7 @@ class Kept(Protocol):
     """What a tab keeps of one run: its point, and more."""
 
     @property
-    def point(self) -> Point:
+    def point(self) -> SweepPoint:
         """What the run became."""
         ...
 
@@ -36,7 +36,7 @@ class Several(Runs, Generic[Found]):
     found: dict[Any, Found] = field(default_factory=dict)
 
     @abstractmethod
-    def keep(self, point: Point, result: Result | None) -> Found:
+    def keep(self, point: SweepPoint, result: Result | None) -> Found:
         """What is kept of a run that ended, with its result, or failed or was refused, without one."""
 
     def run(self, planned: list[Case]) -> None:
@@ -48,7 +48,7 @@ class Several(Runs, Generic[Found]):
             else:
                 self.submit(case, self.task_for(case))
 
-    def task_for(self, case: Case) -> Task:
+    def task_for(self, case: Case) -> JobSpec:
         """One run of the problem, as the pool takes it."""
         return task(case, self.problem, self.shared(self.rows), self.beside)
 

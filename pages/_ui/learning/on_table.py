@@ -21,7 +21,7 @@ from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean
 from .quantile import METHODS, begin, excess_by_epsilon, made
-from .runs import Learned
+from .runs import LearningRuns
 
 LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
           "huber": "regression, Huber", "quantile": "regression, 90% quantile"}  # fmt: skip
@@ -77,7 +77,7 @@ def whole(table: Table, spend: Budget) -> None:
         f"{seen.n:,} records are learned from, {held_out.n:,} held out. d = {problem.d} coefficients, R = {problem.R:g}"
         f", G = {problem.G:.4g}. Features are scaled by their public bounds."
     )
-    runs, of = session().own("classifier", Learned), (table.version, text, radius, spend.delta)
+    runs, of = session().own("classifier", LearningRuns), (table.version, text, radius, spend.delta)
     if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
         begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))
     watch(runs, "table")
@@ -91,7 +91,7 @@ def whole(table: Table, spend: Budget) -> None:
 
 
 @peek
-def _population(runs: Learned) -> None:
+def _population(runs: LearningRuns) -> None:
     """Held-out risk and accuracy: what a method is worth on people it has not seen."""
     heading("Does it hold for people it has not seen?", Tag.PEEK)
     frame = runs.table()
@@ -115,7 +115,7 @@ def _population(runs: Learned) -> None:
 
 
 @peek
-def _coefficients(runs: Learned, spend: Budget) -> None:
+def _coefficients(runs: LearningRuns, spend: Budget) -> None:
     heading("How far do the coefficients spread?", Tag.PEEK)
     frame = runs.parameters(spend.epsilon)
     if not len(frame) or runs.problem is None or runs.rows is None:

@@ -23,7 +23,7 @@ from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
-from .runs import Learned
+from .runs import LearningRuns
 
 PARTS = ("One column", "Two coefficients", "The whole table", "The guarantee")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -130,7 +130,7 @@ def line(table: Table, spend: Budget) -> None:
 @peek
 def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, of: Any) -> None:
     heading("Which method comes nearest?", Tag.PEEK)
-    runs = session().own("line", Learned)
+    runs = session().own("line", LearningRuns)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         seeds = st.number_input("Seeds", 1, 20, 5, key="line-seeds", bind="query-params", width=120)
         if st.button("Run the rivals", type="primary", icon=":material/play_arrow:", key="run-line"):
@@ -142,7 +142,7 @@ def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, 
 
 
 def begin(
-    runs: Learned, of: Any, problem: tuple[RiskMinimisation, Rows, Rows | None], names: list[str], spend: Budget,
+    runs: LearningRuns, of: Any, problem: tuple[RiskMinimisation, Rows, Rows | None], names: list[str], spend: Budget,
     seeds: int,
 ) -> None:  # fmt: skip
     """Start every method at EPSILONS and at the slider's ε."""
@@ -152,7 +152,7 @@ def begin(
     runs.start(of, problem, algorithms, budgets, range(seeds))
 
 
-def excess_by_epsilon(runs: Learned, key: str) -> None:
+def excess_by_epsilon(runs: LearningRuns, key: str) -> None:
     """Excess risk against ε with bands over seeds; who has no dot, and why."""
     frame = runs.table()
     if not len(frame):

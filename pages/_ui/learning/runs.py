@@ -11,7 +11,7 @@ from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.experiments.pool import Result
 from dpcore.experiments.sweep import Case
-from dpcore.experiments.sweep_point import Point
+from dpcore.experiments.sweep_point import SweepPoint
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 
@@ -19,15 +19,15 @@ from ..jobs.several import Several
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class LearningRun:
     """One run: its point, and the parameter (d,) it released."""
 
-    point: Point
+    point: SweepPoint
     x: np.ndarray | None = None
 
 
 @dataclass(eq=False)
-class Learned(Several[Learnt]):
+class LearningRuns(Several[LearningRun]):
     """What a browser tab learns: the runs of one problem on its records, beside the records that are held out."""
 
     def start(
@@ -45,9 +45,9 @@ class Learned(Several[Learnt]):
         ]  # fmt: skip
         self.run(planned)
 
-    def keep(self, point: Point, result: Result | None) -> Learnt:
+    def keep(self, point: SweepPoint, result: Result | None) -> LearningRun:
         """A run with its parameter, if it ended."""
-        return Learnt(point, None if result is None else result.release.x)
+        return LearningRun(point, None if result is None else result.release.x)
 
     def table(self) -> pd.DataFrame:
         """The finished runs as lines: algorithm, epsilon, seed, seconds and every error by name."""

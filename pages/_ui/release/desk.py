@@ -9,7 +9,7 @@ from typing import Any
 from dpcore.errors import InputError
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.publish import publish
-from dpcore.publishing.request import Ready
+from dpcore.publishing.request import PreparedRelease
 
 from ..jobs.work import Work, begin
 from ..shell.session import session
@@ -38,7 +38,7 @@ class Desk:
                 self.token, self.of = uuid.uuid4().hex, plan
             return self.token
 
-    def start(self, token: str, ready: Ready, ledger: Path) -> None:
+    def start(self, token: str, ready: PreparedRelease, ledger: Path) -> None:
         """Release, if `token` is the one on offer; a second press finds it used and does nothing."""
         with self._lock:
             if not token or token != self.token or self.work is not None:
@@ -58,7 +58,7 @@ class Desk:
                 self.work = None
 
 
-def _release(work: Work, ready: Ready, ledger: Path, token: str) -> Made:
+def _release(work: Work, ready: PreparedRelease, ledger: Path, token: str) -> Made:
     place = folder_for(ledger)
     try:
         place.mkdir(mode=0o700, exist_ok=True)

@@ -18,7 +18,7 @@ from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRan
 from dpcore.privacy.accounting.composition import Joint, gdp_log_deltas
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.accounting.lifetime import Lifetime, planned, reserved
-from dpcore.publishing.request import Order, prepare
+from dpcore.publishing.request import ReleaseRequest, prepare
 from dpcore.theory import accountants
 from dpcore.workloads import Marginals
 from tests.helpers import codes, task
@@ -261,8 +261,8 @@ def test_the_first_release_of_a_data_set_may_use_all_of_its_total(name, noise):
     domain = codes(2, 3)
     frame = pd.DataFrame({c: [str(v % s) for v in range(60)] for c, s in zip(domain.names, (2, 3), strict=True)})
     total = Budget(1, 1e-6)
-    order = Order(frame=frame, workload=Marginals.all(domain, 2), asked=["2-way"], algorithm=ALGORITHMS[name](),
-                  budget=total, noise=noise)  # fmt: skip
-    ready = prepare(order)
+    request = ReleaseRequest(frame=frame, workload=Marginals.all(domain, 2), asked=["2-way"],
+                             algorithm=ALGORITHMS[name](), budget=total, noise=noise)  # fmt: skip
+    ready = prepare(request)
     assert Lifetime.fixed_by(total, ready.events).total(ready.events) <= total.epsilon
     assert ready.plan.accounting is Accounting.ZCDP

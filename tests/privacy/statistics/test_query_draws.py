@@ -13,7 +13,7 @@ from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
-from dpcore.privacy.statistics.query_draws import KeepOdds, SummedErrors, bit_range
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, data_sets, hockey_stick, neighbours, random_rows, rows_of, signs, softmax
@@ -89,7 +89,7 @@ def test_all_rows_of_a_person_are_protected_together(asked):
 
 def keep_law(asked, workload, drawn, answers, eta, data, group=1) -> np.ndarray:
     """log-probabilities (s, 2) of keeping and of rejecting each draw."""
-    score = KeepOdds(workload, drawn, answers, eta)
+    score = AcceptProbabilities(workload, drawn, answers, eta)
     spend = BoundedRange(score.needs(len(data) / group))
     curator = curator_of(workload.domain, data, spend, group=group)
     curator.keep_draws(score, spend)
@@ -230,17 +230,27 @@ def test_what_is_not_paid_for_is_refused_and_charges_come_first():
     workload = WORKLOADS["2-way"]
     curator = Curator(random_rows(CUBE, 20), 20, Plan(Budget(1, 0), (Charge("d", BoundedRange(0.2), 5),)), None)
     score = SummedErrors(workload, np.zeros(workload.m), 2)
-    bits = KeepOdds(workload, np.array([0, 3]), np.zeros(2), 1.0)
+    bits = AcceptProbabilities(workload, np.array([0, 3]), np.zeros(2), 1.0)
     for verb, asked_for, spend, message in (
-        ("draw_queries", bits, BoundedRange(0.1), "KeepOdds is not a statistic"),
+        ("draw_queries", bits, BoundedRange(0.1), "AcceptProbabilities is not a statistic"),
         ("keep_draws", score, BoundedRange(0.1), "SummedErrors is not a statistic"),
         ("draw_queries", score, Gaussian(0.1), "Gaussian does not pay for this"),
         ("keep_draws", bits, BoundedRange(0.01), r"keep_draws needs ε₀=0.07\d* a bit, ε₀=0.01 is paid"),
         ("draw_queries", score, BoundedRange(2.0), "draw_queries needs ε=2, 1 is left"),
         ("draw_queries", SummedErrors(workload, np.zeros(3), 2), BoundedRange(0.1), "one sum for each query"),
         ("draw_queries", SummedErrors(workload, np.zeros(12), 0), BoundedRange(0.1), "rounds=0 must be a whole"),
-        ("keep_draws", KeepOdds(workload, np.array([24]), np.zeros(1), 1.0), BoundedRange(0.1), "a signed query"),
-        ("keep_draws", KeepOdds(workload, np.array([2]), np.zeros(1), 0.0), BoundedRange(0.1), "eta=0.0 must be above"),
+        (
+            "keep_draws",
+            AcceptProbabilities(workload, np.array([24]), np.zeros(1), 1.0),
+            BoundedRange(0.1),
+            "a signed query",
+        ),
+        (
+            "keep_draws",
+            AcceptProbabilities(workload, np.array([2]), np.zeros(1), 0.0),
+            BoundedRange(0.1),
+            "eta=0.0 must be above",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             getattr(curator, verb)(asked_for, spend)
@@ -260,7 +270,7 @@ def test_as_many_charges_as_draws_are_in_the_ledger():
     plan = Plan(Budget(9, 1e-3), (Charge("d", draw, 3), Charge("b", bit, 2)))
     curator = Curator(random_rows(CUBE, 20), 20, plan, np.random.default_rng(0))
     drawn = curator.draw_queries(SummedErrors(workload, np.zeros(workload.m), 2), draw, 3)
-    kept = curator.keep_draws(KeepOdds(workload, drawn[:2], np.zeros(2), 1.0), bit)
+    kept = curator.keep_draws(AcceptProbabilities(workload, drawn[:2], np.zeros(2), 1.0), bit)
     assert (drawn.shape, kept.shape, kept.dtype) == ((3,), (2,), bool)
     assert curator.ledger.events == [("draw_queries", draw)] * 3 + [("keep_draws", bit)] * 2
     assert curator.ledger.sums.rho == pytest.approx((3 * 0.1**2 + 2 * 0.2**2) / 8)

@@ -15,7 +15,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
-from dpcore.publishing.request import NOISES, Order, Ready, prepare
+from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
 from dpcore.tags import Tag
 
 from ..shell import controls, questions
@@ -33,7 +33,7 @@ NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, dif
 
 
 def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
-    """The name in the ledger and, for a new one, its total budget; as fields of an Order."""
+    """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
     heading("Whose budget is it?", Tag.TYPED)
     left, middle, right = st.columns(3)
     first = Path(table.name).stem if table.uploaded else table.name
@@ -68,8 +68,8 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
     return fields
 
 
-def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
-    """The widgets of what is asked and by what; the order they say. Raises InputError for bad choices."""
+def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest:
+    """The widgets of what is asked and by what; the request they say. Raises InputError for bad choices."""
     heading("What is asked, by what, at what price?", Tag.TYPED)
     left, middle, right = st.columns(3)
     with left:
@@ -97,7 +97,7 @@ def order(table: Table, fields: dict[str, Any], reason: str) -> Order:
             "Noise", NOISES, format_func=NOISE_WORDS.get, key="noise", **shared(),
             help="Exact Gaussian noise needs a data set that GDP does not add up already; float needs δ > 0.",
         )  # fmt: skip
-    return Order(
+    return ReleaseRequest(
         frame=table.frame, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
         unit=table.unit, reason=reason, rows=int(rows), neutralize=neutralize,
         noise=noise, **fields,
@@ -122,15 +122,15 @@ def reason(table: Table) -> tuple[bool, str]:
     return True, " ".join(text.split())
 
 
-def preview(ready: Ready, ledger: Path, of: tuple) -> Reservation:
+def preview(ready: PreparedRelease, ledger: Path, of: tuple) -> Reservation:
     """The plan and its exact cost, line by line, and what would be left; nothing is charged.
 
     `of` is the plan's key. Raises what reserving would.
     """
-    order, plan = ready.order, ready.plan
+    request, plan = ready.request, ready.plan
     heading("What will it cost? Nothing is touched yet", Tag.PUBLIC)
     found = _reservation(ready, ledger, of)
-    total, budget = found.lifetime.budget, order.budget
+    total, budget = found.lifetime.budget, request.budget
     left, middle, right = st.columns(3)
     left.metric(f"This release: ε at δ = {budget.delta:g}", f"{budget.epsilon:g}")
     middle.metric(f"All releases after it: ε at δ = {total.delta:g}", f"{found.spent:.4g} of {total.epsilon:g}")
@@ -141,7 +141,7 @@ def preview(ready: Ready, ledger: Path, of: tuple) -> Reservation:
         f"ε = {sums.epsilon(budget.delta, plan.accounting):.6g} at δ = {budget.delta:g} by "
         f"{plan.accounting}, rounded up; over its life the data set is charged by {found.lifetime.accounting}. "
         "Costs add up there and ε's need not, so what is left may be more than the difference."
-        + (" The algorithm adapts, so all of that room is charged." if order.algorithm.adaptive else "")
+        + (" The algorithm adapts, so all of that room is charged." if request.algorithm.adaptive else "")
     )
     with st.expander("Every charge, and what was settled and why", expanded=True, icon=":material/receipt_long:"):
         plan_tables(
@@ -158,15 +158,15 @@ def _line(charge: Any, exact: bool) -> dict[str, Any]:
     return line
 
 
-def ready_for(order: Order, table: Table, sets: Sequence[DataSet]) -> Ready:
-    """The order planned, on the records that this session has encoded already."""
-    fixed = next((d.lifetime.accounting for d in sets if d.name == order.dataset), None)
-    return prepare(order, table.rows(order.workload.domain.names), fixed=fixed)
+def ready_for(request: ReleaseRequest, table: Table, sets: Sequence[DataSet]) -> PreparedRelease:
+    """The request planned, on the records that this session has encoded already."""
+    fixed = next((d.lifetime.accounting for d in sets if d.name == request.dataset), None)
+    return prepare(request, table.rows(request.workload.domain.names), fixed=fixed)
 
 
-def key(ready: Ready, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tuple:
+def key(ready: PreparedRelease, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tuple:
     """All that makes one plan another: its settings, the table's version and where the ledger stands."""
-    o = ready.order
+    o = ready.request
     stands = tuple((d.name, len(d.versions), len(d.releases)) for d in sets)
     return (
         str(ledger), stands, table.version, o.dataset, o.total, o.new_version, o.workload.domain.names, tuple(o.asked),
@@ -174,7 +174,7 @@ def key(ready: Ready, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tu
     )  # fmt: skip
 
 
-def _reservation(ready: Ready, ledger: Path, of: tuple) -> Reservation:
+def _reservation(ready: PreparedRelease, ledger: Path, of: tuple) -> Reservation:
     """What reserving would give, asked once a plan: a ledger reads the whole table to know it again."""
     found = session().memo("preview", of, lambda: _ask(ready, ledger))
     if isinstance(found, InputError):
@@ -182,7 +182,7 @@ def _reservation(ready: Ready, ledger: Path, of: tuple) -> Reservation:
     return found
 
 
-def _ask(ready: Ready, ledger: Path) -> Reservation | InputError:
+def _ask(ready: PreparedRelease, ledger: Path) -> Reservation | InputError:
     try:
         if ledger.exists():
             return ready.reserve(Store(ledger), preview=True)
