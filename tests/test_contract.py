@@ -74,7 +74,7 @@ def test_a_run_keeps_the_contract(name, settings, budget, where):
         return
     run = start(name, settings, where, budget).finish()
     # The promise.
-    planned = Counter((charge.what, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
+    planned = Counter((charge.verb, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
     charged = Counter(run._curator.ledger.events)
     if run.algorithm.adaptive:
         assert {type(spend) for _, spend in charged} <= run.plan.kinds

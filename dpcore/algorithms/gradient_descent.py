@@ -109,7 +109,7 @@ class NoisyGD:
             Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
             Choice("s", whole.mu, "GDP parameter of the whole"),
         )
-        return Plan(budget, (Charge("measure", spend, self.rounds),), choices)
+        return Plan(budget, (Charge("measure", spend, self.rounds, MeanGradient),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
@@ -173,7 +173,7 @@ class DPSGD:
             Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3 %"),
             Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
         )
-        return Plan(budget, (Charge("measure", spend, self.rounds),), choices)
+        return Plan(budget, (Charge("measure", spend, self.rounds, MeanGradient),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator

@@ -79,7 +79,7 @@ def test_dqrs_saves_where_steps_are_small():
         make_plan(ALGORITHMS[name](**chosen), problem, Budget(1, 1e-6)) for name in ("dqrs", "dualquery")
     )
     assert with_bits["eta"] > 1.3 * without["eta"]
-    (bits,) = [c for c in with_bits.charges if c.what == "keep_draws"]
+    (bits,) = [c for c in with_bits.charges if c.verb == "keep_draws"]
     assert bits.spend.epsilon == pytest.approx(bit_range(with_bits["eta"], 200_000))
 
 

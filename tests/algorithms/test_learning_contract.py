@@ -54,7 +54,7 @@ def test_every_learner_serves_something_and_every_task_is_served():
 @every_case
 def test_a_run_keeps_the_contract(name, settings, where, budget):
     run = start(name, settings, where, budget).finish()
-    planned = Counter((charge.what, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
+    planned = Counter((charge.verb, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
     assert Counter(run._curator.ledger.events) == planned
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta

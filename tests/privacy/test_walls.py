@@ -283,6 +283,18 @@ def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
         Curator(ROWS, N, plan, np.random.default_rng(0))
 
 
+def test_what_a_plan_names_never_meets_the_ledger_that_charges():
+    class Hostile:
+        def __getattribute__(self, name):
+            raise AssertionError(f"{name} was read")
+
+    plan = Plan(Budget(100, 1e-6), (Charge("measure", Gaussian(0.1), 1, Hostile()),))
+    curator = Curator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
+    curator.measure(Answers(WORKLOADS["marginals"]()), Gaussian(0.1))
+    assert curator._Curator__ledger.plan.charges == plan.charges
+    assert curator._Curator__ledger.plan.charges[0].statistic is None
+
+
 def test_a_plan_for_another_budget_than_was_given_is_refused():
     class Generous:
         problem, enumerates = QueryRelease, False

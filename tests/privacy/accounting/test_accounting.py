@@ -96,7 +96,7 @@ def charge_all(plan: Plan) -> Ledger:
     ledger = Ledger(plan)
     for charge in plan.charges:
         for _ in range(charge.times):
-            ledger.charge(charge.what, charge.spend)
+            ledger.charge(charge.verb, charge.spend)
     return ledger
 
 
