@@ -55,7 +55,7 @@ def test_every_learner_serves_something_and_every_task_is_served():
 def test_a_run_keeps_the_contract(name, settings, where, budget):
     run = start(name, settings, where, budget).finish()
     planned = Counter((charge.verb, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
-    assert Counter(run._curator.ledger.events) == planned
+    assert Counter(run.events) == planned
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta
     assert run.spent.epsilon > 0.98 * budget.epsilon, "nothing is left over"
@@ -98,7 +98,7 @@ def test_releases_depend_on_the_records_through_the_curator_only(name, settings,
 def test_stopping_early_costs_what_was_charged_so_far(name):
     run = start(name, {"stages": "3"} if name.startswith("reg") else {"rounds": "8"}, "median", BUDGETS[0])
     next(iter(run))
-    assert len(run._curator.ledger.events) == 1
+    assert len(run.events) == 1
     assert 0 < run.spent.epsilon < 0.9
 
 

@@ -314,9 +314,19 @@ def test_no_sampler_can_be_put_beside_ours():
 def test_a_run_refuses_a_workload_on_another_domain():
     """The doors tell the curator which domain the records have."""
     problem = QueryRelease(WORKLOADS["marginals"](), N)
-    run = Run(ALGORITHMS["dpfw"](rounds=1), problem, ROWS, Budget(1, 1e-6))
+    dpfw = ALGORITHMS["dpfw"](rounds=1)
+
+    class Elsewhere:
+        problem, enumerates, plan = QueryRelease, True, dpfw.plan
+
+        def steps(self, problem, plan, curator, rng):
+            score = SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2))
+            yield curator.select(score, plan.paying("select"))
+
+    run = Run(Elsewhere(), problem, ROWS, Budget(1, 1e-6))
     with pytest.raises(InputError, match="another domain"):
-        run._curator.select(SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2)), BoundedRange(1e-3))
+        run.finish()
+    assert run.events == []
 
 
 @pytest.mark.parametrize("group", [0, 0.01, -1, N + 1])
