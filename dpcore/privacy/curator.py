@@ -39,10 +39,13 @@ MADE_OF: Final = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance) 
 PLANNED: Final = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
-class _Counts(Rows):
-    """Records of which answers are counts, multiples of a step and exactly so, not shares of n."""
+class _Counted(Rows):
+    """Records of which sums are left as they are: answers are counts, multiples of a step and exactly so."""
 
-    n = 1  # type: ignore[assignment]
+    @property
+    def divisor(self) -> int:
+        """Nothing is divided."""
+        return 1
 
 
 class Curator:
@@ -336,7 +339,7 @@ class Curator:
             own, step = replace(statistic, workload=workload), self.__grids[id(statistic.workload)][2]
         else:
             own, step = grid.on_grid(statistic, n)
-            seen = _Counts(self.__rows.values, self.__rows.weights)
+            seen = _Counted(self.__rows.values, self.__rows.weights)
         whole, scale = own.value(seen) / step, noise_scale(own, spend, step / b)
         self.__step = min(self.__step, step)
         self._note("discrete Gaussian" if isinstance(spend, Gaussian) else "discrete Laplace")
@@ -355,8 +358,8 @@ class Curator:
         _, own, step = self.__grids[id(workload)]
         self.__step = min(self.__step, step)
         if id(own) not in self.__counts:
-            rows: Any = _Counts(self.__rows.values, self.__rows.weights)
-            self.__counts[id(own)] = (own, own.answers_of_rows(rows))
+            counted = _Counted(self.__rows.values, self.__rows.weights)
+            self.__counts[id(own)] = (own, own.answers_of_rows(counted))
         return own, self.__counts[id(own)][1]
 
     def _true_answers(self, workload: Workload) -> np.ndarray:
