@@ -162,7 +162,7 @@ class DPSGD:
         if problem.effective_n < problem.n:
             raise InputError("dp_sgd protects single rows only, not several rows of a person; use noisy_gd")
         spend, clip = sampled_steps(budget, self.rate, self.rounds), _clip(problem, self.clip)
-        sigma = spend.noise_multiplier * clip.value / (self.rate * problem.n)
+        sigma = deviation(_statistic(problem, problem.region.centre, clip.value), spend, problem.n)
         noise = math.sqrt(sigma**2 + (clip.value**2 / (self.rate * problem.n)) / problem.d)  # and that of sampling
         choices = (
             Choice("rounds", self.rounds, "given"),
@@ -182,7 +182,7 @@ class DPSGD:
         x, spend = problem.region.centre, plan.spend(SubsampledGaussian)
         mean = _Average(self.average, plan["rounds"])
         for t in range(1, plan["rounds"] + 1):
-            gradient = curator.measure_sample(_statistic(problem, x, plan["clip"]), spend)
+            gradient = curator.measure_sample(_statistic(problem, x, plan["clip"]), spend).values
             x = problem.region.project(x - plan["step"] * gradient)
             mean.add(t, x)
             yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))

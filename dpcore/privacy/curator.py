@@ -248,22 +248,23 @@ class Curator:
             self.__threshold = None
         return place
 
-    def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> np.ndarray:
+    def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> Measurement:
         """The clipped sum (d,) over a Poisson sample of the records with noise N(0, (zC)²), divided by rate · n.
 
         Every record is in the sample with probability `rate`, independently; the expected size is public, the true one
         is not. Raises InputError for groups, and BudgetError before any record is read.
         """
-        statistic, spend = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        own, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
         if self.unit != self.__rows.n:
             raise InputError(
                 "samples of records are priced for single rows only; rows of one person cannot be protected"
             )
-        self.__ledger.charge("measure", spend)
-        counts = self.__rng.binomial(self.__rows.weights, spend.rate)
-        total = statistic.clipped_sum(self.__rows.values, counts)
-        noisy = mechanisms.gaussian(total, spend.noise_multiplier * statistic.clip, self.__rng)
-        return noisy / (spend.rate * self.__rows.n)
+        self.__ledger.charge("measure", paid)
+        counts = self.__rng.binomial(self.__rows.weights, paid.rate)
+        total = own.clipped_sum(self.__rows.values, counts)
+        noisy = mechanisms.gaussian(total, paid.noise_multiplier * own.clip, self.__rng)
+        values = noisy / (paid.rate * self.__rows.n)
+        return Measurement(values, deviation(own, paid, self.__rows.n), statistic, spend)
 
     def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> np.ndarray:
         """A parameter (d,) from the law that `target` describes, as sharp as `spend` pays for.

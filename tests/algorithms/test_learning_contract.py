@@ -145,7 +145,11 @@ def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
     plan = Plan(Budget(100, 1e-2), (Charge("measure", spend, 2000),))
     curator = Curator(rows, 60, plan, np.random.default_rng(0))
     statistic = MeanGradient(problem.loss, problem.region, np.array([7.0]), 0.5, True)
-    draws = np.array([curator.measure_sample(statistic, spend)[0] for _ in range(2000)])
+    found = [curator.measure_sample(statistic, spend) for _ in range(2000)]
+    assert {(m.statistic, m.spend) for m in found} == {(statistic, spend)}
+    assert [m.stddev for m in found] == pytest.approx([5 * 0.5 / 30] * 2000)
+    assert curator.measured == []
+    draws = np.array([m.values[0] for m in found])
     expected = statistic.value(rows)[0]
     sampling = 60 * 0.25 * 0.5 * 0.5 / (0.5 * 60) ** 2
     deviation = np.sqrt((5 * 0.5 / 30) ** 2 + sampling)
