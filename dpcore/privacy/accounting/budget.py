@@ -208,6 +208,15 @@ class Sums:
             _joint(counted),
         )
 
+    def cost(self, accounting: Accounting) -> tuple[str, float]:
+        """What an accounting adds up, as a symbol, and how much of it; optimal composition adds up no one thing."""
+        return {
+            Accounting.GDP: ("μ²", self.mu_squared),
+            Accounting.ZCDP: ("ρ", self.rho),
+            Accounting.PURE: ("ε", self.pure),
+            Accounting.PLD: ("sampled steps", self.sampled[1] if self.sampled else 0),
+        }[accounting]
+
     def epsilon(self, delta: float, accounting: Accounting, planned: int = 0) -> float:
         """The ε that holds at δ by one accounting; ∞ where it does not apply. `planned`: see `Joint.log_delta`."""
         left = delta - self.failure

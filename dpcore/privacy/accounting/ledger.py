@@ -198,12 +198,8 @@ class Ledger:
                 "releases": mine.pures if mine.pure <= most.pure else math.inf,
                 "selections": mine.draws if mine.span <= most.span else math.inf,
             }
-        return {
-            Accounting.GDP: {"μ²": sums.mu_squared},
-            Accounting.ZCDP: {"ρ": sums.rho},
-            Accounting.PURE: {"ε": sums.pure},
-            Accounting.PLD: {"sampled steps": self._steps(sums)},
-        }[self._accounting]
+        symbol, cost = sums.cost(self._accounting)
+        return {symbol: self._steps(sums) if self._accounting is Accounting.PLD else cost}
 
     def _steps(self, sums: Sums) -> float:
         """How many of the planned sampled sums; anything else is not priced this way."""
