@@ -74,8 +74,8 @@ def test_a_run_keeps_the_contract(name, settings, budget, where):
         return
     run = start(name, settings, where, budget).finish()
     # The promise.
-    planned = Counter((charge.what, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
-    charged = Counter(run._curator.ledger.events)
+    planned = Counter((charge.verb, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
+    charged = Counter(run.events)
     if run.algorithm.adaptive:
         assert {type(spend) for _, spend in charged} <= run.plan.kinds
     else:
@@ -144,7 +144,7 @@ def test_stopping_early_costs_what_was_charged_so_far(name, settings, budget):
     for record in run:
         if record.t == 2:
             break
-    events = run._curator.ledger.events
+    events = run.events
     assert len(run.records) == 2
     planned = sum(charge.times for charge in run.plan.charges)
     assert run.algorithm.adaptive or 1 <= len(events) <= math.ceil(2 * planned / run.plan["rounds"]), "steps are lazy"

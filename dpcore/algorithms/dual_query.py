@@ -80,7 +80,7 @@ class DualQuery:
             eta = max(eta, math.sqrt(budget.rho / cost))
         eta *= MARGIN / delta
         spends = (_draw(problem, eta, t) for t in range(2, T.value + 1))
-        charges = tuple(Charge("draw_queries", spend, s.value) for spend in spends)
+        charges = tuple(Charge("draw_queries", spend, s.value, SummedErrors) for spend in spends)
         return Plan(budget, charges, self._choices(T, s, eta))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
@@ -191,9 +191,9 @@ class _Expected:
 
     def charges(self, problem: QueryRelease) -> tuple[Charge, ...]:
         """Bits, and draws of each round."""
-        bits = (Charge("keep_draws", self.bit, self.bits),) if self.bits else ()
+        bits = (Charge("keep_draws", self.bit, self.bits, AcceptProbabilities),) if self.bits else ()
         redraws = enumerate(self.redraws.tolist(), start=2)
-        return (*bits, *(Charge("draw_queries", _draw(problem, self.eta, t), r) for t, r in redraws if r))
+        return (*bits, *(Charge("draw_queries", _draw(problem, self.eta, t), r, SummedErrors) for t, r in redraws if r))
 
 
 class _Rows:

@@ -14,7 +14,7 @@ from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import Sensitivity, SignedErrors
+from ..privacy.statistics.answers import Sensitivity, SignedErrors, SomeAnswers
 from ..problems import QueryRelease
 from ..releases import Histogram
 from .base import About, Step
@@ -87,7 +87,8 @@ class PEP:
             Choice("sigma", sigma, "standard deviation of the noise on every query, at the most"),
             Choice("gamma", self.slack * sigma, "slack times that: how far answers may stay from measured ones"),
         )
-        charges = (Charge("select", select, rounds.value), Charge("measure", measure, rounds.value))
+        T = rounds.value
+        charges = (Charge("select", select, T, SignedErrors), Charge("measure", measure, T, SomeAnswers))
         return Plan(budget, charges, choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:

@@ -123,7 +123,7 @@ class PrivateEvolution:
             Choice("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
             Choice("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
         )
-        return Plan(budget, (Charge("measure", spend, T),) if T else (), choices)
+        return Plan(budget, (Charge("measure", spend, T, Votes),) if T else (), choices)
 
     def _rounds(self, n: float, epsilon: float) -> Choice:
         if self.rounds is not None:

@@ -80,7 +80,8 @@ class PrivateEvolutionTable:
             Choice("sigma_marginals", deviation(Answers(_single(problem)), marginals, n), f"{why} of {d} marginals"),
             Choice("sigma", deviation(CodeVotes, votes, n), f"{why} share of the votes"),
         )
-        return Plan(budget, (Charge("measure", marginals), Charge("measure", votes, T)), choices)
+        counts = Charge("measure", marginals, statistic=Answers(_single(problem)))
+        return Plan(budget, (counts, Charge("measure", votes, T, CodeVotes)), choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The marginals and the first votes in step 1, then votes a step."""

@@ -68,7 +68,7 @@ class DPFW:
         """T equal selections that use the whole budget, and α; both from n, k, m and the budget where not given."""
         choices = self._paper(problem, budget) if self.schedule == "paper" else self._practical(problem, budget)
         rounds = choices[0].value
-        charges = (Charge("select", equal_selections(budget, rounds), rounds),)
+        charges = (Charge("select", equal_selections(budget, rounds), rounds, SignedErrors),)
         star = Choice("alpha_star", _alpha_star(problem, budget), "α* of eq. (8), corrected, to compare with")
         return Plan(budget, charges, (*choices, star, Choice("schedule", self.schedule, "given")))
 

@@ -109,7 +109,7 @@ class NoisyGD:
             Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
             Choice("s", whole.mu, "GDP parameter of the whole"),
         )
-        return Plan(budget, (Charge("measure", spend, self.rounds),), choices)
+        return Plan(budget, (Charge("measure", spend, self.rounds, MeanGradient),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
@@ -162,7 +162,7 @@ class DPSGD:
         if problem.effective_n < problem.n:
             raise InputError("dp_sgd protects single rows only, not several rows of a person; use noisy_gd")
         spend, clip = sampled_steps(budget, self.rate, self.rounds), _clip(problem, self.clip)
-        sigma = spend.noise_multiplier * clip.value / (self.rate * problem.n)
+        sigma = deviation(_statistic(problem, problem.region.centre, clip.value), spend, problem.n)
         noise = math.sqrt(sigma**2 + (clip.value**2 / (self.rate * problem.n)) / problem.d)  # and that of sampling
         choices = (
             Choice("rounds", self.rounds, "given"),
@@ -173,7 +173,7 @@ class DPSGD:
             Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3 %"),
             Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
         )
-        return Plan(budget, (Charge("measure", spend, self.rounds),), choices)
+        return Plan(budget, (Charge("measure", spend, self.rounds, MeanGradient),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
@@ -182,7 +182,7 @@ class DPSGD:
         x, spend = problem.region.centre, plan.spend(SubsampledGaussian)
         mean = _Average(self.average, plan["rounds"])
         for t in range(1, plan["rounds"] + 1):
-            gradient = curator.measure_sample(_statistic(problem, x, plan["clip"]), spend)
+            gradient = curator.measure_sample(_statistic(problem, x, plan["clip"]), spend).values
             x = problem.region.project(x - plan["step"] * gradient)
             mean.add(t, x)
             yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))

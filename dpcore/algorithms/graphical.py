@@ -91,7 +91,8 @@ class AIM:
             Choice("first", first, f"{letter} of a round before it is enlarged: T of them and {d} tables use it all"),
             Choice("sigma", sigma, "standard deviation of the noise on every cell of the first tables"),
         )
-        return Plan(budget, (Charge("measure", measure, d + T), Charge("select", select, T)), choices)
+        charges = (Charge("measure", measure, d + T, SomeAnswers), Charge("select", select, T, TableErrors))
+        return Plan(budget, charges, choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The 1-way tables, then a selection and a measurement a step."""

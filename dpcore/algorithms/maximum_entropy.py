@@ -69,7 +69,7 @@ class GaussianMaxEnt:
         stages = len(stages_of(measured))
         return Plan(
             budget,
-            (Charge("measure", spend),),
+            (Charge("measure", spend, statistic=Answers(measured)),),
             (
                 *_substitute(problem.workload, measured),
                 Choice("rounds", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"),

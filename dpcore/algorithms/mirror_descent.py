@@ -100,7 +100,7 @@ class DPAM:
             "sigma", noise_scale(cells, spend, n), f"noise on every cell, anew each round; Δ₂ = {cells.l2:.4g}/n"
         )
         return Plan(
-            budget, (Charge("measure", spend, rounds.value),), (rounds, self._or_given(alpha), *public, sigma)
+            budget, (Charge("measure", spend, rounds.value, cells),), (rounds, self._or_given(alpha), *public, sigma)
         )  # fmt: skip
 
     def _plan_reused(
@@ -124,7 +124,7 @@ class DPAM:
             Choice("sigma", sigma, f"noise on every {'cell' if what == 'subspace' else 'answer'}, Δ₂/(nμ)"),
             Choice("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
         )
-        return Plan(budget, (Charge("measure", spend),), choices)
+        return Plan(budget, (Charge("measure", spend, statistic=statistic),), choices)
 
     def _or_given(self, choice: Choice) -> Choice:
         """The parameter of that name, where it was given."""

@@ -12,7 +12,7 @@ from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors
+from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
 from ..problems import QueryRelease
 from ..releases import Histogram
 from .base import About, Step
@@ -78,7 +78,8 @@ class MWEM:
         workload, share = problem.workload, SHARES[self.measure]
         rounds = Choice("rounds", self.rounds, "given") if self.rounds else self._best_rounds(problem, budget)
         select, measure = select_and_measure(budget, rounds.value, share)
-        charges = (Charge("select", select, rounds.value), Charge("measure", measure, rounds.value))
+        T = rounds.value
+        charges = (Charge("select", select, T, SignedErrors), Charge("measure", measure, T, SomeAnswers))
         if self.measure == "query":
             widest, what = Sensitivity(workload.width, workload.width), "query"
         else:

@@ -73,7 +73,7 @@ class OutputPerturbation:
             Choice("s", spend.mu, "GDP parameter"),
             Choice("risk_bound", L * math.sqrt(problem.d) * sigma + mu * R * R / 2, "if the optimum is inside K"),
         )
-        return Plan(budget, (Charge("measure", spend),), choices)
+        return Plan(budget, (Charge("measure", spend, statistic=_minimiser(problem, mu)),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
@@ -129,7 +129,7 @@ class ObjectivePerturbation:
             Choice("sigma", sigma, "deviation of the tilt ξ on every coordinate"),
             Choice("mu", lam / problem.n, "Λ/n, the weight beside F"),
         )
-        return Plan(budget, (Charge("draw", spend),), choices)
+        return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
     def _target(self, problem: RiskMinimisation) -> PerturbedRisk:
         loss = problem.loss

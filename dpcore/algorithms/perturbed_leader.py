@@ -100,7 +100,7 @@ class FEM:
         if self.scale is None:
             scale = Choice("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
         given = (chosen[name] for name in ("judged", "output", "seconds"))
-        charge = Charge("select", equal_selections(budget, rounds.value), rounds.value)
+        charge = Charge("select", equal_selections(budget, rounds.value), rounds.value, SignedErrors)
         return Plan(budget, (charge,), (rounds, samples, scale, *given))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:

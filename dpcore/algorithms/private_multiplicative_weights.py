@@ -12,6 +12,7 @@ from ..privacy.accounting.budget import Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import threshold_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
+from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..problems import QueryRelease
 from ..releases import StreamedHistogram
@@ -89,7 +90,10 @@ class PMW:
             count = math.log(workload.m * self.passes + 1)
             why = f"{LEVEL:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
             level = Choice("threshold", min(max(LEVEL * count * noise, 1e-6), 1.0), why)
-        charges = (Charge("above_threshold", compare, U.value), Charge("measure", measure, U.value))
+        charges = (
+            Charge("above_threshold", compare, U.value, AbsoluteErrors),
+            Charge("measure", measure, U.value, SomeAnswers),
+        )
         choices = (
             Choice("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
             U,

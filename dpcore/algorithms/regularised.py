@@ -109,7 +109,7 @@ class RegularizedExponential:
             Choice("stage_radii", [R * r**j for j in range(m)], f"{r:.3g} of the one before, from n, d and s"),
             Choice("risk_bound", bound, "expected excess risk of the first stage, at the most"),
         )
-        return Plan(budget, (Charge("draw", spend, m),), choices)
+        return Plan(budget, (Charge("draw", spend, m, RegularisedRisk),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
@@ -219,7 +219,7 @@ class Exponential:
             Choice("tau", tau, "total variation the sampler may be off by"),
             Choice("risk_bound", problem.d / k, "expected excess risk, at the most: d/k"),
         )
-        return Plan(budget, (Charge("draw", spend),), choices)
+        return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
@@ -263,7 +263,7 @@ class RankExponential:
             Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
             Choice("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of records"),
         )
-        return Plan(budget, (Charge("draw", spend),), choices)
+        return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator

@@ -174,11 +174,12 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     first = _first(problem, budget) if algorithm.first is None else Choice("first", algorithm.first, "given")
     times, share = rounds * queries, SHARES[measure]
     select, paid = select_and_measure(budget, times, share, 1 - first.value)
-    charges = [Charge("select", select, times), Charge("measure", paid, times)]
+    single = []
     if first.value > 0:
         once = measure_once(budget, first.value)
         select, paid, once = enlarged(budget, (select, times), (paid, times), (once, 1))
-        charges = [Charge("select", select, times), Charge("measure", paid, times), Charge("measure", once)]
+        single = [Charge("measure", once, statistic=Answers(_singles(workload)))]
+    charges = (Charge("select", select, times, SignedErrors), Charge("measure", paid, times, SomeAnswers), *single)
     sigma = deviation(widest, paid, problem.effective_n)
     choices = [
         Choice("rounds", rounds, "given" if algorithm.rounds else why),
@@ -192,13 +193,18 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     if isinstance(algorithm, RAP):
         few = "given" if queries == asked else f"1/{ROUNDS} of all selections, 1..{MOST_TOGETHER}, and at most {most}"
         choices.append(Choice("queries", queries, few))
-    return Plan(budget, tuple(charges), tuple(choices))
+    return Plan(budget, charges, tuple(choices))
 
 
 def _columns(workload: Workload) -> list[int]:
     """The columns that queries read: those of their tables, or all."""
     tables = marginal_tables(workload)
     return sorted({a for axes in tables.axes for a in axes} if tables else range(len(workload.domain.shape)))
+
+
+def _singles(workload: Workload) -> Marginals:
+    """Their counts, which may be measured first."""
+    return Marginals(workload.domain, [[workload.domain.names[a]] for a in _columns(workload)])
 
 
 def _first(problem: QueryRelease, budget: Budget) -> Choice:
@@ -252,10 +258,7 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tupl
     if not plan["first"]:
         return base, []
     read = _columns(problem.workload)
-    singles, spend = (
-        Marginals(domain, [[domain.names[a]] for a in read]),
-        cast("Gaussian | Pure", plan.charges[-1].spend),
-    )
+    singles, spend = _singles(problem.workload), cast("Gaussian | Pure", plan.charges[-1].spend)
     m = curator.measure(Answers(singles), spend)
     y, sigma = m.values, m.stddev
     for axis, table in zip(read, singles.tables, strict=True):

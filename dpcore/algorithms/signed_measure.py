@@ -81,7 +81,7 @@ class PSMM:
             Choice("post", self.post, "given"),
             Choice("sigma", sigma, f"standard deviation of the noise on every share, {why}"),
         )
-        return Plan(budget, (Charge("measure", spend),), choices)
+        return Plan(budget, (Charge("measure", spend, statistic=Votes),), choices)
 
     def steps(self, problem: PointRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One step."""

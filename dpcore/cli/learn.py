@@ -49,9 +49,8 @@ def execute(chosen: argparse.Namespace) -> None:
     problem, rows = read_task(chosen.task, domain, table, **place)
     runs, progress = [], Progress()
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s), say=not runs)
+        run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s, every=_every), say=not runs)
         rounds = run.plan["rounds"]
-        run.every = max(1, rounds // 20)
         for record in run:
             progress.say(lambda _, now=record, seed=seed: f"seed {seed}: step {now.t}/{rounds}")  # noqa: B023
         progress.clear()
@@ -65,6 +64,11 @@ def execute(chosen: argparse.Namespace) -> None:
     print("released parameter" + f" (seed {first['seed']}):" * (len(runs) > 1))
     for name, value in zip(first["names"], first["parameter"], strict=True):
         print(f"  {name}: {value:.6g}")
+
+
+def _every(rounds: int) -> int:
+    """The steps between two records."""
+    return max(1, rounds // 20)
 
 
 def summary(run: Run) -> dict[str, Any]:

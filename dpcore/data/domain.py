@@ -198,6 +198,11 @@ class Rows:
         """Number of records."""
         return int(self.weights.sum())
 
+    @property
+    def divisor(self) -> int:
+        """What sums over records are divided by: n, so that they are shares."""
+        return self.n
+
 
 @dataclass(frozen=True)
 class Domain:

@@ -18,13 +18,13 @@ def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
     """An equal value of built-in types and read-only arrays; InputError for what is none.
 
     A dataclass whose type is one of `kinds` is made anew from its fields, so that its own checks run once more and
-    nothing else that was put on the instance comes along.
+    nothing else that was put on the instance comes along; fields that no comparison reads take their defaults.
     """
     kind = type(value)
     if kind in EXACT:
         return value
     if kind in kinds:
-        return kind(**{f.name: plain(vars(value)[f.name], kinds) for f in fields(kind) if f.init})
+        return kind(**{f.name: plain(vars(value)[f.name], kinds) for f in fields(kind) if f.init and f.compare})
     if issubclass(kind, np.ndarray):
         return array(value)
     if issubclass(kind, np.bool_):

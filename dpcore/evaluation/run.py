@@ -17,7 +17,7 @@ from ..algorithms.base import Algorithm, Step, make_plan
 from ..data.domain import Domain, Rows
 from ..errors import InputError, PrivacyWarning
 from ..numbers import check_rows
-from ..privacy.accounting.budget import Budget, Spent
+from ..privacy.accounting.budget import Budget, Spend, Spent
 from ..privacy.curator import Curator
 from ..releases import Release
 from ..tags import Tag
@@ -61,11 +61,12 @@ def generators(seed: int) -> tuple[np.random.Generator, np.random.Generator, np.
 class Run:
     """A lazy, cancellable, seeded run: iterate over it for Records, stop iterating to cancel.
 
-    With `every` > 1 only every so many-th step, and the last one, is compared with the truth and becomes a Record. With
-    `path` what every step released is kept in `path`, in order; else that list stays empty. `stop` is asked after every
-    step, be it compared or not; the step after which it says yes is the last one, and the run is `stopped`.
+    With `every` > 1, a number or a function of the plan's rounds, only every so many-th step, and the last one, is
+    compared with the truth and becomes a Record. With `path` what every step released is kept in `path`, in order; else
+    that list stays empty. `stop` is asked after every step, be it compared or not; the step after which it says yes is
+    the last one, and the run is `stopped`.
     `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` what it
-    is compared with. `spent` is the ledger's total so far.
+    is compared with. `spent` is the ledger's total so far, `events` what was charged.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Run:
         *,
         seed: int = 0,
         population: Any = None,
-        every: int = 1,
+        every: int | Callable[[int], int] = 1,
         path: bool = False,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -89,8 +90,8 @@ class Run:
         self.problem = problem
         self.budget = budget
         self.seed = seed
-        self.every = every
         self.plan = make_plan(algorithm, problem, budget)
+        self.every = every(self.plan["rounds"]) if callable(every) else every
         noise, own, draws = generators(seed)
         domain = getattr(problem, "domain", None)
         self._curator = Curator(rows, problem.n, self.plan, noise, group=problem.group, domain=domain)
@@ -110,6 +111,11 @@ class Run:
     def spent(self) -> Spent:
         """What the ledger holds so far."""
         return self._curator.ledger.spent
+
+    @property
+    def events(self) -> list[tuple[str, Spend]]:
+        """What was charged so far, in order."""
+        return self._curator.ledger.events
 
     def __iter__(self) -> Iterator[Record]:
         if self._iterator is None:

@@ -282,10 +282,10 @@ def _run_all(task: JobSpec, rows: Rows, pipe: Connection) -> str:
         heard = time.monotonic() if due else heard
         return due and pipe.poll() and pipe.recv() == "cancel"
 
-    how = {"population": task.population, "path": task.path, "stop": cancelled}
+    every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
+    how = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
     for seed in task.seeds:
         run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **how)
-        run.every = task.every or max(1, run.plan["rounds"] // DRAWN_RECORDS)
         pipe.send(("rounds", run.plan["rounds"]))
         fresh, reported = [], time.monotonic()
         for record in run:

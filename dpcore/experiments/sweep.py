@@ -167,8 +167,8 @@ def run_case(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)
-            run = Run(case.algorithm, problem, rows, case.budget, seed=case.seed, population=population)
-        run.every = max(1, math.ceil(run.plan["rounds"] / LOOKS))
+            how = {"population": population, "every": lambda rounds: max(1, math.ceil(rounds / LOOKS))}
+            run = Run(case.algorithm, problem, rows, case.budget, seed=case.seed, **how)
         for _ in run:
             watch()
         return case.point(run.to_json())

@@ -39,10 +39,13 @@ MADE_OF: Final = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance) 
 PLANNED: Final = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
-class _Counts(Rows):
-    """Records of which answers are counts, multiples of a step and exactly so, not shares of n."""
+class _Counted(Rows):
+    """Records of which sums are left as they are: answers are counts, multiples of a step and exactly so."""
 
-    n = 1  # type: ignore[assignment]
+    @property
+    def divisor(self) -> int:
+        """Nothing is divided."""
+        return 1
 
 
 class Curator:
@@ -245,22 +248,23 @@ class Curator:
             self.__threshold = None
         return place
 
-    def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> np.ndarray:
+    def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> Measurement:
         """The clipped sum (d,) over a Poisson sample of the records with noise N(0, (zC)²), divided by rate · n.
 
         Every record is in the sample with probability `rate`, independently; the expected size is public, the true one
         is not. Raises InputError for groups, and BudgetError before any record is read.
         """
-        statistic, spend = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        own, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
         if self.unit != self.__rows.n:
             raise InputError(
                 "samples of records are priced for single rows only; rows of one person cannot be protected"
             )
-        self.__ledger.charge("measure", spend)
-        counts = self.__rng.binomial(self.__rows.weights, spend.rate)
-        total = statistic.clipped_sum(self.__rows.values, counts)
-        noisy = mechanisms.gaussian(total, spend.noise_multiplier * statistic.clip, self.__rng)
-        return noisy / (spend.rate * self.__rows.n)
+        self.__ledger.charge("measure", paid)
+        counts = self.__rng.binomial(self.__rows.weights, paid.rate)
+        total = own.clipped_sum(self.__rows.values, counts)
+        noisy = mechanisms.gaussian(total, paid.noise_multiplier * own.clip, self.__rng)
+        values = noisy / (paid.rate * self.__rows.n)
+        return Measurement(values, deviation(own, paid, self.__rows.n), statistic, spend)
 
     def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> np.ndarray:
         """A parameter (d,) from the law that `target` describes, as sharp as `spend` pays for.
@@ -336,7 +340,7 @@ class Curator:
             own, step = replace(statistic, workload=workload), self.__grids[id(statistic.workload)][2]
         else:
             own, step = grid.on_grid(statistic, n)
-            seen = _Counts(self.__rows.values, self.__rows.weights)
+            seen = _Counted(self.__rows.values, self.__rows.weights)
         whole, scale = own.value(seen) / step, noise_scale(own, spend, step / b)
         self.__step = min(self.__step, step)
         self._note("discrete Gaussian" if isinstance(spend, Gaussian) else "discrete Laplace")
@@ -355,8 +359,8 @@ class Curator:
         _, own, step = self.__grids[id(workload)]
         self.__step = min(self.__step, step)
         if id(own) not in self.__counts:
-            rows: Any = _Counts(self.__rows.values, self.__rows.weights)
-            self.__counts[id(own)] = (own, own.answers_of_rows(rows))
+            counted = _Counted(self.__rows.values, self.__rows.weights)
+            self.__counts[id(own)] = (own, own.answers_of_rows(counted))
         return own, self.__counts[id(own)][1]
 
     def _true_answers(self, workload: Workload) -> np.ndarray:

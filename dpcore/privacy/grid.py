@@ -37,7 +37,7 @@ def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
 
 
 def gridded(statistic: Any) -> bool:
-    """Whether whole noise can stand for the noise of this statistic.
+    """Whether whole noise can stand for the noise of this statistic; of a class, as a plan names it, for most of it.
 
     Not within a subspace seen through tables, where noise is drawn on all cells and only what is continuous looks alike
     from every side.

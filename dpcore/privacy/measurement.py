@@ -10,30 +10,34 @@ from typing import Any
 import numpy as np
 
 from ..workloads import Workload
-from .accounting.budget import Gaussian, Pure
+from .accounting.budget import Gaussian, Pure, SubsampledGaussian
 from .statistics.answers import Answers, CellAnswers, SomeAnswers
 
 ANSWERED = (Answers, SomeAnswers, CellAnswers)  # what is measured of a workload
 SMALLEST = 1e-150  # standard deviation where nothing moves, so that it can be divided by
 
 
-def noise_scale(statistic: Any, spend: Gaussian | Pure, unit: float) -> float:
+def noise_scale(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit: float) -> float:
     """The parameter of the noise that `spend` pays for: Δ₂/(unit μ) of Gaussian noise, Δ₁/(unit ε) of Laplace noise.
+
+    For a sum over a sample, clipped at C and divided by rate · unit, it is zC/(rate unit), of Gaussian noise.
 
     `unit` is n/b for shares of n records and neighbours that differ in b of them (`Curator.unit`, `effective_n`); for n
     · value in steps of a grid it is step/b. Discrete noise has the same parameter. Before it is known which statistic
     will be measured, a plan names its class or a `Sensitivity`.
     """
+    if isinstance(spend, SubsampledGaussian):
+        return spend.noise_multiplier * statistic.clip / (spend.rate * unit)
     return statistic.l2 / (unit * spend.mu) if isinstance(spend, Gaussian) else statistic.l1 / (unit * spend.epsilon)
 
 
-def deviation(statistic: Any, spend: Gaussian | Pure, unit: float) -> Any:
+def deviation(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit: float) -> Any:
     """Standard deviation of the noise on what leaves: one for all values, or an array (m,) where they differ.
 
     The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times ‖q_j‖ where noise is
     drawn on cells and query j sees it. Discrete noise has no more than that.
     """
-    own = noise_scale(statistic, spend, unit) * (1.0 if isinstance(spend, Gaussian) else math.sqrt(2))
+    own = noise_scale(statistic, spend, unit) * (math.sqrt(2) if isinstance(spend, Pure) else 1.0)
     return own * statistic.norms if isinstance(statistic, CellAnswers) else own
 
 
@@ -41,13 +45,13 @@ def deviation(statistic: Any, spend: Gaussian | Pure, unit: float) -> Any:
 class Measurement:
     """A statistic as it was asked for, its noisy `values` as they left, and the standard deviation of their noise.
 
-    `stddev` is one number, or (m,) where values differ; 0 where no record moves them.
+    `stddev` is one number, or (m,) where values differ; 0 where no record moves them. What sampling adds is not in it.
     """
 
     values: np.ndarray
     stddev: Any
     statistic: Any
-    spend: Gaussian | Pure
+    spend: Gaussian | Pure | SubsampledGaussian
 
 
 @dataclass(frozen=True, eq=False)

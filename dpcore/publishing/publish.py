@@ -114,15 +114,8 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str) -> dict
     request, problem, plan = ready.request, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
     total = reservation.lifetime
-    sums = plan.sums
-    costs = {
-        Accounting.GDP: ("μ²", sums.mu_squared),
-        Accounting.ZCDP: ("ρ", sums.rho),
-        Accounting.OPTIMAL: ("releases", sum(charge.times for charge in plan.charges)),
-        Accounting.PURE: ("ε", sums.pure),
-        Accounting.PLD: ("sampled steps", sums.sampled[1] if sums.sampled else 0),
-    }
-    symbol, cost = costs[plan.accounting]
+    counted = plan.accounting is Accounting.OPTIMAL
+    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else plan.sums.cost(plan.accounting)
     return {
         "format": 1,
         "time": now(),

@@ -134,7 +134,7 @@ def _exact(request: ReleaseRequest, problem: QueryRelease, plan: Plan) -> Plan:
     A plan that GDP adds up is made anew at a δ' ≤ δ, the one at which GDP allows the μ = √(2ρ) that zCDP allows at δ.
     Raises InputError for "exact" where noise must look alike from every side.
     """
-    if not _gridded(request.algorithm, problem, plan):
+    if not all(map(grid.gridded, plan.measured)):
         if request.noise == "auto":
             return plan
         name = registered_name(request.algorithm)
@@ -146,28 +146,6 @@ def _exact(request: ReleaseRequest, problem: QueryRelease, plan: Plan) -> Plan:
         plan = make_plan(request.algorithm, problem, Budget(epsilon, min(delta, left) + plan.sums.failure))
     why = WHY_DISCRETE if Gaussian in plan.kinds else WHY_EXACT
     return replace(plan, budget=request.budget, choices=(*plan.choices, Choice("noise", "exact", why)), exact=True)
-
-
-def _gridded(algorithm: Algorithm, problem: QueryRelease, plan: Plan) -> bool:
-    """Whether whole noise fits what is measured: by the question that an all-Gaussian plan asks first."""
-    if plan.kinds == {Gaussian}:
-        try:
-            for _ in algorithm.steps(problem, plan, _Nobody(), np.random.default_rng(0)):  # type: ignore[arg-type]
-                return True
-        except _AskedError as asked:
-            return grid.gridded(asked.args[0])
-    return True
-
-
-class _AskedError(Exception):
-    """The first question of an algorithm."""
-
-
-class _Nobody:
-    """In a curator's place, without records: tells what it is asked."""
-
-    def measure(self, statistic: Any, _spend: Any) -> np.ndarray:
-        raise _AskedError(statistic)
 
 
 def plain(value: Any) -> Any:

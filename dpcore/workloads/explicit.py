@@ -104,7 +104,7 @@ class Explicit:
 
     def answers_of_rows(self, rows: Rows) -> np.ndarray:
         """⟨q_j, P_n⟩ (m,), from the columns of the matrix that hold records."""
-        return self.matrix[:, self.domain.index(rows.values)] @ (rows.weights / rows.n)
+        return self.matrix[:, self.domain.index(rows.values)] @ (rows.weights / rows.divisor)
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
         """Σ_j w_j q_j (k,)."""

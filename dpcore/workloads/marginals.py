@@ -139,7 +139,7 @@ class Marginals:
 
     def answers_of_rows(self, rows: Rows) -> np.ndarray:
         """All marginal cells (m,) of the records' distribution, one count per table."""
-        weights = rows.weights / rows.n
+        weights = rows.weights / rows.divisor
         out = np.empty(self.m)
         for axes, shape, table in zip(self.axes, self.shapes, self.tables, strict=True):
             index = np.ravel_multi_index(tuple(rows.values[:, a] for a in axes), shape)

@@ -79,7 +79,7 @@ def test_dqrs_saves_where_steps_are_small():
         make_plan(ALGORITHMS[name](**chosen), problem, Budget(1, 1e-6)) for name in ("dqrs", "dualquery")
     )
     assert with_bits["eta"] > 1.3 * without["eta"]
-    (bits,) = [c for c in with_bits.charges if c.what == "keep_draws"]
+    (bits,) = [c for c in with_bits.charges if c.verb == "keep_draws"]
     assert bits.spend.epsilon == pytest.approx(bit_range(with_bits["eta"], 200_000))
 
 
@@ -90,7 +90,7 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
     algorithm = ALGORITHMS["dqrs"](rounds=150, samples=6)
     run = Run(algorithm, problem, rows, Budget(0.2, 1e-6), seed=seed).finish()
     expected = _Expected(problem, run.budget, 150, 6, run.plan["eta"])
-    events, t = list(run._curator.ledger.events), 2
+    events, t = list(run.events), 2
     kept = 0
     while events:
         rejected = 6

@@ -73,8 +73,8 @@ def test_a_run_keeps_the_contract(name, settings, budget, region):
     values = rows.values.copy()
     rows.values.flags.writeable = False
     run, again = (Run(algorithm, problem, rows, budget, seed=3, every=3).finish() for _ in range(2))
-    planned = Counter((charge.what, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
-    assert Counter(run._curator.ledger.events) == planned
+    planned = Counter((charge.verb, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
+    assert Counter(run.events) == planned
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta
     assert {p.name for p in parameters(type(algorithm))} <= {c.name for c in run.plan.choices}

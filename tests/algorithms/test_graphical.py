@@ -51,7 +51,7 @@ def test_weights_say_how_much_of_what_is_asked_a_table_covers():
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
     run, pure = run_of(budget), budget.delta == 0
-    events = run._curator.ledger.events
+    events = run.events
     first, rounds = events[:4], [events[i : i + 2] for i in range(4, len(events), 2)]
     assert all(what == "measure" and spend == first[0][1] for what, spend in first)
     assert cost(first[0][1], pure) == pytest.approx(SHARE * run.plan["first"])

@@ -54,8 +54,8 @@ def test_every_learner_serves_something_and_every_task_is_served():
 @every_case
 def test_a_run_keeps_the_contract(name, settings, where, budget):
     run = start(name, settings, where, budget).finish()
-    planned = Counter((charge.what, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
-    assert Counter(run._curator.ledger.events) == planned
+    planned = Counter((charge.verb, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
+    assert Counter(run.events) == planned
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta
     assert run.spent.epsilon > 0.98 * budget.epsilon, "nothing is left over"
@@ -98,7 +98,7 @@ def test_releases_depend_on_the_records_through_the_curator_only(name, settings,
 def test_stopping_early_costs_what_was_charged_so_far(name):
     run = start(name, {"stages": "3"} if name.startswith("reg") else {"rounds": "8"}, "median", BUDGETS[0])
     next(iter(run))
-    assert len(run._curator.ledger.events) == 1
+    assert len(run.events) == 1
     assert 0 < run.spent.epsilon < 0.9
 
 
@@ -145,7 +145,11 @@ def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
     plan = Plan(Budget(100, 1e-2), (Charge("measure", spend, 2000),))
     curator = Curator(rows, 60, plan, np.random.default_rng(0))
     statistic = MeanGradient(problem.loss, problem.region, np.array([7.0]), 0.5, True)
-    draws = np.array([curator.measure_sample(statistic, spend)[0] for _ in range(2000)])
+    found = [curator.measure_sample(statistic, spend) for _ in range(2000)]
+    assert {(m.statistic, m.spend) for m in found} == {(statistic, spend)}
+    assert [m.stddev for m in found] == pytest.approx([5 * 0.5 / 30] * 2000)
+    assert curator.measured == []
+    draws = np.array([m.values[0] for m in found])
     expected = statistic.value(rows)[0]
     sampling = 60 * 0.25 * 0.5 * 0.5 / (0.5 * 60) ** 2
     deviation = np.sqrt((5 * 0.5 / 30) ** 2 + sampling)

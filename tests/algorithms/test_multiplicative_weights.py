@@ -127,7 +127,7 @@ def test_a_run_is_charged_a_selection_and_a_measurement_each_round(budget, measu
     problem, rows = task("2-way")
     run = Run(ALGORITHMS["mwem"](measure=measure, rounds=5), problem, rows, budget)
     for t, _ in enumerate(run, start=1):
-        assert [what for what, _ in run._curator.ledger.events] == ["select", "measure"] * t
+        assert [what for what, _ in run.events] == ["select", "measure"] * t
     assert run.spent.epsilon == pytest.approx(budget.epsilon, rel=1e-4)
     assert run.spent.epsilon <= budget.epsilon
 

@@ -24,7 +24,7 @@ CUBE = codes(3, 2, 4)
 def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, rounds):
     problem, rows = task("2-way")
     run = Run(ALGORITHMS[name](rounds=rounds, samples=2), problem, rows, budget).finish()
-    assert run._curator.ledger.events == [("select", equal_selections(budget, rounds))] * rounds
+    assert run.events == [("select", equal_selections(budget, rounds))] * rounds
     assert budget.epsilon * (1 - 1e-5) <= run.spent.epsilon <= budget.epsilon
 
 

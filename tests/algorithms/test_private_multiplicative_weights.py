@@ -192,7 +192,7 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
     compare, measure = (charge.spend for charge in run.plan.charges)
     made = sum("update on" in record.note for record in run.records)
     in_use = "update on" not in run.records[-1].note  # a threshold that no query came above
-    events = [what for what, _ in run._curator.ledger.events]
+    events = [what for what, _ in run.events]
     assert events == ["above_threshold", "measure"] * made + ["above_threshold"] * in_use
     if budget.delta:
         cost = made * (compare.epsilon**2 / 2 + measure.mu**2 / 2) + in_use * compare.epsilon**2 / 2

@@ -283,6 +283,18 @@ def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
         Curator(ROWS, N, plan, np.random.default_rng(0))
 
 
+def test_what_a_plan_names_never_meets_the_ledger_that_charges():
+    class Hostile:
+        def __getattribute__(self, name):
+            raise AssertionError(f"{name} was read")
+
+    plan = Plan(Budget(100, 1e-6), (Charge("measure", Gaussian(0.1), 1, Hostile()),))
+    curator = Curator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
+    curator.measure(Answers(WORKLOADS["marginals"]()), Gaussian(0.1))
+    assert curator._Curator__ledger.plan.charges == plan.charges
+    assert curator._Curator__ledger.plan.charges[0].statistic is None
+
+
 def test_a_plan_for_another_budget_than_was_given_is_refused():
     class Generous:
         problem, enumerates = QueryRelease, False
@@ -302,9 +314,19 @@ def test_no_sampler_can_be_put_beside_ours():
 def test_a_run_refuses_a_workload_on_another_domain():
     """The doors tell the curator which domain the records have."""
     problem = QueryRelease(WORKLOADS["marginals"](), N)
-    run = Run(ALGORITHMS["dpfw"](rounds=1), problem, ROWS, Budget(1, 1e-6))
+    dpfw = ALGORITHMS["dpfw"](rounds=1)
+
+    class Elsewhere:
+        problem, enumerates, plan = QueryRelease, True, dpfw.plan
+
+        def steps(self, problem, plan, curator, rng):
+            score = SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2))
+            yield curator.select(score, plan.paying("select"))
+
+    run = Run(Elsewhere(), problem, ROWS, Budget(1, 1e-6))
     with pytest.raises(InputError, match="another domain"):
-        run._curator.select(SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2)), BoundedRange(1e-3))
+        run.finish()
+    assert run.events == []
 
 
 @pytest.mark.parametrize("group", [0, 0.01, -1, N + 1])
@@ -413,7 +435,7 @@ def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fiel
     seen = []
     statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
     force(statistic, clipped_sum=lambda *a: seen.append(a))
-    assert np.abs(curator.measure_sample(statistic, spend)).max() > 0.1
+    assert np.abs(curator.measure_sample(statistic, spend).values).max() > 0.1
     assert seen == []
 
 

@@ -352,7 +352,7 @@ def test_measuring_the_tables_beats_measuring_the_queries():
             for s in range(3)
         ]
         found.append(np.mean([run.finish().records[-1].empirical.rmse for run in runs]))
-        assert all(run._curator.ledger.spent.epsilon <= 1 for run in runs)
+        assert all(run.spent.epsilon <= 1 for run in runs)
     assert found[0] < 0.7 * found[1]
     assert runs[0].plan["sigma"] > 1.5 * Answers(asked.base).l2 / (5000 * runs[0].plan.charges[0].spend.mu)
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ...errors import InputError
 from . import conversions
@@ -94,14 +94,15 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class BoundedRange:
-    """An exponential-mechanism draw: log-likelihood ratios span at most ε₀, so ε₀-DP and ε₀²/8-zCDP.
+class _Ranged:
+    """An ε-DP spend of which log-likelihood ratios span at most s = `SPANS` · ε, so that it is s²/8-zCDP.
 
-    Source: Durfee, Rogers 2019 (bounded range); Cesar, Rogers 2021 (ε₀²/8).
+    Source: Cesar, Rogers 2021 (s²/8).
     """
 
     epsilon: float
     failure: float = 0.0
+    SPANS: ClassVar[int]
 
     def __post_init__(self) -> None:
         _check_spend("epsilon", self.epsilon, self.failure)
@@ -113,29 +114,25 @@ class BoundedRange:
 
     @property
     def rho(self) -> float:
-        """ρ = ε₀²/8."""
-        return self.epsilon**2 / 8
+        """ρ = s²/8."""
+        return self.SPANS**2 * self.epsilon**2 / 8
 
 
 @dataclass(frozen=True)
-class Pure:
+class BoundedRange(_Ranged):
+    """An exponential-mechanism draw: log-likelihood ratios span at most ε₀, so ε₀-DP and ε₀²/8-zCDP.
+
+    Source: Durfee, Rogers 2019 (bounded range).
+    """
+
+    SPANS = 1
+
+
+@dataclass(frozen=True)
+class Pure(_Ranged):
     """An ε-DP release, e.g. Laplace noise of scale Δ₁/ε; ε²/2-zCDP. Source: Bun, Steinke 2016, Prop. 1.4."""
 
-    epsilon: float
-    failure: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_spend("epsilon", self.epsilon, self.failure)
-
-    @property
-    def pure(self) -> float:
-        """ε of pure DP."""
-        return self.epsilon
-
-    @property
-    def rho(self) -> float:
-        """ρ = ε²/2."""
-        return self.epsilon**2 / 2
+    SPANS = 2
 
 
 @dataclass(frozen=True)
@@ -210,6 +207,15 @@ class Sums:
             (only, sum(t for _, t in counted)) if isinstance(only, SubsampledGaussian) else None,
             _joint(counted),
         )
+
+    def cost(self, accounting: Accounting) -> tuple[str, float]:
+        """What an accounting adds up, as a symbol, and how much of it; optimal composition adds up no one thing."""
+        return {
+            Accounting.GDP: ("μ²", self.mu_squared),
+            Accounting.ZCDP: ("ρ", self.rho),
+            Accounting.PURE: ("ε", self.pure),
+            Accounting.PLD: ("sampled steps", self.sampled[1] if self.sampled else 0),
+        }[accounting]
 
     def epsilon(self, delta: float, accounting: Accounting, planned: int = 0) -> float:
         """The ε that holds at δ by one accounting; ∞ where it does not apply. `planned`: see `Joint.log_delta`."""

@@ -18,18 +18,23 @@ from .composition import Joint
 
 @dataclass(frozen=True)
 class Charge:
-    """A planned spend: which verb, for what, how many times at the most."""
+    """A planned spend: for which verb, how many times at the most, and for which statistic, score or target.
 
-    what: str
+    Where that is not known before the run, `statistic` is its class. It says what will be asked and decides nothing
+    here, so that a ledger's own copy of the charge has none.
+    """
+
+    verb: str
     spend: Spend
     times: int = 1
+    statistic: Any = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """What, the kind of spend, its parameter, how many times and what all of them cost in ρ."""
+        """The verb, the kind of spend, its parameter, how many times and what all of them cost in ρ."""
         parameters = {k: v for k, v in asdict(self.spend).items() if v or k != "failure"}
         rho = self.times * self.spend.rho if self.spend.rho < math.inf else None
         kind = type(self.spend).__name__
-        return {"what": self.what, "kind": kind, **parameters, "times": self.times, "rho": rho}
+        return {"what": self.verb, "kind": kind, **parameters, "times": self.times, "rho": rho}
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,14 @@ class Plan:
         """The spend of the first charge of `kind`."""
         return next(c.spend for c in self.charges if isinstance(c.spend, kind))
 
-    def paying(self, what: str) -> Any:
-        """The spend of the first charge for `what`."""
-        return next(c.spend for c in self.charges if c.what == what)
+    def paying(self, verb: str) -> Any:
+        """The spend of the first charge for `verb`."""
+        return next(c.spend for c in self.charges if c.verb == verb)
+
+    @property
+    def measured(self) -> tuple[Any, ...]:
+        """The statistics that are measured, or their classes."""
+        return tuple(c.statistic for c in self.charges if c.verb == "measure")
 
     @cached_property
     def sums(self) -> Sums:
@@ -188,12 +198,8 @@ class Ledger:
                 "releases": mine.pures if mine.pure <= most.pure else math.inf,
                 "selections": mine.draws if mine.span <= most.span else math.inf,
             }
-        return {
-            Accounting.GDP: {"μ²": sums.mu_squared},
-            Accounting.ZCDP: {"ρ": sums.rho},
-            Accounting.PURE: {"ε": sums.pure},
-            Accounting.PLD: {"sampled steps": self._steps(sums)},
-        }[self._accounting]
+        symbol, cost = sums.cost(self._accounting)
+        return {symbol: self._steps(sums) if self._accounting is Accounting.PLD else cost}
 
     def _steps(self, sums: Sums) -> float:
         """How many of the planned sampled sums; anything else is not priced this way."""

@@ -237,7 +237,7 @@ class CellAnswers(WorkloadStatistic):
 
     def value(self, rows: Rows) -> np.ndarray:
         """P_n on all cells (k,), or its coordinates (p,)."""
-        domain, weights = self.workload.domain, rows.weights / rows.n
+        domain, weights = self.workload.domain, rows.weights / rows.divisor
         cells = domain.index(rows.values)
         return np.bincount(cells, weights, domain.size) if self.basis is None else self.basis[:, cells] @ weights
 

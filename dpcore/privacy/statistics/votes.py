@@ -55,7 +55,7 @@ class Votes(_Voting):
         if rows.values.shape[1] != self.candidates.shape[1]:
             raise InputError(f"candidates have {self.candidates.shape[1]} coordinates, records {rows.values.shape[1]}")
         counts = np.bincount(self._nearest(rows.values), rows.weights, len(self.candidates))  # whole, so exact
-        return counts / rows.n
+        return counts / rows.divisor
 
     def _nearest(self, X: np.ndarray) -> np.ndarray:
         """The index (r,) of the nearest candidate of every point X (r, d), the smallest one of several."""
@@ -132,7 +132,7 @@ class CodeVotes(_Voting):
             part = slice(start, start + step)
             nearest = (self._weighted(X[part]) @ features).argmax(axis=1)
             votes += np.bincount(first[nearest], weights[part], len(votes))
-        return votes / rows.n
+        return votes / rows.divisor
 
     @property
     def _sizes(self) -> tuple[int, ...]:

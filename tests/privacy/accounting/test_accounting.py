@@ -15,7 +15,16 @@ from dpcore.algorithms.base import make_plan
 from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Sums
+from dpcore.privacy.accounting.budget import (
+    Accounting,
+    Approximate,
+    BoundedRange,
+    Budget,
+    Gaussian,
+    Pure,
+    SubsampledGaussian,
+    Sums,
+)
 from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
 from dpcore.privacy.accounting.ledger import Charge, Choice, Ledger, Plan
 from tests.helpers import HUGE, serves, task, variants
@@ -92,11 +101,20 @@ def uses_all(ledger: Ledger) -> bool:
     return budget.epsilon * NEARLY <= spent.epsilon <= budget.epsilon
 
 
+def test_an_accounting_says_what_it_adds_up():
+    normal, pure = Sums.of([(Gaussian(0.3), 4)]), Sums.of([(Pure(0.3), 4)])
+    assert normal.cost(Accounting.GDP) == ("μ²", pytest.approx(4 * 0.3**2))
+    assert normal.cost(Accounting.ZCDP) == ("ρ", pytest.approx(4 * 0.3**2 / 2))
+    assert pure.cost(Accounting.PURE) == ("ε", pytest.approx(4 * 0.3))
+    assert Sums.of([(SubsampledGaussian(1.0, 0.1), 7)]).cost(Accounting.PLD) == ("sampled steps", 7)
+    assert Sums().cost(Accounting.PLD) == ("sampled steps", 0)
+
+
 def charge_all(plan: Plan) -> Ledger:
     ledger = Ledger(plan)
     for charge in plan.charges:
         for _ in range(charge.times):
-            ledger.charge(charge.what, charge.spend)
+            ledger.charge(charge.verb, charge.spend)
     return ledger
 
 

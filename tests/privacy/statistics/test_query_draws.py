@@ -222,7 +222,7 @@ def test_three_rounds_keep_the_promise(asked, name, budget):
         assert hockey_stick(p, q, budget.epsilon) <= budget.delta + 1e-15
         ratios = max(ratios, np.abs(np.log(p / q)).max())
     assert ratios > 0.2 * min(budget.epsilon, plan.sums.pure), "the run does depend on the records"
-    bits = "keep_draws" in {charge.what for charge in plan.charges}
+    bits = "keep_draws" in {charge.verb for charge in plan.charges}
     assert bits == (name == "dqrs" and budget.epsilon == 2), "with and without bits"
 
 
