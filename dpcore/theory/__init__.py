@@ -11,7 +11,6 @@ from .rates import (
 )
 from .schedules import (
     D_INF,
-    balanced_guess,
     frank_wolfe_alpha,
     frank_wolfe_rounds,
     frank_wolfe_step,
@@ -27,7 +26,6 @@ __all__ = [
     "ROWS",
     "Rate",
     "Setting",
-    "balanced_guess",
     "dpam_empirical",
     "dpam_population",
     "dpfw_empirical",
