@@ -1,7 +1,7 @@
 """The one protocol: what an algorithm is, what a step is, how a plan is made."""
 
 from collections.abc import Iterator
-from dataclasses import Field, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -38,7 +38,6 @@ class Step:
 class Algorithm(Protocol):
     """A frozen keyword-only dataclass whose fields are its parameters; it sees a Curator, never records."""
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     problem: ClassVar[type]
     enumerates: ClassVar[bool]  # whether it needs all k cells
     adaptive: ClassVar[bool]  # whether what is charged depends on released values; the plan is then an upper bound

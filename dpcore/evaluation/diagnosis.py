@@ -153,7 +153,7 @@ def settled(algorithm: Algorithm, plan: Plan) -> Any:
     """The algorithm with every parameter it left to its plan at the value that the plan chose."""
     chosen = {c.name: c.value for c in plan.choices}
     left = [p.name for p in parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
-    return replace(algorithm, **{name: chosen[name] for name in left})
+    return replace(algorithm, **{name: chosen[name] for name in left})  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
