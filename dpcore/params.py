@@ -3,6 +3,7 @@
 Widgets, command-line settings, the README's table and the property tests are all generated from it.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -54,6 +55,11 @@ class Param:
             return "true | false"
         return " | ".join(self.choices) if self.choices else f"{self.low:g}..{self.high:g}"
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest number; ±∞ where none is declared."""
+        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+
     def check(self, value: Any) -> None:
         """Raise InputError unless `value` is of this parameter's kind and inside its range."""
         if value is None and self.default is None:
@@ -63,7 +69,8 @@ class Param:
         elif self.kind is bool or isinstance(value, bool):
             inside = self.kind is bool and isinstance(value, bool)
         elif isinstance(value, int if self.kind is int else (int, float)):
-            inside = self.low <= value <= self.high  # type: ignore[operator]
+            low, high = self.bounds
+            inside = low <= value <= high
         else:
             inside = False
         if not inside:
@@ -85,7 +92,7 @@ class Param:
             if text.lower() in ("true", "false"):
                 return text.lower() == "true"
             raise InputError(f"{self.name}={text[:40]} is not a bool in {self.range}")
-        return read_number(text, self.name, self.kind, self.low, self.high)  # type: ignore[arg-type]
+        return read_number(text, self.name, self.kind, *self.bounds)
 
 
 def param(

@@ -4,9 +4,9 @@ import streamlit as st
 
 from pages._ui.shell.lessons import LESSONS
 
-for key, lesson in LESSONS.items():
+for number, (key, lesson) in enumerate(LESSONS.items(), 1):
     with st.container(border=True):
-        st.subheader(lesson.title, anchor=False)
+        st.subheader(f"{number}. {lesson.title}", anchor=False)
         st.markdown(lesson.question)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.link_button("Open the lesson", lesson.link(key), icon=":material/school:")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.theory import balanced_guess
+from dpcore.privacy.accounting.guarantee import best_guess
 from pages._ui.shell import controls
 from pages._ui.start import admissions as start
 
@@ -20,7 +20,7 @@ with right:
 with left:
     error = start.draw(budget)
 with sentence:
-    guess = f"{balanced_guess(epsilon, start.DELTA):.0%}"
+    guess = f"{best_guess(0.5, epsilon, start.DELTA):.0%}"
     st.markdown(
         f"At **ε = {controls.number(epsilon)}**, even somebody who knows every other applicant and sees the orange "
         f"bars guesses right whether a given one was admitted at most **{guess} of the time** (a coin gets 50%). "

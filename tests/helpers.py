@@ -6,6 +6,7 @@ import signal
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from hypothesis import settings
@@ -186,3 +187,12 @@ TASKS = {
     "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
     "two records": (codes(3, 2), 2, lambda d: Marginals.all(d, 2)),
 }
+
+
+def one_line_of_error(capsys: Any) -> None:
+    """A refused command says one short line of error, and nothing else."""
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert told.err.count("\n") == 1
+    assert len(told.err) < 600

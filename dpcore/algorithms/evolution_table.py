@@ -91,8 +91,8 @@ class PrivateEvolutionTable:
             return
         noisy = curator.measure(Answers(single), marginals)
         columns = [
-            _Coarse(_calmed(noisy.values[table], float(noisy.stddev)), self.bins, *_order(column))
-            for table, column in zip(single.tables, problem.domain.columns, strict=True)
+            _Coarse(_calmed(noisy.values[table], float(noisy.stddev)), self.bins, *_order(problem, i))
+            for i, table in enumerate(single.tables)
         ]
         rows = min(problem.n, MOST_ROWS)
         S = np.column_stack([rng.choice(len(c.P), self.samples, p=c.P) for c in columns])
@@ -136,10 +136,11 @@ def _calmed(noisy: np.ndarray, sigma: float) -> np.ndarray:
     return simplex(1 / k + signal * (noisy - 1 / k))
 
 
-def _order(column: object) -> tuple[bool, int]:
-    """Whether the codes of a schema's column have an order, and how many of them stand for values, not for missing."""
-    ordered = column.ordered or (column.kind == "integer" and column.size > MANY)  # type: ignore[attr-defined]
-    return ordered, column.present  # type: ignore[attr-defined]
+def _order(problem: QueryRelease, i: int) -> tuple[bool, int]:
+    """Whether the codes of column i have an order, and how many of them stand for values, not for missing."""
+    column = problem.domain.columns[i]
+    ordered = column.ordered or (column.kind == "integer" and column.size > MANY)
+    return ordered, column.present
 
 
 class _Coarse:

@@ -5,6 +5,7 @@ Nothing here is private: weights and noise come from what was already released. 
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -12,7 +13,8 @@ from scipy.sparse import csr_array
 
 from ..errors import InputError
 from ..problems import require_enumerable
-from ..workloads import Explicit, Marginals, Union, Workload
+from ..workloads import Explicit, Union, Workload
+from ..workloads.union import marginal_tables, reading
 
 ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
 TIE = 1e-9  # relative difference below which two cells are equally good
@@ -87,7 +89,7 @@ class Counter:
 
     def __init__(self, workload: Workload) -> None:
         self.workload, self.rows = workload, 0
-        self._tables = _tables(workload)
+        self._tables = marginal_tables(workload)
         self._sums = np.zeros(workload.m if self._tables is None else self._tables.m)
 
     def add(self, codes: np.ndarray) -> None:
@@ -104,26 +106,18 @@ class Counter:
     def sums(self) -> np.ndarray:
         """Σ q_j(x) over all rows (m,)."""
         direct = self._tables is None or self._tables is self.workload
-        return self._sums.copy() if direct else self.workload.matrix @ self._sums  # type: ignore[union-attr]
-
-
-def _tables(workload: Workload) -> Marginals | None:
-    """The tables that all queries are read off; None with an explicit member."""
-    members = workload.workloads if isinstance(workload, Union) else (workload,)
-    if any(isinstance(member, Explicit) for member in members):
-        return None
-    return workload if isinstance(workload, Marginals) else workload.base  # type: ignore[union-attr]
+        return self._sums.copy() if direct else reading(self.workload) @ self._sums
 
 
 class _Conjunctions:
     """A weighted sum of queries as weighted table cells; `cells` (N, d) holds a value for each column, −1 for any."""
 
     def __init__(self, workload: Workload, weights: np.ndarray) -> None:
-        tables = _tables(workload)
+        tables = marginal_tables(workload)
         if tables is None:
             raise InputError("a best response to an explicit query matrix needs cells that can be enumerated")
         if tables is not workload:
-            weights = workload.matrix.T @ weights  # type: ignore[union-attr]
+            weights = reading(workload).T @ weights
         chosen = np.flatnonzero(weights)
         starts = np.array([table.start for table in tables.tables])
         self.table = np.searchsorted(starts, chosen, side="right") - 1
@@ -181,9 +175,9 @@ class _Conjunctions:
         ones = [(np.full(own.stop - own.start, i), np.arange(own.start, own.stop), 1.0)
                 for i, own in enumerate(self.own)]  # fmt: skip
         chosen = np.array([float(own.stop > own.start) for own in self.own])
-        self.rules = [LinearConstraint(_sparse(ones, (len(self.shape), width)), chosen, chosen)]  # type: ignore[arg-type]
+        self.rules = [_within(_sparse(ones, (len(self.shape), width)), chosen, chosen)]
         if row:
-            self.rules.append(LinearConstraint(_sparse(entries, (row, width)), -np.inf, np.array(high)))  # type: ignore[arg-type]
+            self.rules.append(_within(_sparse(entries, (row, width)), -np.inf, np.array(high)))
 
     def solve(self, scores: np.ndarray | None, seconds: float, rng: np.random.Generator) -> Solved:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
@@ -243,6 +237,10 @@ class _Conjunctions:
             if np.array_equal(before, point):
                 break
         return point
+
+
+def _within(matrix: csr_array, low: Any, high: Any) -> LinearConstraint:
+    return LinearConstraint(matrix, low, high)
 
 
 def _sparse(entries: list, shape: tuple[int, int]) -> csr_array:

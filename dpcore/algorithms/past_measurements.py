@@ -12,9 +12,10 @@ import numpy as np
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice
-from ..privacy.statistics.answers import SomeAnswers, marginal_tables
+from ..privacy.statistics.answers import SomeAnswers
 from ..problems import QueryRelease
 from ..workloads import Marginals, Workload
+from ..workloads.union import marginal_tables, reading
 from .base import softmax
 from .fitting import TINY, Evidence, fit, product
 
@@ -170,5 +171,6 @@ class Tables:
         w = self.workload
         if isinstance(w, Marginals):
             return w.place(j)[0]
-        read = w.matrix.indices[slice(*w.matrix.indptr[j : j + 2])]  # type: ignore[union-attr]
+        matrix = reading(w)
+        read = matrix.indices[slice(*matrix.indptr[j : j + 2])]
         return self.tables.place(int(read[0]))[0] if len(read) else 0

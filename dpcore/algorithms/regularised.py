@@ -253,9 +253,7 @@ class RankExponential:
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """One draw with the whole budget."""
-        if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
-            raise InputError("rank_exponential is for a quantile of one column")
-        target = RankError(problem.loss, problem.region, problem.location)
+        target = _ranks(problem)
         target.check()
         spend = equal_draws(budget, 1)
         choices = (
@@ -269,6 +267,12 @@ class RankExponential:
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw."""
-        target = RankError(problem.loss, problem.region, problem.location)  # type: ignore[arg-type]
-        x = curator.draw_parameter(target, "rank", plan.spend(BoundedRange))
+        x = curator.draw_parameter(_ranks(problem), "rank", plan.spend(BoundedRange))
         yield Step(1, Parameter(problem.names, x), f"k = {plan['k']:.4g}")
+
+
+def _ranks(problem: RiskMinimisation) -> RankError:
+    """The target; InputError for anything but a quantile."""
+    if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
+        raise InputError("rank_exponential is for a quantile of one column")
+    return RankError(problem.loss, problem.region, problem.location)

@@ -14,11 +14,12 @@ from ..privacy.accounting.calibrations import enlarged, measure_once, select_and
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import ONE_TABLE, Answers, Sensitivity, SignedErrors, SomeAnswers, marginal_tables
+from ..privacy.statistics.answers import ONE_TABLE, Answers, Sensitivity, SignedErrors, SomeAnswers
 from ..problems import QueryRelease
 from ..releases import ProductMixture
 from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
+from ..workloads.union import marginal_tables, reading
 from .base import About, Step
 from .fitting import TINY
 from .multiplicative_weights import SHARES
@@ -273,7 +274,7 @@ def _known(workload: Workload, answers: np.ndarray, statistic: SomeAnswers, y: n
     if statistic.workload is workload:
         answers[statistic.part] = y
     else:
-        reads = workload.matrix[:, statistic.part]  # type: ignore[union-attr]
+        reads = reading(workload)[:, statistic.part]
         own = np.diff(reads.indptr) > 0
         answers[own] = (reads @ y)[own]
     return answers

@@ -10,6 +10,7 @@ from ..data.schema import domain_from_json
 from ..evaluation.run import Run
 from ..parsing.tasks import HELP, REGIONS, read_task
 from ..problems import RiskMinimisation
+from ..releases import Parameter
 from .arguments import add_budget, add_person, add_repeat, add_seed, budget_of, real, unit_of
 from .files import Progress, check_writable, write
 from .follow import report, start
@@ -75,5 +76,6 @@ def summary(run: Run) -> dict[str, Any]:
     """A run as --json writes it: what every run says, and the numbers of learning by their letters."""
     out, last = run.to_json(), run.records[-1].empirical.to_json()
     settled = {choice.name: choice.value for choice in run.plan.choices}
-    x = run.release.x  # type: ignore[union-attr]
+    found = run.release
+    x = found.x if isinstance(found, Parameter) else ()
     return out | {name: settled.get(name) for name in PLANNED} | last | {"parameter": [float(v) for v in x]}

@@ -36,11 +36,21 @@ class Column:
     out_of_range: str = "refuse"
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """`low` and `high` of a column of numbers; InputError for categories, which have none."""
+        if self.low is None or self.high is None:
+            raise InputError(f"column {self.name!r} holds categories, not numbers")
+        return self.low, self.high
+
+    @property
     def present(self) -> int:
         """Number of cells for values that are there."""
         if self.values:
             return len(self.values)
-        return len(self.edges) - 1 if self.edges else int(self.high) - int(self.low) + 1  # type: ignore[arg-type]
+        if self.edges:
+            return len(self.edges) - 1
+        low, high = self.bounds
+        return int(high) - int(low) + 1
 
     @property
     def size(self) -> int:
@@ -68,7 +78,7 @@ class Column:
             pairs = pairwise(f"{e:.{digits}g}" for e in self.edges)
             texts = [f"[{a}, {b}{']' if i == self.present - 1 else ')'}" for i, (a, b) in enumerate(pairs)]
         else:
-            texts = [str(int(self.low) + i) for i in range(self.present)]  # type: ignore[arg-type]
+            texts = [str(int(self.bounds[0]) + i) for i in range(self.present)]
         return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
 
     @cached_property
@@ -82,7 +92,7 @@ class Column:
         elif self.edges:
             middle = (np.asarray(self.edges[:-1]) + np.asarray(self.edges[1:])) / 2
         else:
-            middle = int(self.low) + np.arange(float(self.present))  # type: ignore[arg-type]
+            middle = int(self.bounds[0]) + np.arange(float(self.present))
         return np.append(middle, [np.nan] * (self.size - self.present))
 
     def span(self, first: int, last: int) -> str:
@@ -113,7 +123,7 @@ class Column:
             raise InputError(f"column {self.name!r} holds categories, not numbers")
         self.encode(cells)
         numbers, absent = self._numbers(cells, cells.isna().to_numpy(dtype=bool))
-        return np.where(absent, np.nan, np.clip(numbers, self.low, self.high))  # type: ignore[arg-type]
+        return np.where(absent, np.nan, np.clip(numbers, *self.bounds))
 
     def findings(self, cells: pd.Series) -> tuple[int, int]:
         """How many cells are missing, and how many outside the allowed values: a private peek at the records."""
@@ -133,12 +143,13 @@ class Column:
             codes = found[distinct]
             return np.maximum(codes, 0), codes == -2, codes == -1
         numbers, absent = self._numbers(cells, absent)
-        outside = ~absent & ((numbers < self.low) | (numbers > self.high))
-        numbers = np.clip(np.where(absent, self.low, numbers), self.low, self.high)  # type: ignore[arg-type]
+        low, high = self.bounds
+        outside = ~absent & ((numbers < low) | (numbers > high))
+        numbers = np.clip(np.where(absent, low, numbers), low, high)
         if self.edges:
             codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.present - 1)
         else:
-            codes = (numbers - self.low).astype(np.int64)  # type: ignore[operator]
+            codes = (numbers - low).astype(np.int64)
         return codes, absent, outside
 
     def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
@@ -156,7 +167,7 @@ class Column:
             first, after = _whole_bins(np.asarray(self.edges))
             out = pd.Series(rng.integers(first[codes], after[codes]))
         else:
-            out = pd.Series(codes + int(self.low))  # type: ignore[arg-type]
+            out = pd.Series(codes + int(self.bounds[0]))
         if absent.any():
             out = (out.astype("Int64") if out.dtype.kind == "i" else out).mask(absent)
         return out.rename(self.name)

@@ -4,6 +4,7 @@ Everything here is computed from the real records, to explore by; nothing of it 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar
@@ -93,8 +94,16 @@ def _counted(values: np.ndarray, counts: np.ndarray) -> Rows:
 
 
 def _mean(found: list[Errors]) -> Errors:
-    columns = zip(*(e.to_json().values() for e in found), strict=True)
-    return Errors(*(None if None in column else float(np.mean(column)) for column in columns))  # type: ignore[arg-type]
+    def mean(values: Sequence[float]) -> float:
+        return float(np.mean(values))
+
+    l1 = [e.mean_l1 for e in found if e.mean_l1 is not None]
+    return Errors(
+        mean([e.max_error for e in found]),
+        mean([e.mean_error for e in found]),
+        mean([e.rmse for e in found]),
+        mean(l1) if len(l1) == len(found) else None,
+    )
 
 
 @dataclass(frozen=True, eq=False)

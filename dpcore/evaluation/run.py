@@ -237,7 +237,9 @@ class Subgroups:
 
 def subgroups(both: Comparison, column: str) -> Subgroups:
     """Error by subgroup of `column`, over the tables of a comparison of pairs that hold it (`pairs_with`)."""
-    pairs: Marginals = both.workload  # type: ignore[assignment]
+    pairs = both.workload
+    if not isinstance(pairs, Marginals):
+        raise InputError("groups are read off marginal tables only")
     axis, gaps = pairs.domain.names.index(column), []
     real = np.zeros(0)
     for axes, shape, table in zip(pairs.axes, pairs.shapes, pairs.tables, strict=True):

@@ -99,13 +99,15 @@ def means(points: Iterable[SweepPoint]) -> list[Mean]:
 def best(found: Sequence[Mean], error: str) -> dict[float, Mean]:
     """The algorithm with the smallest mean of one error, for every ε at which there is one."""
     out: dict[float, Mean] = {}
+    smallest: dict[float, float] = {}
     for mean in sorted(found, key=lambda m: m.epsilon):
         value = mean.errors.get(error)
-        before = out.get(mean.epsilon)
-        if value is not None and value == value and (before is None or value < before.errors[error]):  # type: ignore
-            out[mean.epsilon] = mean
+        before = smallest.get(mean.epsilon)
+        if value is not None and value == value and (before is None or value < before):
+            out[mean.epsilon], smallest[mean.epsilon] = mean, value
     return out
 
 
 def _mean(values: list[float | None]) -> float | None:
-    return None if None in values else float(np.mean(values))  # type: ignore[arg-type]
+    there = [value for value in values if value is not None]
+    return float(np.mean(there)) if len(there) == len(values) else None

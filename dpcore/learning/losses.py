@@ -147,7 +147,15 @@ class SquaredDistance:
         return math.dist(self.low, self.high)
 
 
-Loss = PiecewiseLinear | Logistic | SquaredDistance
+Sloped = PiecewiseLinear | Logistic  # losses of one number ⟨a, x⟩, with a bounded slope
+Loss = Sloped | SquaredDistance
+
+
+def sloped(loss: Loss) -> Sloped:
+    """The same loss; InputError for the squared distance, which is not one of ⟨a, x⟩."""
+    if isinstance(loss, SquaredDistance):
+        raise InputError(f"the {loss.name} has no slope along one feature")
+    return loss
 
 
 def difference(loss: Loss, *, location: bool, reach: float) -> float:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 
 from ..errors import InputError
 from ..geometry.regions import Ball, Box, Region
-from .losses import Loss, PiecewiseLinear, SquaredDistance
+from .losses import Loss, PiecewiseLinear, SquaredDistance, sloped
 
 BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
 STEPS = 500
@@ -195,7 +195,7 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray 
     widths = [0.0] if loss.curvature < math.inf else [scale * w for w in WIDTHS]
     x = region.centre.copy()
     for width in widths:
-        smooth = risk.with_loss(loss.smoothed(width)) if width else risk  # type: ignore[union-attr]
+        smooth = risk.with_loss(sloped(loss).smoothed(width)) if width else risk
         if isinstance(region, Box):
             x = _smallest_in_box(smooth, region, x, mu, c)
         else:

@@ -173,7 +173,7 @@ class Reader:
             leaf.numbers.append(number)
         elif column.kind == "numeric":
             raise self._error(f"`between`, or the label of a bin such as {column.labels[0]!r}, not one number", start)
-        elif not (number.is_integer() and column.low <= number <= column.high):  # type: ignore[operator]
+        elif not (number.is_integer() and column.bounds[0] <= number <= column.bounds[1]):
             raise self._error(f"a whole number in {column.allowed}", start)
         else:
             leaf.numbers.append(number)

@@ -177,5 +177,6 @@ def _limit(columns: list[Column], sizes: list[int], when: str = "") -> None:
 
 def _single(column: Column) -> tuple[np.ndarray, np.ndarray]:
     """The whole numbers of a column with a cell for each, and the ones after."""
-    numbers = np.arange(int(column.low), int(column.high) + 1)  # type: ignore[arg-type]
+    low, high = column.bounds
+    numbers = np.arange(int(low), int(high) + 1)
     return numbers, numbers + 1

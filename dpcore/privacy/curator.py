@@ -274,19 +274,19 @@ class Curator:
         BudgetError before any record is read.
         """
         if isinstance(target, PerturbedRisk):
-            target, spend = self._check(target, (PerturbedRisk,), spend, PerturbedRisk.payable)
-            lam, sigma = target.settle(self.__rows.n, self.unit, spend)  # type: ignore[arg-type]
-            self.__ledger.charge("draw", spend)
-            return objective.solve(target, self.__rows, lam, sigma, self.__rng)  # type: ignore[arg-type]
+            law, paid = self._check(target, (PerturbedRisk,), spend, PerturbedRisk.payable)
+            lam, sigma = law.settle(self.__rows.n, self.unit, paid)
+            self.__ledger.charge("draw", paid)
+            return objective.solve(law, self.__rows, lam, sigma, self.__rng)
         payable = type(target).payable if type(target) in DRAWN else ()
-        target, spend = self._check(target, DRAWN, spend, payable)
+        law, paid = self._check(target, DRAWN, spend, payable)
         if (sampler := plain(sampler)) not in SAMPLERS:
             raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
-        error = self.__ledger.plan.budget.sampler_error(spend.failure)
-        k = target.k(self.unit, spend)  # type: ignore[arg-type]
-        SAMPLERS[sampler].check(target, k, error, self.__rows.n)
-        self.__ledger.charge("draw", spend)
-        density = target.density(self.__rows, self.unit, spend)  # type: ignore[arg-type]
+        error = self.__ledger.plan.budget.sampler_error(paid.failure)
+        k = law.k(self.unit, paid)
+        SAMPLERS[sampler].check(law, k, error, self.__rows.n)
+        self.__ledger.charge("draw", paid)
+        density = law.density(self.__rows, self.unit, paid)
         return SAMPLERS[sampler].draw(density, error, self.__rng)
 
     def _note(self, law: str, times: int = 1) -> None:

@@ -5,6 +5,7 @@ noise. The key stream of a cipher cannot be told from fair bits by anybody witho
 """
 
 import secrets
+from typing import cast
 
 import numpy as np
 from randomgen import ChaCha
@@ -14,7 +15,7 @@ NAME = "ChaCha20, keyed by the operating system's entropy"
 
 def generator() -> np.random.Generator:
     """A new generator, with a key that nobody knows and that cannot be chosen."""
-    return np.random.Generator(_cipher(secrets.randbits(256)))  # type: ignore[arg-type]
+    return np.random.Generator(cast("np.random.BitGenerator", _cipher(secrets.randbits(256))))
 
 
 def _cipher(key: int) -> ChaCha:

@@ -53,7 +53,9 @@ def on_grid(statistic: Any, n: int) -> tuple[Any, float]:
     if isinstance(statistic, CellAnswers):
         out, fine = CellAnswers(statistic.workload, statistic.subspace), step(n)
         # All that CellAnswers derives holds for any basis V: Δ is that of VP_n, and AVᵀ of the noisy one leaves.
-        vars(out)["basis"] = np.rint(statistic.basis / fine) * fine  # type: ignore[operator]
+        if statistic.basis is None:
+            raise InputError("noise on all cells within a subspace cannot be put on a grid")
+        vars(out)["basis"] = np.rint(statistic.basis / fine) * fine
         return out, fine
     workload, fine = workload_on_grid(statistic.workload, n)
     return replace(statistic, workload=workload), fine
@@ -66,4 +68,6 @@ def _rounded(workload: Workload, fine: float) -> Workload:
         return Union(_rounded(member, fine) for member in workload.workloads)
     if isinstance(workload, TableQueries):
         return workload.rounded(fine)
-    return Explicit(workload.domain, np.rint(workload.matrix / fine) * fine)  # type: ignore[union-attr]
+    if isinstance(workload, Explicit):
+        return Explicit(workload.domain, np.rint(workload.matrix / fine) * fine)
+    raise InputError(f"a {type(workload).__name__} cannot be put on a grid")

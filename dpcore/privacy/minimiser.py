@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..learning.losses import Logistic, PiecewiseLinear
+from ..learning.losses import PiecewiseLinear, Sloped, sloped
 from ..learning.risks import Risk, newton
 
 BLOCK = 4096
@@ -31,7 +31,7 @@ UNIT = 2.0**-52
 LEAST = 30  # η that a goal must hold
 
 
-def rounding(loss: PiecewiseLinear | Logistic, *, far: float, mu: float, n: int, d: int, offset: float) -> float:
+def rounding(loss: Sloped, *, far: float, mu: float, n: int, d: int, offset: float) -> float:
     """η where D is `far`; `offset` is ‖c‖ for a margin, else 0."""
     width = loss.width if isinstance(loss, PiecewiseLinear) else 1.0
     residual = (d + 4) * (3 * far + width + offset)
@@ -49,7 +49,7 @@ def minimiser(
     Newton's steps go on until a gradient of `aim`, goal/4 unless given. `path`: multiples of the loss's width, the last
     one 1, over which its kink is rounded off on the way.
     """
-    loss: PiecewiseLinear | Logistic = risk.loss  # type: ignore[assignment]
+    loss = sloped(risk.loss)
     push = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
     width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
     far = (loss.steepest + float(np.linalg.norm(push))) / mu
@@ -93,11 +93,11 @@ def _about(risk: Risk, c: np.ndarray, far: float) -> Risk:
 
 def _gradient(risk: Risk, x: np.ndarray) -> np.ndarray:
     """∇F (d,) at x, summed in blocks."""
-    total = np.zeros(risk.d)
+    total, loss = np.zeros(risk.d), sloped(risk.loss)
     for start in range(0, len(risk.w), BLOCK):
         part = slice(start, start + BLOCK)
         A = risk.A[part]
-        total += (risk.w[part] * risk.loss.slope(A @ x, risk.b[part])) @ A  # type: ignore[union-attr]
+        total += (risk.w[part] * loss.slope(A @ x, risk.b[part])) @ A
     return total
 
 

@@ -91,7 +91,7 @@ def kept(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
 
 
 def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:
-    sums = Sums.of(spends)  # type: ignore[arg-type]
+    sums = Sums.of(spends)
     if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
         return {PLD: np.array([sums.epsilon(d, Accounting.PLD) for d in deltas.tolist()])}
     left = deltas - sums.failure
@@ -101,10 +101,11 @@ def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str
     out[ZCDP] = _each(left, lambda d: conversions.zcdp_epsilon(sums.rho, d))
     out[RENYI] = _renyi(spends, left)
     if not any(isinstance(spend, Concentrated) for spend, _ in spends):  # no pair of laws is worst for these
-        out[PLD] = _loss_distribution(spends, left)  # type: ignore[arg-type]
-    if sums.joint and sums.mu_squared == math.inf:
+        out[PLD] = _loss_distribution([(s, n) for s, n in spends if not isinstance(s, Concentrated | Drawn)], left)
+    joint = sums.joint
+    if joint and sums.mu_squared == math.inf:
         least = float(left[left > 0].min(initial=1.0))
-        out[OPTIMAL] = _each(left, lambda d: sums.joint.epsilon(d, least=least))  # type: ignore[union-attr]
+        out[OPTIMAL] = _each(left, lambda d: joint.epsilon(d, least=least))
     if sums.pure < math.inf:
         out[PURE] = np.where(left >= 0, sums.pure, math.inf)
     return out

@@ -13,26 +13,6 @@ def steps(*, n: float, epsilon: float, factor: float = 1.0) -> int:
     return max(1, round(factor * math.log(max(n * epsilon, 1.0))))
 
 
-def theorem_steps(*, n: float, d: int, epsilon: float, delta: float) -> int:
-    """T of Theorem 4.1, without its D, which would make it depend on the unit of length; vacuous below n ≈ 1e6.
-
-    T = ⌈log(γ (nε/(4 √log(1/δ)))^{1/max(d,2)})/γ⌉, at least 1.
-    """
-    gamma = contraction(d)
-    size = n * epsilon / (4 * math.sqrt(math.log(1 / delta)))
-    return max(1, math.ceil(math.log(gamma * size ** (1 / max(d, 2))) / gamma))
-
-
-def noise(*, n: float, mu: float, steps: int) -> float:
-    """σ = √(2T)/(nμ): T releases of a histogram whose ℓ2-sensitivity is √2/n. Source: Balle, Wang 2018, Theorem 8."""
-    return math.sqrt(2 * steps) / (n * mu)
-
-
-def theorem_noise(*, n: float, epsilon: float, delta: float, steps: int) -> float:
-    """σ = √(4T log(1.25/δ))/(nε), as in the sketch of Theorem 4.1; its statement prints twice that."""
-    return math.sqrt(4 * steps * math.log(1.25 / delta)) / (n * epsilon)
-
-
 def variation_constant(d: int) -> float:
     """c_d = (√d + ln 2)² + ln 2, which bounds E max(‖N‖², ‖N'‖²) of two standard normal vectors (Lemma D.1)."""
     return (math.sqrt(d) + math.log(2)) ** 2 + math.log(2)
@@ -109,48 +89,6 @@ def partition_cells(*, n: float, epsilon: float, delta: float) -> float:
     return n * epsilon / (math.sqrt(math.log(1 / delta)) if delta > 0 else 1.0)
 
 
-def partition_bound(*, n: float, mu: float, cells: int, cell_diameter: float, d: int, D: float) -> float:
-    """Theorem H.1: E W1 ≤ 2 (max diam Ω_i + (m √2/(nμ)) G_m), up to the constant of G, for the weights themselves.
-
-    The theorem has √log(1/δ)/ε in place of √2/μ: noise that is not (ε, δ)-differentially private.
-    """
-    noisy = cells * math.sqrt(2) / (n * mu) * gaussian_complexity(count=cells, d=d, D=D)
-    return 2 * (cell_diameter + noisy)
-
-
 def printed_partition_noise(*, epsilon: float, delta: float) -> float:
-    """√log(1/δ)/ε, the standard deviation on counts as Algorithm 5 prints it; see `partition_bound`."""
+    """√log(1/δ)/ε, the standard deviation on counts as Algorithm 5 prints it: not (ε, δ)-DP, which needs √2/μ."""
     return math.sqrt(math.log(1 / delta)) / epsilon
-
-
-def threshold(*, n: float, epsilon: float, delta: float) -> float:
-    """H = 2 log(1/(2δ))/(nε) + 1/n, below which noisy positive shares are dropped (section 4.2, without its slack)."""
-    return 2 * math.log(1 / (2 * delta)) / (n * epsilon) + 1 / n
-
-
-def threshold_bound(
-    *, n: float, epsilon: float, delta: float, positive: int, small: int, d: int, D: float, beta: float = 0.01
-) -> float:
-    """Proposition 4.1, up to the constant of L: E W1 between the histogram and its thresholded version.
-
-    (2|I|/(nε)) L_{|I|} + 2DH (|J| + |I|β) + 2D √(2|I|)/(nε), with I the positive shares and J those near H or below it.
-    It prints "DB" for DH, and holds only where some share is kept: if all are dropped there is no distribution left.
-    L is the complexity with Laplace noise, whose standard deviation is √2.
-    """
-    H = threshold(n=n, epsilon=epsilon, delta=delta)
-    complexity = math.sqrt(2) * gaussian_complexity(count=positive, d=d, D=D)
-    noisy = 2 * positive / (n * epsilon) * complexity + 2 * D * math.sqrt(2 * positive) / (n * epsilon)
-    return noisy + 2 * D * H * (small + positive * beta)
-
-
-def closeness_epsilon(*, eta: float, radius: float, d: int, failure: float) -> float:
-    """Lemma 3.1 in a ball: the ε that releasing n points, η-close one by one to the private ones, needs at least.
-
-    ε ≥ log((M − 1)(1 − τ)/τ), M ≥ (R/(2η))^d the number of points 2η apart. It holds for algorithms that are η-close
-    with probability 1 − τ on all data sets; the lemma says so for one.
-    """
-    log_packing = d * math.log(radius / (2 * eta))
-    if log_packing <= math.log(2):
-        return 0.0
-    log_rest = log_packing + math.log1p(-math.exp(-log_packing))
-    return max(0.0, log_rest + math.log((1 - failure) / failure))

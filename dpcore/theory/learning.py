@@ -43,22 +43,6 @@ def paper_gdp(*, epsilon: float, delta: float) -> float:
     return math.sqrt(2 * c + 2 * epsilon) - math.sqrt(2 * c)
 
 
-def paper_bound(*, n: float, d: int, G: float, R: float, epsilon: float, delta: float) -> float:
-    """The bound Theorem 6.4 prints: GD√d/(n(√(log(1/δ) + ε) − √log(1/δ))), D = 2R."""
-    c = math.log(1 / delta)
-    return G * 2 * R * math.sqrt(d) / (n * (math.sqrt(c + epsilon) - math.sqrt(c)))
-
-
-def exponential_bound(*, n: float, d: int, G: float, R: float, epsilon: float) -> float:
-    """d/k = 2dRG/(εn): the plain exponential mechanism; smaller than `erm_bound` where d < (ε/s)²/2."""
-    return 2 * d * R * G / (epsilon * n)
-
-
-def staged_bound(*, n: float, d: int, G: float, R: float, s: float) -> float:
-    """The bound of the first of m stages, s its own; later stages have no bound unless the optimum is inside them."""
-    return math.sqrt(2 * d) * G * R / (s * n)
-
-
 def stages(*, n: float, d: int, s: float) -> int:
     """m = 3, 2 or 1 where √(2d)/(sn) is below .01, below .05, or above: a rule of thumb from public numbers."""
     q = math.sqrt(2 * d) / (s * n)
@@ -72,22 +56,3 @@ def shrink(*, n: float, d: int, s: float, smooth: bool) -> float:
     is flat there, so that a draw of little budget finds the optimum no better than to about √q of the radius.
     """
     return min(0.5, max(0.25, 6 * math.sqrt(math.sqrt(2 * d) / (s * n)))) if smooth else 0.25
-
-
-def lower_bound(*, queries: float, d: int, G: float, D: float) -> float:
-    """(GD/(16√2)) min(1, √(d/(4k))): nobody who reads k losses does better on every population.
-
-    Theorem 7.1 prints GD/16; its family of losses has E‖∇f‖² ≤ 2G² rather than G², which costs the √2.
-    """
-    return G * D / (16 * math.sqrt(2)) * min(1.0, math.sqrt(d / (4 * queries)))
-
-
-def queries(*, n: float, d: int, epsilon: float, delta: float, population: bool = False) -> float:
-    """How many single losses the paper's sampler reads, up to a constant: ε²n²/log(1/δ) · log²(ndε/δ).
-
-    Theorem 6.4; for the population ε²n²/log(1/δ) is replaced by nd where that is less (Theorem 6.9).
-    """
-    work = (epsilon * n) ** 2 / math.log(1 / delta)
-    if population:
-        work = min(work, n * d)
-    return work * math.log(max(n * d * epsilon / delta, math.e)) ** 2

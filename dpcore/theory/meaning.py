@@ -35,7 +35,7 @@ def planned(facts: dict[str, Any]) -> Pairs:
     epsilon, delta = told["epsilon"], told["delta"]
     events, accounting = events_from_json(told["reserved"]), Accounting(told["accounting"])
     error = math.fsum(event.error * times for event, times in events if isinstance(event, Drawn))
-    sums = Sums.of([(event, times) for event, times in events if not isinstance(event, Drawn)])  # type: ignore
+    sums = Sums.of([(event, times) for event, times in events if not isinstance(event, Drawn)])
     deltas = np.append(guarantee.small_failure(delta) * AT, WIDE) if delta else np.array([0.0])
     lost = error * (1 + math.exp(min(epsilon, 700.0)))  # enough for what is at most the promised ε
     found = np.array([sums.epsilon(d - lost, accounting) for d in deltas.tolist()])

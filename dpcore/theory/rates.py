@@ -1,4 +1,4 @@
-"""Error rates that are proved, up to constants: Table 1 and Theorems 3, 5, 7, 8 of the linear-queries paper, corrected.
+"""Error rates that are proved, up to constants: Table 1 and Theorems 3 and 5 of the linear-queries paper, corrected.
 
 "Up to constants" means that only their shapes may be compared with measured errors. |Q| = 2m, the queries and their
 negations. Source: Micali, Lezane, Betken 2025.
@@ -88,11 +88,12 @@ def dpfw_population(s: Setting) -> float:
 
 
 def dpam_empirical(s: Setting) -> float:
-    """Theorem 5: w^½ log^¼ k log^¼(1/δ) / (nε)^½, from `dpam_smallest_n` records on.
+    """Theorem 5: w^½ log^¼ k log^¼(1/δ) / (nε)^½, from n of order w³ log^½(1/δ) / (ε log^{3/2} k) on.
 
     The error is 1/(αT) + α log k + √(T log(1/δ)) w/(nε). α = 1/√(T log k) makes it √(log k/T) + √(T log(1/δ)) w/(nε),
     and T* = √(log k/log(1/δ)) nε/w makes both of these w^½ log^¼ k log^¼(1/δ)/(nε)^½. At T* the α above is
-    log^¼(1/δ) w^½ / (log^¾ k √(nε)); the theorem prints log^½(1/δ), at which α log k alone exceeds its rate.
+    log^¼(1/δ) w^½ / (log^¾ k √(nε)); the theorem prints log^½(1/δ), at which α log k alone exceeds its rate. It holds
+    once T* ≥ 1/σ, σ = 4√(T log(1/δ))/(nε), which is the n above; the theorem's has log(1/δ), more than enough.
     """
     return math.sqrt(s.gaussian_width / (s.n * s.epsilon)) * (s.log_k * s.log_delta) ** 0.25
 
@@ -105,46 +106,6 @@ def dpam_population(s: Setting) -> float:
     population follows as for DPFW. It cannot be left out: as ε grows, the rate falls below what n draws can tell.
     """
     return dpam_empirical(s) + sampling_bound(n=s.n, m=s.m, width=s.width)
-
-
-def dpam_smallest_n(s: Setting) -> float:
-    """n from which Theorem 5 holds, up to constants: w³ log^½(1/δ) / (ε log^{3/2} k).
-
-    It is T* ≥ 1/σ, with σ = 4√(T log(1/δ))/(nε): 4 T*^{3/2} √log(1/δ) ≥ nε, where T*^{3/2} = (log k/log(1/δ))^¾
-    (nε/w)^{3/2}, so √(nε) ≥ w^{3/2} log^¼(1/δ) / (4 log^¾ k). The theorem prints log(1/δ), which is more than enough.
-    """
-    return s.gaussian_width**3 * math.sqrt(s.log_delta) / (s.epsilon * s.log_k**1.5)
-
-
-def lower_bound_empirical(s: Setting) -> float:
-    """Theorem 7: no algorithm's empirical error is below log^¼ k √(log|Q|/(nε)) on some Q, up to constants and logs.
-
-    It inverts n ≥ √log k log|Q|/(εγ²), which is Theorem 5.16 of Bun, Ullman, Vadhan 2018. Two corrections: their
-    second condition is on the number of queries, |Q| ≥ log(k)/γ² (printed: k ≥ log(k)/γ², under which a fixed number of
-    queries, answered with Gaussian noise from n of order √|Q|/(εγ) on, would contradict it as γ → 0), and δ must be
-    small against 1/n, since for δ ≥ 1/n a sample of the records may be published. `lower_bound_applies` tests them. The
-    family is the worst one: of other queries, such as a single one, the error is far smaller.
-    """
-    return s.log_k**0.25 * math.sqrt(s.log_queries / (s.n * s.epsilon))
-
-
-def lower_bound_applies(s: Setting) -> bool:
-    """Whether the conditions of Theorem 7 hold at its γ: log k ≥ 6 log(1/γ), |Q| ≥ log(k)/γ², δ < 1/n and γ < 1."""
-    gamma = lower_bound_empirical(s)
-    wide = s.log_k >= 6 * math.log(1 / gamma) and 2 * s.m >= s.log_k / gamma**2
-    return gamma < 1 and wide and s.delta < 1 / s.n
-
-
-def lower_bound_population(s: Setting) -> float:
-    """Theorem 8: the same of the population error, divided by 2√log(1/δ), up to constants and logs.
-
-    By Lemma 8 an (ε', δ')-DP algorithm of population error γ, run on n draws from P_n, is an (ε, δ)-DP one of empirical
-    error γ, where ε' = ε/(4 log(1/δ)) and δ' = e^{-ε} δ/(8 log(1/δ)). Theorem 7 at ε = 4 log(1/δ) ε' then gives
-    γ ≥ log^¼ k √(log|Q|/(4 n ε' log(1/δ))), where log(1/δ) ≤ log(1/δ') may be replaced by the latter, the algorithm's
-    own. The theorem prints Theorem 7's rate unchanged, and concludes that DPAM is optimal for Q in the unit ball of ℓ2;
-    but the hard family is not in that ball, where w is of order √log|Q| and DPAM's rate lies below the printed one.
-    """
-    return lower_bound_empirical(s) / (2 * math.sqrt(s.log_delta))
 
 
 def _power(d: float, queries: float, delta: float, n: float) -> Callable[[Setting], float]:

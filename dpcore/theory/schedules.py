@@ -60,14 +60,6 @@ def mirror_descent_rounds(*, n: float, k: int, mu: float, l2: float, gaussian_wi
     return math.sqrt(math.log(max(k, 2))) * n * mu / max(l2 * gaussian_width, 1e-12)
 
 
-def balanced_guess(epsilon: float, delta: float) -> float:
-    """(e^ε + δ)/(1 + e^ε): how often, at most, anybody guesses right which of two neighbouring tables was used.
-
-    Before the release it is a coin toss. Source: Kairouz, Oh, Viswanath 2015, the trade-off at equal error rates.
-    """
-    return min(1.0, (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon)))
-
-
 def sampling_bound(*, n: float, m: int, width: float) -> float:
     """E max_q |⟨q, P − P_n⟩| ≤ (width/2) √(2 log(2m)/n): what n draws from P cost before any privacy.
 

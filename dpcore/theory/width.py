@@ -4,6 +4,7 @@ w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩ with ξ ~ N(0, I_k): the queries are closed
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -37,7 +38,9 @@ def gaussian_width_bound(norms: np.ndarray) -> float:
         return 0.0
 
     def bound(x: float) -> float:  # in units of the largest norm, λ = x/largest
-        return (float(logsumexp((x * norms / largest) ** 2 / 2)) + math.log(2)) / x  # type: ignore[arg-type]
+        total: Any = logsumexp((x * norms / largest) ** 2 / 2)
+        return (float(total) + math.log(2)) / x
 
     high = 2 * math.sqrt(2 * math.log(2 * len(norms)))
-    return largest * float(minimize_scalar(bound, bounds=(0.1, high), method="bounded").fun)  # type: ignore[union-attr]
+    found: Any = minimize_scalar(bound, bounds=(0.1, high), method="bounded")
+    return largest * float(found.fun)

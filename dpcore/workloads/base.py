@@ -56,7 +56,7 @@ class Workload(Protocol):
 
 def extremes(A: Any) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and the highest entry of every row of A (m, cells), dense or sparse, each (m,)."""
-    return tuple(dense(getattr(A, which)(axis=1)).ravel() for which in ("min", "max"))  # type: ignore[return-value]
+    return dense(A.min(axis=1)).ravel(), dense(A.max(axis=1)).ravel()
 
 
 def largest_distance(A: Any, norm: int) -> float:

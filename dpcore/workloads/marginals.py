@@ -1,9 +1,9 @@
 """Marginal tables, summed out of shared partial sums."""
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -58,11 +58,11 @@ class Marginals:
     @property
     def reads(self) -> dict[tuple[int, ...], float]:
         """Squares of the components of all queries, as `variance` takes them: one indicator a cell."""
-        total: Counter[tuple[int, ...]] = Counter()
+        total: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for axes in self.axes:
             for B in subsets(axes):
                 size = {a: self.domain.shape[a] for a in axes}
-                total[B] += math.prod(size[a] - 1 if a in B else 1 / size[a] for a in axes)  # type: ignore[assignment]
+                total[B] += math.prod(size[a] - 1 if a in B else 1 / size[a] for a in axes)
         return dict(total)
 
     @cached_property
@@ -150,12 +150,12 @@ class Marginals:
         """Σ_j w_j q_j (k,): the same tree walked from the leaves to the root."""
         parts: list[np.ndarray | None] = [None] * (len(self._tree) + 1)
         for node, parent, cut, table in reversed(self._tree):
-            here = parts[node]
             own = w[self.tables[table]] if table >= 0 else None
-            here = own if here is None else here if own is None else here + own
-            if parts[parent] is None:
-                parts[parent] = np.zeros(math.prod(cut))
-            parts[parent].reshape(cut)[...] += here.reshape(cut[0], 1, cut[2])  # type: ignore[union-attr]
+            here = reduce(np.add, [part for part in (parts[node], own) if part is not None])
+            above = parts[parent]
+            if above is None:
+                above = parts[parent] = np.zeros(math.prod(cut))
+            above.reshape(cut)[...] += here.reshape(cut[0], 1, cut[2])
         q = parts[0] if parts[0] is not None else np.zeros(self.domain.size)
         return q + w[self.tables[self._whole]] if self._whole is not None else q
 

@@ -19,6 +19,7 @@ from ..errors import InputError
 from .base import BLOCK, Workload
 from .explicit import Explicit
 from .marginals import Marginals
+from .table_queries import TableQueries
 from .union import Union
 
 MOST_JOINT = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
@@ -95,9 +96,8 @@ def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_Reader]:
     if isinstance(workload, Marginals):
         yield _reader(workload, np.arange(len(chosen)), None, chosen)
         return
-    base = getattr(workload, "base", None)
-    if base is not None:
-        yield _reader(base, np.arange(len(chosen)), workload.matrix[chosen])  # type: ignore[union-attr]
+    if isinstance(workload, TableQueries | Union) and workload.base is not None:
+        yield _reader(workload.base, np.arange(len(chosen)), workload.matrix[chosen])
     members = [(workload, slice(0, workload.m))] if isinstance(workload, Explicit) else []
     if isinstance(workload, Union):
         members = [(w, place) for w, place in zip(workload.workloads, workload.places, strict=True)]
@@ -110,9 +110,9 @@ def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_Reader]:
 
 def _reader(base: Marginals, rows: np.ndarray, matrix: Any, asked: np.ndarray | None = None) -> _Reader:
     """A reader of the cells of `base` that the matrix reads, or that are asked for."""
-    if matrix is None:
-        wanted, back = np.unique(asked, return_inverse=True)  # type: ignore[arg-type]
-        if not np.array_equal(wanted, asked):  # type: ignore[arg-type]
+    if asked is not None:
+        wanted, back = np.unique(asked, return_inverse=True)
+        if not np.array_equal(wanted, asked):
             matrix = csr_array((np.ones(len(back)), back, np.arange(len(back) + 1)), (len(back), len(wanted)))
     elif isinstance(matrix, np.ndarray):
         wanted = np.arange(matrix.shape[1])
@@ -177,10 +177,9 @@ class _Table:
 
 def _multiplied(factors: list[np.ndarray], weights: np.ndarray | None = None) -> np.ndarray:
     """All products of one row of each factor (d_i, C), as (Π d_i, C), times the weights; those alone for no factor."""
-    if not factors:
-        return weights[None]  # type: ignore[index]
-    first = factors[0] if weights is None else factors[0] * weights
-    return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors[1:], first)
+    if weights is not None:
+        factors = [factors[0] * weights, *factors[1:]] if factors else [weights[None]]
+    return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors)
 
 
 def _add_factors(out: np.ndarray, parts: list[slice], factors: list[np.ndarray], v: np.ndarray, piece: slice) -> None:

@@ -1,7 +1,7 @@
 """Queries that are each a linear function of one marginal table."""
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
@@ -129,7 +129,8 @@ class TableQueries:
         numbers is in none. Raises InputError for a column of categories, or for too many cells.
         """
         own = _distinct(domain, columns)
-        scaled = [(c.midpoints - c.low) / ((c.high - c.low) or 1) for c in own]  # type: ignore[operator]
+        ranges = [c.bounds for c in own]
+        scaled = [(c.midpoints - low) / ((high - low) or 1) for c, (low, high) in zip(own, ranges, strict=True)]
         _limit("half-spaces", count, count * math.prod(c.size for c in own))
         rng = np.random.default_rng(seed)
         a = rng.normal(size=(count, len(own)))
@@ -152,10 +153,11 @@ class TableQueries:
     @cached_property
     def reads(self) -> dict[tuple[int, ...], float]:
         """Squares of the components of all queries, as `Marginals.variance` takes them."""
-        total: Counter[tuple[int, ...]] = Counter()
+        total: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for axes, shape, block in zip(self.base.axes, self.base.shapes, self._blocks(), strict=True):
             if math.prod(block.shape) <= BLOCK:
-                total.update(components(axes, block.toarray().reshape(-1, *shape)))  # type: ignore[arg-type]
+                for own, squares in components(axes, block.toarray().reshape(-1, *shape)).items():
+                    total[own] += squares
             else:  # as one component, which says too much
                 total[axes] += (block**2).sum()
         return dict(total)

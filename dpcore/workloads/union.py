@@ -1,6 +1,6 @@
 """Several workloads asked at once."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, pairwise
 from typing import Any
@@ -60,9 +60,10 @@ class Union:
         every = _merged(tables)
         alone = [every.containing(axes).sum() == 1 for axes in every.axes]
         outer = Marginals(self.domain, [c for c, outside in zip(every.columns, alone, strict=True) if outside])
-        reads: Counter[tuple[int, ...]] = Counter()
+        reads: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for w in self.workloads:
-            reads.update(w.reads if isinstance(w, Marginals | TableQueries) else {})  # type: ignore[arg-type]
+            for axes, squares in w.reads.items() if isinstance(w, Marginals | TableQueries) else ():
+                reads[axes] += squares
         return min(every, outer, key=lambda tables: tables.variance(reads))
 
     def answers(self, D: np.ndarray) -> np.ndarray:
@@ -103,6 +104,20 @@ class Union:
         for w, place in zip(self.workloads, self.places, strict=True):
             if isinstance(w, Explicit):
                 yield w, place
+
+
+def marginal_tables(workload: Workload) -> Marginals | None:
+    """The marginal tables that all queries of a workload are read off; None with an explicit member."""
+    if isinstance(workload, Union):
+        return None if any(isinstance(member, Explicit) for member in workload.workloads) else workload.base
+    return _base(workload)
+
+
+def reading(workload: Workload) -> Any:
+    """The sparse matrix (m, base.m) that reads a workload off its tables; InputError where there is none."""
+    if not isinstance(workload, TableQueries | Union) or workload.base is None:
+        raise InputError(f"a {type(workload).__name__} is not read off tables by a matrix")
+    return workload.matrix
 
 
 def _base(w: Workload) -> Marginals | None:

@@ -13,9 +13,10 @@ import sys
 import time
 from collections import Counter
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import given
 
 from tests.fuzz import judge
+from tests.fuzz.generated import generated
 from tests.fuzz.strategies import Case, cases
 
 MEMORY = 1_000_000_000  # bytes
@@ -31,14 +32,7 @@ def try_many(count: int, seconds: float, start: int) -> tuple[int, list[tuple[st
     fell: list[tuple[str, Case]] = []
     tried, begun = 0, time.monotonic()
 
-    @seed(start)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @generated(count, start)
     @given(case=cases())
     def one(case: Case) -> None:
         nonlocal tried

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.cli import main, run
 from tests.cli.files import arguments, write_files
-from tests.helpers import QUERIES
+from tests.helpers import QUERIES, one_line_of_error
 
 HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.enumerates]
 
@@ -80,11 +80,7 @@ BAD = {
 def test_bad_input_is_one_line_and_exit_code_2(here, capsys, given):
     before = sorted(os.listdir())
     assert main(given) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("error: ")
-    assert told.err.count("\n") == 1
-    assert len(told.err) < 600
+    one_line_of_error(capsys)
     assert sorted(os.listdir()) == before, "nothing is written"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InputError
@@ -20,6 +20,7 @@ from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from dpcore.publishing import chain, checked
 from dpcore.publishing.dataset import DataSet
 from dpcore.publishing.ledger_store import Store, verify
+from tests.fuzz.generated import generated
 from tests.helpers import within
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
@@ -345,14 +346,7 @@ def cases(count: int, start: int = 0) -> Counter[str]:
     told: Counter[str] = Counter()
     with sound() as ledger:
 
-        @seed(start)
-        @settings(
-            max_examples=count,
-            database=None,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
+        @generated(count, start)
         @given(BROKEN)
         def run(broken: Bytes | Statements | Beside) -> None:
             told[broken.judge(ledger)] += 1

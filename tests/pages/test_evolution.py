@@ -187,7 +187,7 @@ def test_lessons_say_what_the_printed_noise_keeps():
     assert not figures(app)
     for i in range(2):
         app.radio[i].set_value(app.radio[i].options[-1]).run()
-        [b for b in app.button if b.label == "Reveal"][i].click().run()
+        settled([b for b in app.button if b.label == "Reveal"][i].click().run())
     assert not app.exception
     assert said(app).count("Right: ") == 2
     told = captions(app)

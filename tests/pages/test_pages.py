@@ -157,10 +157,16 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     lesson = lessons.LESSONS[key]
     app = open_page(EXPLORE, lesson=key, sample=lesson.settings["sample"])
     assert not figures(app)
-    app.radio[0].set_value(lesson.answers[lesson.right]).run()
+    right = lesson.answers[lesson.found().right]
+    app.radio[0].set_value(right).run()
     settled(button(app, "Reveal").click().run())
     assert not app.exception
-    assert "Right: " in said(app)
+    assert f"Right: {right}." in said(app)
+    later = [link.proto.label for link in app.get("link_button")]
+    number = list(lessons.LESSONS).index(key)
+    assert app.subheader[0].value.startswith(f"Lesson {number + 1} of {len(lessons.LESSONS)}: ")
+    following = [f"Next lesson: {one.title}" for one in list(lessons.LESSONS.values())[number + 1 : number + 2]]
+    assert later == following
     assert figures(app)
 
 

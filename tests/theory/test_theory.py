@@ -84,33 +84,6 @@ def test_theorem_5_is_the_minimum_over_alpha_and_rounds_with_the_corrected_alpha
         assert ratio == pytest.approx(1 / math.sqrt(2), rel=1e-3), "the rate of α* in δ is ¼"
 
 
-def test_theorem_5_needs_as_many_records_as_make_the_smoothing_rough_enough():
-    for delta in (1e-3, 1e-12):
-        s = replace(USUAL, delta=delta)
-        s = replace(s, n=theory.dpam_smallest_n(s))
-        T = math.sqrt(s.log_k / s.log_delta) * s.n * s.epsilon / s.gaussian_width
-        assert T * 4 * math.sqrt(T * s.log_delta) / (s.n * s.epsilon) == pytest.approx(4), "Tσ, whatever δ is"
-
-
-def test_the_lower_bounds_at_a_point_and_against_the_rates_above_them():
-    assert theory.lower_bound_empirical(BY_HAND) == pytest.approx(2 * math.log(2) ** 0.25 * 32**0.5 / 1000)
-    assert theory.lower_bound_population(BY_HAND) == pytest.approx(math.log(2) ** 0.25 * 32**0.5 / 1000)
-    for bound in (theory.lower_bound_empirical, theory.lower_bound_population):
-        assert bound(replace(USUAL, n=2 * USUAL.n)) < bound(USUAL) > bound(replace(USUAL, epsilon=2.0))
-    s = replace(USUAL, epsilon=0.3)
-    within = replace(s, epsilon=s.epsilon / (4 * s.log_delta))  # Lemma 8's ε'
-    assert theory.lower_bound_population(within) == pytest.approx(theory.lower_bound_empirical(s))
-
-
-@pytest.mark.parametrize(
-    ("change", "applies"),
-    [({}, True), ({"m": 10}, False), ({"k": 2}, False), ({"delta": 1e-3}, False), ({"epsilon": 1e-6}, False)],
-)
-def test_the_lower_bound_says_when_it_applies(change, applies):
-    large = Setting(n=10**5, k=2**40, m=10**9, epsilon=0.1, delta=1e-9, gaussian_width=1.0)
-    assert theory.lower_bound_applies(replace(large, **change)) is applies
-
-
 @pytest.mark.parametrize("change", [{"delta": 0}, {"delta": 1}, {"n": 0}, {"epsilon": 0}, {"k": 0}, {"m": 0}])
 def test_a_setting_without_meaning_is_refused(change):
     with pytest.raises(InputError, match=next(iter(change))):

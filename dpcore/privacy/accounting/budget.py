@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ...errors import InputError
 from . import conversions
@@ -162,6 +162,25 @@ class SubsampledGaussian:
             raise InputError(f"rate={self.rate} is outside (0, 1)")
 
 
+class Priced(Protocol):
+    """What has a cost that adds up: ρ, ε where it is pure, and the probability that neither holds."""
+
+    @property
+    def rho(self) -> float:
+        """ρ of zero-concentrated DP."""
+        ...
+
+    @property
+    def pure(self) -> float:
+        """ε of pure DP, ∞ without."""
+        ...
+
+    @property
+    def failure(self) -> float:
+        """The part of δ that it takes."""
+        ...
+
+
 Spend = Gaussian | BoundedRange | Pure | Approximate | SubsampledGaussian
 S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
@@ -192,9 +211,9 @@ class Sums:
     joint: Joint | None = Joint()
 
     @classmethod
-    def of(cls, spends: Iterable[tuple[Spend, int]]) -> "Sums":
+    def of(cls, spends: Iterable[tuple[Priced, int]]) -> "Sums":
         """The costs of spends, each so many times: correctly rounded sums, the same in whatever order they come."""
-        together: Counter[Spend] = Counter()
+        together: Counter[Priced] = Counter()
         for spend, times in spends:
             together[spend] += times
         counted = list(together.items())
@@ -259,7 +278,7 @@ class Sums:
         return found if epsilon(found) <= budget.epsilon else min(Accounting, key=epsilon)
 
 
-def _joint(counted: list[tuple[Spend, int]]) -> Joint | None:
+def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
     if not all(isinstance(s, (Gaussian, Pure, BoundedRange)) for s, _ in counted):
         return None
     pures = [(s.epsilon, t) for s, t in counted if isinstance(s, Pure) and t]

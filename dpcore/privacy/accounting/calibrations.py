@@ -142,4 +142,6 @@ def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
 def _larger(spend: Spend, factor: float) -> Spend:
     if isinstance(spend, Gaussian):
         return replace(spend, mu=spend.mu * factor)
-    return replace(spend, epsilon=spend.epsilon * factor)  # type: ignore[call-arg]
+    if isinstance(spend, SubsampledGaussian):
+        raise InputError("sums over samples are priced together, and none of them is enlarged")
+    return replace(spend, epsilon=spend.epsilon * factor)

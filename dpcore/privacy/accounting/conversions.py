@@ -203,4 +203,5 @@ def _log(delta: float) -> float:
 
 def root(f: Callable[[float], float], low: float, high: float) -> float:
     """Where f changes its sign between `low` and `high`, to rounding."""
-    return float(brentq(f, low, high, xtol=1e-15, rtol=1e-14))  # type: ignore[arg-type]
+    found: Any = brentq(f, low, high, xtol=1e-15, rtol=np.float64(1e-14))
+    return float(found)

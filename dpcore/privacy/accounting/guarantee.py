@@ -34,7 +34,7 @@ def best_guess(prior: Values, epsilon: Values, delta: Values) -> np.ndarray:
 
     Saying "hers" on the event E is right with probability π P_1(E) + (1 − π)(1 − P_0(E)), that is 1 − π +
     π[P_1(E) − e^a P_0(E)] with e^a = (1 − π)/π; the best E gives 1 − π + π δ(a). At π = ½ and one pair that is
-    (e^ε + δ)/(1 + e^ε), `balanced_guess`. Attained by the mechanism of `worst_profile`.
+    (e^ε + δ)/(1 + e^ε). Attained by the mechanism of `worst_profile`. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.4.
     """
     p = np.asarray(prior, float)[..., None]
     right = 1 - p + p * worst_profile(np.log1p(-p) - np.log(p), np.atleast_1d(epsilon), np.atleast_1d(delta))

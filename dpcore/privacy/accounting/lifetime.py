@@ -165,7 +165,7 @@ class Lifetime:
     def cost(self, spends: Iterable[tuple[Event, int]]) -> float:
         """The additive cost: Σμ², Σρ or Σε; ∞ for a kind it cannot add up, or failures beyond what is kept for them."""
         counted = list(spends)
-        sums = Sums.of(counted)  # type: ignore[arg-type]
+        sums = Sums.of(counted)
         if self.lost(counted) > self.failure:
             return math.inf
         if self.accounting is Accounting.GDP:

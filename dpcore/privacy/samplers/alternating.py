@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...learning.losses import PiecewiseLinear, SquaredDistance
+from ...learning.losses import PiecewiseLinear, SquaredDistance, sloped
 from ...learning.risks import Risk
 from ..statistics.targets import Density, RegularisedRisk
 
@@ -67,7 +67,7 @@ def largest_sigma(error: float) -> float:
 
 def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
     """T and η with a total variation of at most `error`, from public numbers."""
-    alpha, steepest = k * target.mu, target.loss.steepest  # type: ignore[union-attr]
+    alpha, steepest = k * target.mu, sloped(target.loss).steepest
     T = 1
     for _ in range(30):
         inner = (largest_sigma(error / (2 * T)) / (k * steepest)) ** 2 / 2  # η' = η/(1 + ηα)

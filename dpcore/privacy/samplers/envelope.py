@@ -36,7 +36,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln
 
 from ...geometry.regions import Ball, Box
-from ...learning.losses import Logistic, SquaredDistance
+from ...learning.losses import Logistic, SquaredDistance, sloped
 from ...learning.risks import Risk, smallest
 from ..statistics.targets import Density
 from . import proximal
@@ -74,7 +74,7 @@ def quartic(risk: Risk, x: np.ndarray, k: float, M: np.ndarray) -> float:
     With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at most 1/W, and its
     variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ + 1/W²).
     """
-    c = k * risk.w * risk.loss.bend(risk.A @ x, risk.b)  # type: ignore[union-attr]
+    c = k * risk.w * sloped(risk.loss).bend(risk.A @ x, risk.b)
     whole, (i, j) = float(c.sum()), np.triu_indices(len(x))
     if whole < TINY:  # all records far out on their own side
         return math.inf
@@ -195,11 +195,11 @@ def draws(density: Density, error: float, size: int, rng: np.random.Generator, m
     found, count, tries, proposed = [], 0, 0, 0
     while count < size and proposed < most:
         m, tries = max(PROPOSALS, min(2 * (size - count), 1024)), tries + 1
-        even = tries % (GAUSSIAN_TRIES + 1) == 0 and isinstance(density.region, Ball)
-        V = _evenly(density.region, m, rng) - over.at if even else over.draw(m, rng)  # type: ignore[arg-type]
+        ball = density.region if tries % (GAUSSIAN_TRIES + 1) == 0 and isinstance(density.region, Ball) else None
+        V = _evenly(ball, m, rng) - over.at if ball else over.draw(m, rng)
         u = rng.standard_exponential(m)
         good = density.region.contains(over.at + V) & (((V @ over.M) * V).sum(1) <= over.r**2)
-        gap = density.potential(over.at + V[good]) - level - (over.least if even else over.bound(V[good]))
+        gap = density.potential(over.at + V[good]) - level - (over.least if ball else over.bound(V[good]))
         good[good] = u[good] >= gap
         found.append(over.at + V[good])
         count, proposed = count + int(good.sum()), proposed + m

@@ -8,6 +8,7 @@ is far below what rounding does to any of these numbers.
 import numpy as np
 
 from ...data.domain import Rows
+from ...learning.losses import sloped
 from ..minimiser import LEAST, minimiser, rounding
 from ..statistics.targets import PerturbedRisk
 
@@ -15,9 +16,9 @@ from ..statistics.targets import PerturbedRisk
 def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, rng: np.random.Generator) -> np.ndarray:
     """argmin over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n, ξ ~ N(0, σ² I)."""
     risk, n, c = target.risk(rows), rows.n, target.region.centre
-    tilt, mu, loss = sigma * rng.standard_normal(len(c)) / n, lam / n, risk.loss
+    tilt, mu, loss = sigma * rng.standard_normal(len(c)) / n, lam / n, sloped(risk.loss)
     offset = float(np.linalg.norm(c)) if loss.margin else 0.0
-    far = (loss.steepest + float(np.linalg.norm(tilt))) / mu  # type: ignore[union-attr]
-    eta = rounding(loss, far=far, mu=mu, n=n, d=len(c), offset=offset)  # type: ignore[arg-type]
+    far = (loss.steepest + float(np.linalg.norm(tilt))) / mu
+    eta = rounding(loss, far=far, mu=mu, n=n, d=len(c), offset=offset)
     aim = 1e-10 * sigma / n
     return c + minimiser(risk, c, mu=mu, goal=max(aim, LEAST * eta), aim=aim, tilt=tilt)

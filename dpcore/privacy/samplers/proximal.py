@@ -23,8 +23,8 @@ import math
 import numpy as np
 
 from ...geometry.regions import Region
-from ...learning.losses import Loss, SquaredDistance
-from ..statistics.targets import Density, PlainRisk, RegularisedRisk, Target
+from ...learning.losses import Loss, SquaredDistance, sloped
+from ..statistics.targets import Density, PlainRisk, RegularisedRisk
 from .shapes import cut_off
 
 PROPOSALS = 4
@@ -35,13 +35,13 @@ THINNED = 1.5 * math.e  # by how much keeping some states only may enlarge their
 
 def rounds(loss: Loss, region: Region, mu: float, k: float, error: float) -> tuple[int, float]:
     """T of one chain and η, from public numbers; `error` is above 0."""
-    smooth = loss if loss.curvature < math.inf else loss.smoothed(KINK * region.radius)  # type: ignore[union-attr]
+    smooth = loss if loss.curvature < math.inf else sloped(loss).smoothed(KINK * region.radius)
     if loss.strength + mu == 0:
         mu, error = _pull(region, k), error / THINNED
     eta, alpha = 1 / (k * smooth.curvature), k * (loss.strength + mu)
     far = region.radius**2
     if not region.bounded:  # the mean of the law is within slope/μ of c, and it varies by d/α
-        far = (loss.steepest / mu) ** 2 + len(region.centre) / alpha  # type: ignore[union-attr]
+        far = (sloped(loss).steepest / mu) ** 2 + len(region.centre) / alpha
     return 1 + max(0, math.ceil((math.log(far / (4 * eta)) - 2 * math.log(error)) / (2 * math.log1p(eta * alpha)))), eta
 
 
@@ -52,16 +52,16 @@ def _pull(region: Region, k: float) -> float:
 
 def refuses(target: object) -> str | None:
     """Why a target cannot be drawn from here; None when it can."""
-    regularised = isinstance(target, RegularisedRisk) and target.mu > 0
-    plain = isinstance(target, PlainRisk) and target.region.bounded
-    if not (regularised or plain) or isinstance(target.loss, SquaredDistance):  # type: ignore[union-attr]
-        return "the sampler proximal needs a risk with mu > 0, or a bounded region"
-    return None
+    if isinstance(target, RegularisedRisk | PlainRisk) and not isinstance(target.loss, SquaredDistance):
+        regularised = isinstance(target, RegularisedRisk)
+        if target.mu > 0 if regularised else target.region.bounded:
+            return None
+    return "the sampler proximal needs a risk with mu > 0, or a bounded region"
 
 
-def too_long(target: Target, k: float, error: float, n: int) -> str | None:
+def too_long(target: RegularisedRisk | PlainRisk, k: float, error: float, n: int) -> str | None:
     """Why the certificate is out of reach, from public numbers; None when it is not."""
-    T, _ = rounds(target.loss, target.region, target.mu, k, error)  # type: ignore[union-attr]
+    T, _ = rounds(target.loss, target.region, target.mu, k, error)
     if T * n > MOST_WORK:
         return f"the sampler proximal needs {T:,} rounds over n={n:,} records; take fewer, d ≤ 2, or the logistic loss"
     return None

@@ -22,6 +22,7 @@ from ...errors import InputError
 from ...numbers import ROOM
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
+from ...workloads.union import marginal_tables
 from ..rounding import check_range, near
 
 EVERY = slice(None)
@@ -48,7 +49,9 @@ def whole(workload: Workload, part: slice = EVERY) -> bool:
         return True
     if isinstance(workload, Union):
         return all(whole(member) for member in workload.workloads)
-    entries = workload.matrix[part]  # type: ignore[union-attr]
+    if not isinstance(workload, Explicit | TableQueries):
+        return False
+    entries = workload.matrix[part]
     entries = getattr(entries, "data", entries) if issparse(entries) else entries
     return bool((np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all())
 
@@ -95,7 +98,7 @@ class Answers(WorkloadStatistic):
         w = self.workload
         if isinstance(w, Union):
             return sum(Answers(member).l1 for member in w.workloads)
-        return 2.0 * len(w.tables) if isinstance(w, Marginals) else w.diameter_l1  # type: ignore[union-attr]
+        return 2.0 * len(w.tables) if isinstance(w, Marginals) else _matrix(w).diameter_l1
 
     @property
     def l2(self) -> float:
@@ -103,7 +106,7 @@ class Answers(WorkloadStatistic):
         w = self.workload
         if isinstance(w, Union):
             return math.hypot(*(Answers(member).l2 for member in w.workloads))
-        return math.sqrt(2 * len(w.tables)) if isinstance(w, Marginals) else w.diameter  # type: ignore[union-attr]
+        return math.sqrt(2 * len(w.tables)) if isinstance(w, Marginals) else _matrix(w).diameter
 
     def value(self, rows: Rows) -> np.ndarray:
         """The answers on the records (m,)."""
@@ -246,11 +249,11 @@ class CellAnswers(WorkloadStatistic):
         return self.workload.answers(noisy if self.basis is None else noisy @ self.basis)
 
 
-def marginal_tables(workload: Workload) -> Marginals | None:
-    """The marginal tables that all queries of a workload are read off; None when some are not."""
-    if isinstance(workload, Union) and any(isinstance(member, Explicit) for member in workload.workloads):
-        return None
-    return workload if isinstance(workload, Marginals) else getattr(workload, "base", None)
+def _matrix(workload: Workload) -> Explicit | TableQueries:
+    """A workload given by a matrix; InputError for any other."""
+    if isinstance(workload, Explicit | TableQueries):
+        return workload
+    raise InputError(f"{type(workload).__name__} is not a workload whose sensitivity is known here")
 
 
 def _projected_distance(tables: Marginals) -> float:
@@ -277,12 +280,12 @@ def _norms(workload: Workload) -> np.ndarray:
     """‖q_j‖₂ (m,) over the cells of the domain."""
     if isinstance(workload, Union):
         return np.concatenate([_norms(member) for member in workload.workloads])
-    if isinstance(workload, Explicit):
-        return np.linalg.norm(workload.matrix, axis=1)
     if isinstance(workload, Marginals):
         sizes = [math.prod(shape) for shape in workload.shapes]
         return np.sqrt(np.repeat([workload.domain.size / size for size in sizes], sizes))
-    return np.sqrt(workload.matrix**2 @ _norms(workload.base) ** 2)  # type: ignore[union-attr]
+    if isinstance(workload, TableQueries):
+        return np.sqrt(workload.matrix**2 @ _norms(workload.base) ** 2)
+    return np.linalg.norm(_matrix(workload).matrix, axis=1)
 
 
 Statistic = Answers | SomeAnswers | CellAnswers

@@ -59,12 +59,14 @@ class TableErrors(WorkloadStatistic):
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
         records' table, and of the public answers and penalties.
         """
+        if not isinstance(workload, Marginals):
+            raise InputError(f"tables of a {type(workload).__name__} cannot be scored, those of Marginals can")
         answers, penalties = n * self.answers, n * self.penalties
         starts = [table.start for table in self.workload.tables]
         cells = max(table.stop - table.start for table in self.workload.tables)
         most = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
         room = EPS * (1 + cells / 8) * most * float(self.weights.max())
-        return TableErrors(workload, answers, penalties, self.weights), room  # type: ignore[arg-type]
+        return TableErrors(workload, answers, penalties, self.weights), room
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
         """Scores (tables,) from the workload's answers on the records, `counted` = n times as large in counts."""

@@ -16,7 +16,7 @@ from scipy.special import erfcx
 from ...data.domain import Rows
 from ...errors import InputError
 from ...geometry.regions import Ball, Box, Region, Space
-from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference
+from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference, sloped
 from ...learning.risks import Risk
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
 
@@ -209,7 +209,7 @@ class PerturbedRisk(KnownRisk):
             raise InputError("objective perturbation needs delta > 0")
         b, first = n / unit, (1 - self.share) * spend.epsilon
         lam = self.loss.curvature / math.expm1(min(self.share * spend.epsilon / b, 500.0))
-        return lam, 2 * b * self.loss.steepest / largest_shift(first, spend.failure)  # type: ignore[union-attr]
+        return lam, 2 * b * sloped(self.loss).steepest / largest_shift(first, spend.failure)
 
 
 def largest_shift(epsilon: float, delta: float) -> float:

@@ -12,7 +12,7 @@ from dpcore.experiments.frontier import middles, steps
 from dpcore.privacy.accounting import guarantee
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory import balanced_guess, meaning
+from dpcore.theory import meaning
 
 from ..charts import frontier
 from ..charts import svg as drawing
@@ -91,7 +91,7 @@ def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
 
 def _odds(epsilons: Sequence[float], delta: float) -> str:
     moved = [meaning.factor(delta, meaning.promise(e, delta)) for e in epsilons]
-    guesses = [f"{balanced_guess(e, delta):.1%}" for e in epsilons]
+    guesses = [f"{guarantee.best_guess(0.5, e, delta):.1%}" for e in epsilons]
     rarely = f" (each way, but for probability {guarantee.small_failure(delta):g})" if delta else ""
     words = (
         "<p>Somebody who knows every other record, and sees what is released, tries to tell which of two values the "

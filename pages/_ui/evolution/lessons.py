@@ -14,15 +14,33 @@ from dpcore.theory import evolution as theory
 from ..charts import evolution as evolution_charts
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, tag
+from ..shell.lesson_runs import Found, Tries, nearest
 from ..shell.lessons import Lesson, predict
 from ..shell.results import panel
+
+ROUNDS = 14  # as for n = 1000
+
+
+def printed_delta(_tries: Tries) -> Found:
+    """The true δ of the printed noise at (1, 10⁻⁴), in multiples of the claim: 1, 2 or 40."""
+    printed = theory.printed_partition_noise(epsilon=1.0, delta=1e-4)
+    ratio = math.exp(conversions.gdp_log_delta(1.0, math.sqrt(2) / printed)) / 1e-4
+    return Found(nearest(ratio, (1, 2, 40)), f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed.")
+
+
+def forgotten_rounds(_tries: Tries) -> Found:
+    """The ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
+    together = conversions.optimal_epsilon(1.0, ROUNDS, 1e-4)
+    words = f"At δ = 10⁻⁴ all {ROUNDS} rounds together keep ε = {together:.3g} at best."
+    return Found(nearest(together, (1, math.sqrt(ROUNDS), ROUNDS)), words)
+
 
 PARTITION = Lesson(
     "Noise as Algorithm 5 prints it",
     "Algorithm 5 (PSMM) adds Gaussian noise of variance log(1/δ)/ε² to its counts and says (ε, δ). At ε = 1 and δ = "
     "10⁻⁴, what δ does that noise keep in truth?",
     ("10⁻⁴, as printed", "About 2 times as much", "About 40 times as much"),
-    2,
+    printed_delta,
     "One replaced person moves two counts, so the counts move by √2; and the variance of a Gaussian must carry the "
     "constants that a proof up to constants leaves out. The exact standard deviation is √2/μ*; that is what runs here.",
     {},
@@ -32,7 +50,7 @@ COMPOSITION = Lesson(
     "Appendix E draws Laplace noise for (ε, δ) in every one of its T rounds, as if it were the only one. At ε = 1 and "
     "14 rounds, as for n = 1000, what ε do all rounds together keep?",
     ("Still 1: a threshold hides the rest", "About 4, the square root of the rounds", "Far more than 4"),
-    2,
+    forgotten_rounds,
     "Every round answers a new question about the same people, so its cost adds up. Composed optimally, with half of δ "
     "kept for the thresholds of all rounds, each round may spend only a small ε₀: post = “laplace” does that here.",
     {},
@@ -92,9 +110,9 @@ def _composition(epsilon: float, delta: float) -> None:
         "corrected: ε₀ of one round": (rounds, frame["corrected ε₀ a round"].tolist()),
     }
     figure = evolution_charts.promises(curves, "T, rounds", "ε", log="y" if epsilon < 10 else "")
-    at = frame[frame["rounds"] == 14].iloc[0]
+    at = frame[frame["rounds"] == ROUNDS].iloc[0]
     summary = (
-        f"After 14 rounds at ε = {epsilon:g} each, the best that can be said is ε = {at['true ε']:.3g} at δ = "
+        f"After {ROUNDS} rounds at ε = {epsilon:g} each, the best that can be said is ε = {at['true ε']:.3g} at δ = "
         f"{delta + at['failures δ']:.2g}; {at['corrected ε₀ a round']:.3g} a round keeps the claim, so its Laplace "
         f"noise is {epsilon / at['corrected ε₀ a round']:.3g} times larger."
     )

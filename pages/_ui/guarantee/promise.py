@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import theory
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants, meaning
@@ -41,7 +40,7 @@ def attacker() -> tuple[float, int]:
 def words(budget: Budget, planned: Planned | None) -> None:
     """The promise in odds, and 100 guesses as little figures."""
     section("What does this ε promise one person?", "ε and δ as typed above; nothing is charged.", planned)
-    guess = theory.balanced_guess(budget.epsilon, budget.delta)
+    guess = float(guarantee.best_guess(0.5, budget.epsilon, budget.delta))
     right = max(50, round(100 * guess))
     summary = f"Of 100 guesses at most {share(guess)[:-1]} are right on average; a coin gets 50."
     left, side = st.columns([2, 3], gap="large", vertical_alignment="center")

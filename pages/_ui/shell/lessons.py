@@ -1,21 +1,32 @@
-"""Five lessons as links: a preset of Explore, a prediction, the reveal, the explanation."""
+"""Lessons as links: a preset of Explore, a prediction, the reveal; the answer is what runs say, and never typed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 
+from ..jobs.job import watch
+from ..jobs.work import Work, begin
+from . import lesson_runs
+from .lesson_runs import SEEDS, Found, Tries
+from .session import session
+
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question to predict before the charts are shown; `settings` are Explore's address, the algorithm by name."""
+    """A question to predict before the charts are shown; `settings` are Explore's address, the algorithm by name.
+
+    `decide` finds the right one of the `answers`: from runs at these settings and beside them, or from theory.
+    """
 
     title: str
     question: str
     answers: tuple[str, ...]
-    right: int
+    decide: Callable[[Tries], Found]
     explanation: str
     settings: dict[str, str]
 
@@ -24,14 +35,18 @@ class Lesson:
         title = ALGORITHMS[self.settings["algorithm"]].about.title  # what the widget writes into the address
         return "explore?" + urlencode({"lesson": key} | self.settings | {"algorithm": title})
 
+    def found(self, seeds: tuple[int, ...] = SEEDS, told: Callable[[float, str], Any] = lambda *_: None) -> Found:
+        """The right answer by runs at these seeds."""
+        return self.decide(Tries(self.settings, seeds, told))
+
 
 LESSONS = {
     "epsilon": Lesson(
         "What ε does",
         "These are all pairs of columns of 20,000 people at ε = 1. With ε ten times smaller, how much larger is "
         "the typical error?",
-        ("About the same", "About 3 times", "About 10 times", "About 100 times"),
-        1,
+        ("About the same", "About 3 times", "About 6 times", "About 10 times"),
+        lesson_runs.smaller_epsilon,
         "Noise grows about tenfold, but the error less than that: fitting a smooth, non-negative distribution "
         "takes off most of a large noise and only little of a small one. Move ε from 1 to 0.1 and watch the "
         "verdict. The promise changes much more: at ε = 1 a snooper's odds may change by a factor of 2.7, at ε = "
@@ -40,10 +55,10 @@ LESSONS = {
     ),
     "small-groups": Lesson(
         "Why small groups suffer",
-        "109 of the 2,201 people on the Titanic were children. At ε = 0.3, about whom is more of what the "
-        "synthetic table says misplaced: children or adults?",
+        "109 of the 2,201 people on the Titanic were children. At ε = 0.3, about whom is a larger share of what the "
+        "synthetic table says wrong: children or adults?",
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
-        2,
+        lesson_runs.small_groups,
         "The noise on every count is the same, whoever is counted. For 2,092 adults it is nothing, for 109 "
         "children it is a large part of what is known about them. Look at “Which groups pay most?”, by Age, then "
         "by Class.",
@@ -54,21 +69,21 @@ LESSONS = {
         "This algorithm looks at the data in every round. Fresh noise in every round, or one noisy look reused in "
         "all rounds, for the same ε: which is more accurate?",
         ("Fresh noise: it averages out", "Both cost the same, so they are equal", "One look, reused"),
-        2,
+        lesson_runs.fresh_noise,
         "T fresh looks share one budget, so each is √T times noisier, and the algorithm chases the noise of each. "
         "One look has the whole budget; everything computed from it afterwards is free. Pin this run, set noise to"
-        " “reused” under More, and compare.",
+        " “reused” among the parameters, and compare.",
         {"sample": "census", "epsilon": "1", "algorithm": "dpam", "dpam.noise": "fresh"},
     ),
     "constants": Lesson(
         "Paper constants against exact accounting",
         "This run uses step size, number of rounds and output as the theorem has them, corrected. A practical "
         "schedule keeps the same promise. How much smaller is its worst error?",
-        ("It is larger: theory is optimal", "About equal", "Several times smaller"),
-        2,
+        ("It is larger: theory is optimal", "About equal", "About 3 times smaller"),
+        lesson_runs.paper_constants,
         "Theorems fix constants so that a proof goes through for the worst table. The promise of privacy must hold"
         " for the worst table too; accuracy need not be planned for it. Pin this run, set schedule to “practical” "
-        "under More: fewer rounds, a smaller error, exactly the same ε and δ.",
+        "among the parameters: fewer rounds, a smaller error, exactly the same ε and δ.",
         {"sample": "berkeley", "epsilon": "1", "algorithm": "dpfw", "dpfw.schedule": "paper"},
     ),
     "population": Lesson(
@@ -76,7 +91,7 @@ LESSONS = {
         "The table is a sample of 20,000 from a population that we know. When ε grows from 0.1 to 10, does the "
         "error against the population go to zero?",
         ("Yes, like the error against the table", "No: it stops at what sampling costs", "It grows: overfitting"),
-        1,
+        lesson_runs.sampling,
         "Two lines: against the table, and against the population it was drawn from. Privacy noise vanishes with "
         "growing ε, sampling error does not. Once the first is far below the second, more ε buys nothing that "
         "matters for the population. Move ε and see where the lines part.",
@@ -92,13 +107,55 @@ def lesson() -> Lesson | None:
 
 def predict(current: Lesson) -> bool:
     """The lesson's panel; True once the prediction was made and the charts may be shown."""
+    key = next((key for key, lesson in LESSONS.items() if lesson is current), "")
+    number = f" {list(LESSONS).index(key) + 1} of {len(LESSONS)}" if key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
-        st.subheader(f"Lesson: {current.title}", anchor=False)
+        st.subheader(f"Lesson{number}: {current.title}", anchor=False)
         guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}")
         if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
             st.session_state[f"_revealed-{current.title}"] = True
+            _retry(current)
         revealed = st.session_state.get(f"_revealed-{current.title}", False)
         if revealed:
-            right = current.answers[current.right]
-            st.markdown(f"**{'Right' if guess == right else 'The answer'}: {right}.** {current.explanation}")
+            _answer(current, guess)
+            _onward(key)
     return revealed
+
+
+def _answer(current: Lesson, guess: str | None) -> None:
+    """The answer and why, as soon as the runs are there that decide it."""
+    work = session().own(f"lesson-{current.title}", lambda: _begun(current))
+    if not watch(work, f"lesson-{current.title}") or work.state != "done":
+        return
+    found: Found = work.result
+    right = current.answers[found.right]
+    if guess == right:
+        verdict = f"Right: {right}."
+    else:
+        verdict = f"Not quite: you said “{guess}”. The answer: {right}." if guess else f"The answer: {right}."
+    runs = f" In the median of {len(SEEDS)} seeds {found.words}." if current.settings else f" {found.words}"
+    st.markdown(f"**{verdict}**{runs}")
+    st.markdown(current.explanation)
+
+
+def _retry(current: Lesson) -> None:
+    """Forget runs that were cancelled or failed, so that a second press starts them again."""
+    held = session().held.get(f"lesson-{current.title}")
+    if isinstance(held, Work) and held.ended and held.state != "done":
+        del session().held[f"lesson-{current.title}"]
+
+
+def _begun(current: Lesson) -> Work:
+    work = begin("lesson", lambda work: current.found(told=work.tell))
+    work.patience = 0.1  # the page below it waits too
+    return work
+
+
+def _onward(key: str) -> None:
+    """To the next lesson, from the last one to all."""
+    later = list(LESSONS)[list(LESSONS).index(key) + 1 :] if key else []
+    if later:
+        label = f"Next lesson: {LESSONS[later[0]].title}"
+        st.link_button(label, LESSONS[later[0]].link(later[0]), icon=":material/arrow_forward:")
+    elif key:
+        st.page_link("pages/lessons.py", label="All lessons", icon=":material/school:")

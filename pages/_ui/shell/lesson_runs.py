@@ -1,0 +1,127 @@
+"""What the lessons' settings give on their samples: the errors of one run a seed, and the answer that they decide."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import median
+from typing import Any
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.data.samples import Sample
+from dpcore.evaluation.run import Run, compare, pairs_with, subgroups
+from dpcore.params import build
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+
+from .state import SAMPLES
+from .text import points
+
+SEEDS = (0, 1, 2, 3, 4)
+DELTA = 1e-9  # that of Explore, unless somebody moves it
+
+
+@dataclass(frozen=True)
+class Found:
+    """The place of the right answer, and the runs in a sentence."""
+
+    right: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Errors of one run over all pairs of columns, as shares: of the table, of its population, about groups by age."""
+
+    typical: float
+    worst: float
+    population: float
+    groups: dict[str, float]
+
+
+class Tries:
+    """The runs of a lesson at some seeds; `told` hears how many of all `expected` are done."""
+
+    def __init__(self, settings: dict[str, str], seeds: Sequence[int], told: Callable[[float, str], Any]) -> None:
+        self.settings, self.seeds, self._told, self._done = settings, seeds, told, 0
+
+    def at(self, epsilon: float | None = None, **changed: str) -> list[Ran]:
+        """One run a seed, with the lesson's ε unless another is given, and its parameters but for those `changed`."""
+        name = self.settings["algorithm"]
+        own = {key.split(".")[1]: value for key, value in self.settings.items() if key.startswith(f"{name}.")}
+        out = []
+        for seed in self.seeds:
+            self._told(self._done / (2 * len(self.seeds)), f"{self._done} of {2 * len(self.seeds)} runs")
+            asked = tuple(sorted((own | changed).items()))
+            out.append(_ran(self.settings["sample"], name, asked, epsilon or float(self.settings["epsilon"]), seed))
+            self._done += 1
+        return out
+
+
+@lru_cache
+def _sample(name: str) -> Sample:
+    return SAMPLES[name][1]()
+
+
+@lru_cache
+def _ran(sample: str, algorithm: str, settings: tuple[tuple[str, str], ...], epsilon: float, seed: int) -> Ran:
+    """One run on a public sample, as Explore makes it."""
+    domain, population = _sample(sample).domain, _sample(sample).population
+    rows = domain.encode(_sample(sample).frame)
+    method, problem = build(ALGORITHMS[algorithm], dict(settings)), QueryRelease(pairs_with(domain), rows.n)
+    run = Run(method, problem, rows, Budget(epsilon, DELTA), seed=seed, population=population).finish()
+    last, groups = run.records[-1], {}
+    if "Age" in domain.names and run.release is not None:
+        found = subgroups(compare(run.release, rows, pairs_with(domain, "Age")), "Age")
+        groups = dict(zip(found.labels, found.error.tolist(), strict=True))
+    beside = math.nan if last.population is None else last.population.max_error
+    return Ran(last.empirical.mean_error, last.empirical.max_error, beside, groups)
+
+
+def nearest(ratio: float, marks: Sequence[float]) -> int:
+    """The place of the mark that a ratio is nearest to, by its logarithm."""
+    return min(range(len(marks)), key=lambda i: abs(math.log(ratio / marks[i])))
+
+
+def smaller_epsilon(tries: Tries) -> Found:
+    """The typical error at a tenth of ε, in multiples of what it is at ε: 1, 3, 6 or 10."""
+    before, after = (median(run.typical for run in runs) for runs in (tries.at(), tries.at(0.1)))
+    words = f"the typical error is {points(before)} points at ε = 1 and {points(after)} at ε = 0.1"
+    return Found(nearest(after / before, (1, 3, 6, 10)), f"{words}, {after / before:.2g} times as much")
+
+
+def small_groups(tries: Tries) -> Found:
+    """What is wrong about children, in multiples of what is wrong about adults: a tenth, as much, or ten times."""
+    runs = tries.at()
+    child, adult = (median(run.groups[age] for run in runs) for age in ("Child", "Adult"))
+    words = f"{child:.0%} of what is said about children is wrong, {adult:.1%} of what is said about adults"
+    return Found(nearest(child / adult, (0.1, 1, 10)), words)
+
+
+def fresh_noise(tries: Tries) -> Found:
+    """The typical error with fresh noise, in multiples of that with one look: a tenth, as much, or ten times."""
+    fresh, reused = (median(run.typical for run in runs) for runs in (tries.at(), tries.at(noise="reused")))
+    words = f"the typical error is {points(fresh)} points with fresh noise and {points(reused)} with one look"
+    return Found(nearest(fresh / reused, (0.1, 1, 10)), words)
+
+
+def paper_constants(tries: Tries) -> Found:
+    """The worst error with the paper's schedule, in multiples of the practical one's: a third, as much, three times."""
+    paper, practical = (median(run.worst for run in runs) for runs in (tries.at(), tries.at(schedule="practical")))
+    words = f"the worst error is {points(paper)} points as the theorem has it and {points(practical)} in practice"
+    return Found(nearest(paper / practical, (1 / 3, 1, 3)), f"{words}, {paper / practical:.2g} times less")
+
+
+def sampling(tries: Tries) -> Found:
+    """How the worst error falls from ε = 0.1 to 10: about the table, and about the population it is a sample of."""
+    low, high = tries.at(), tries.at(10.0)
+    table, people = (
+        [median(getattr(run, name) for run in runs) for runs in (low, high)] for name in ("worst", "population")
+    )
+    words = (
+        f"the worst error against the table falls from {points(table[0])} to {points(table[1])} points, against the "
+        f"population from {points(people[0])} to {points(people[1])}"
+    )
+    if people[1] >= people[0]:
+        return Found(2, words)
+    return Found(0 if people[0] / people[1] > table[0] / table[1] / 2 else 1, words)

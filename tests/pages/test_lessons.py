@@ -1,0 +1,104 @@
+"""The lessons' answers are what runs at their settings give: at every seed, and by an independent count."""
+
+import math
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.maximum_entropy import GaussianMaxEnt
+from dpcore.data import samples
+from dpcore.evaluation.run import Run
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals
+from pages._ui.evolution import lessons as printed
+from pages._ui.shell.lesson_runs import SEEDS, Ran, nearest, sampling
+from pages._ui.shell.lessons import LESSONS
+from tests.pages.test_pages import EXPLORE, button, open_page, said, settled
+
+each = pytest.mark.parametrize("key", LESSONS)
+
+
+@each
+def test_every_seed_alone_gives_the_same_answer_as_all_together(key):
+    right = LESSONS[key].found().right
+    assert len(SEEDS) == 5
+    assert [LESSONS[key].found((seed,)).right for seed in SEEDS] == [right] * 5
+
+
+def test_the_first_lesson_s_factor_by_hand():
+    """Counted anew, beside what the lesson does: the mean error over all cells of all pairs, at both ε."""
+    sample = samples.census()
+    rows, workload = sample.domain.encode(sample.frame), Marginals.all(sample.domain, 2)
+    truth, typical = workload.answers_of_rows(rows), []
+    for epsilon in (1.0, 0.1):
+        runs = [
+            Run(GaussianMaxEnt(), QueryRelease(workload, rows.n), rows, Budget(epsilon, 1e-9), seed=s) for s in SEEDS
+        ]
+        gaps = [np.abs(run.finish().release.answers(workload) - truth).mean() for run in runs]
+        typical.append(float(np.median(gaps)))
+    factor = typical[1] / typical[0]
+    assert 5 < factor < 7.5
+    found = LESSONS["epsilon"].found()
+    assert LESSONS["epsilon"].answers[found.right] == "About 6 times"
+    assert f"{factor:.2g} times as much" in found.words
+
+
+def test_what_the_questions_say_of_the_samples_is_so():
+    titanic = samples.titanic().frame
+    assert (titanic["Age"] == "Child").sum() == 109
+    assert len(titanic) == 2201
+    assert len(samples.census().frame) == 20_000
+    assert f"{math.exp(1):.2g} {math.exp(0.1):.2g}" == "2.7 1.1"
+
+
+@each
+def test_a_lesson_opens_explore_at_its_own_settings(key):
+    lesson = LESSONS[key]
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(lesson.link(key)).query).items()}
+    title = ALGORITHMS[lesson.settings["algorithm"]].about.title
+    assert asked == {"lesson": key} | lesson.settings | {"algorithm": title}
+
+
+def test_a_wrong_guess_is_told_what_it_was():
+    lesson = LESSONS["small-groups"]
+    app = open_page(EXPLORE, lesson="small-groups", sample="titanic", epsilon="0.3")
+    app.radio[0].set_value(lesson.answers[0]).run()
+    settled(button(app, "Reveal").click().run())
+    assert f"Not quite: you said “{lesson.answers[0]}”. The answer: {lesson.answers[2]}." in said(app)
+    assert lesson.found().words in said(app)
+    app.radio[0].set_value(lesson.answers[2]).run()
+    assert "Right: " in said(app), "a second guess is judged anew"
+
+
+def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
+    assert [nearest(ratio, (1, 3, 6, 10)) for ratio in (0.2, 1.6, 1.8, 4.1, 4.3, 7.7, 7.8, 99)] == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+        3,
+    ]
+
+    class Told:
+        def __init__(self, people):
+            self.people = people
+
+        def at(self, epsilon=None):
+            i = int(epsilon is not None)
+            return [Ran(0.0, (1.0, 0.1)[i], self.people[i], {})]
+
+    assert [sampling(Told(p)).right for p in ((1.0, 0.11), (1.0, 0.4), (0.4, 0.5))] == [0, 1, 2]
+
+
+def test_the_lessons_on_printed_noise_are_decided_by_theory():
+    assert [lesson.answers[lesson.found().right] for lesson in (printed.PARTITION, printed.COMPOSITION)] == [
+        "About 40 times as much",
+        "Far more than 4",
+    ]
+    assert printed.PARTITION.found().words == "It keeps 0.0043, 43 times what is claimed."
