@@ -49,7 +49,7 @@ try:
                 request = release_request.request(table, fields, reason or "not given yet" * needed)
         ready = release_request.ready_for(request, table, sets)
         of = release_request.key(ready, table, ledger, sets)
-        release_request.preview(ready, ledger, of)
+        release_request.preview(ready, ledger, of, sets)
         heading("What will leave", Tag.PAID)
         st.markdown(release_files.PROMISED)
         st.caption(release_files.noise(ready.plan.exact))
