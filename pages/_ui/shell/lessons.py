@@ -55,8 +55,8 @@ LESSONS = {
     ),
     "small-groups": Lesson(
         "Why small groups suffer",
-        "109 of the 2,201 people on the Titanic were children. At ε = 0.3, about whom is a larger share of what the "
-        "synthetic table says wrong: children or adults?",
+        "109 of the 2,201 people on the Titanic were children. At ε = 0.3, about whom do the real and the synthetic "
+        "table disagree more: children or adults?",
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
         lesson_runs.small_groups,
         "The noise on every count is the same, whoever is counted. For 2,092 adults it is nothing, for 109 "
