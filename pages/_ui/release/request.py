@@ -144,7 +144,7 @@ def preview(ready: PreparedRelease, ledger: Path, of: tuple, sets: Sequence[Data
     right.metric(f"Left for one more: ε at δ = {total.delta:g}", f"{found.left:.4g}")
     sums = plan.sums
     st.caption(
-        f"{ready.problem.workload.m:,} questions on {ready.problem.n:,} records. The plan costs "
+        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} records. The plan costs "
         f"ε = {sums.epsilon(budget.delta, plan.accounting):.6g} at δ = {budget.delta:g} by "
         f"{plan.accounting}, rounded up; over its life the data set is charged by {found.lifetime.accounting}. "
         "Costs add up there and ε's need not, so what is left may be more than the difference."

@@ -7,14 +7,14 @@ WORDS = {
     "have nothing in common.",
     "frontier": "The smallest error that any of the runs reached at each ε: below and to its left nothing was found.",
     "marginal": "A table of counts over some of the columns, all others summed out: how many have each pair of values.",
-    "neighbours": "Two tables that differ in one person's rows, and in nothing else: the promise is that nobody can "
-    "tell them apart.",
+    "neighbours": "Two tables that differ in one person's rows, and in nothing else: the promise limits "
+    "how well anybody can tell them apart.",
     "point": "A hundredth of all records: 0.5 points of 20,000 records are 100 people. Differences of shares are in "
     "points.",
     "private peek": "A number computed from the real records without any noise. The guarantee does not cover it: it is "
     "for whoever may see the table, and must not be published.",
     "sampling floor": "The error against the population that a perfect copy of the table would have, as the table is "
-    "only a sample of it. No ε buys less.",
+    "only a sample of it. More ε does not take it away.",
     "seed": "The number that a run's random draws follow from: the same seed gives the same run. A real release "
     "has none.",
     "workload": "All the questions that are asked together; errors are measured over every one of them.",
