@@ -20,7 +20,7 @@ LETTERS = {
     "d": "number of columns",
     "T": "number of rounds",
     "ε": "privacy budget: replacing one record changes the probability of any output by a factor of e^ε at most",
-    "δ": "probability with which that bound may fail",
+    "δ": "how far a probability may lie beyond that factor; loosely, the chance that the promise fails",
     "ρ": "zero-concentrated differential privacy; adds up over releases",
     "μ": "Gaussian differential privacy: as hard to see as a shift of a standard normal by μ; μ² adds up",
     "σ": "standard deviation of Gaussian noise",

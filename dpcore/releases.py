@@ -46,7 +46,7 @@ class Histogram:
         """
         cells = systematic(self.D, rows, rng)
         codes = np.column_stack(np.unravel_index(cells, self.domain.shape))
-        return self.domain.decode(codes, rng)
+        return self.domain.published(codes, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Records:
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
         """`rows` records by systematic sampling of the synthetic ones, as `Histogram.sample`."""
-        return self.domain.decode(self.codes[systematic(self.counts, rows, rng)], rng)
+        return self.domain.published(self.codes[systematic(self.counts, rows, rng)], rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class ProductMixture:
             ladder = (cumulative / cumulative[:, -1:] + np.arange(len(count))[:, None]).ravel()
             found = np.searchsorted(ladder, owner + points, side="right") - owner * cumulative.shape[1]
             codes[:, i] = np.clip(found, 0, cumulative.shape[1] - 1)
-        return self.domain.decode(codes[rng.permutation(rows)], rng)
+        return self.domain.published(codes[rng.permutation(rows)], rng)
 
 
 @dataclass(frozen=True, eq=False)

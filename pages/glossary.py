@@ -1,4 +1,4 @@
-"""Glossary: the letters, the parameters of every algorithm, and the tags; generated from their declarations."""
+"""Glossary: letters, words, tags, and the parameters of every algorithm; generated from their declarations."""
 
 import pandas as pd
 import streamlit as st
@@ -8,9 +8,13 @@ from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
 from pages._ui.shell.controls import number
 from pages._ui.shell.frame import heading, tag
+from pages._ui.shell.words import WORDS
 
 heading("Letters", Tag.PUBLIC)
 st.dataframe(pd.DataFrame(LETTERS.items(), columns=pd.Index(["letter", "meaning"])), hide_index=True)
+
+heading("Words", Tag.PUBLIC)
+st.markdown("\n".join(f"- **{word}**: {WORDS[word]}" for word in sorted(WORDS)))
 
 heading("Tags: where a number comes from", Tag.PUBLIC)
 for kind in Tag:

@@ -13,6 +13,7 @@ from pages._ui.shell import controls
 from pages._ui.shell.frame import tag, whose
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
+from pages._ui.shell.words import meaning
 
 table = current_table()
 whose(table, ("pages/explore.py", "See what it costs", ":material/query_stats:"))
@@ -32,7 +33,8 @@ with st.container(border=True, key="settings"):
     tag(Tag.TYPED)
 if table.peeked:
     st.warning("This schema was read off the records, so what rests on the plan is not public: those parts say so.")
-st.caption(f"Protected: {plain(table.unit.words, 200)}. Neighbouring tables differ in that, and in nothing else.")
+st.caption(f"Protected: {plain(table.unit.words, 200)}. Neighbouring tables differ in that, and in nothing else.",
+           help=meaning("neighbours"))  # fmt: skip
 
 guarantee.words(budget, planned)
 guarantee.suspicion(budget, prior, times, planned)

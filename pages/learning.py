@@ -19,6 +19,7 @@ if unfinished(table, "learn here"):
 
 try:
     part = st.radio("What to look at", learning.PARTS, horizontal=True, key="part", bind="query-params")
+    st.markdown(f"**{learning.question(part, table)}**")
     with st.container(border=True, key="settings"):
         budget = learning.budget()
         tag(Tag.TYPED)

@@ -12,6 +12,7 @@ from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as shared_ledger
 from pages._ui.shell.frame import heading, unfinished, whose
 from pages._ui.shell.state import table as current_table
+from pages._ui.shell.words import meaning
 
 table, desk = current_table(), release_desk.current()
 whose(table)
@@ -49,9 +50,9 @@ try:
                 request = release_request.request(table, fields, reason or "not given yet" * needed)
         ready = release_request.ready_for(request, table, sets)
         of = release_request.key(ready, table, ledger, sets)
-        release_request.preview(ready, ledger, of)
+        release_request.preview(ready, ledger, of, sets)
         heading("What will leave", Tag.PAID)
-        st.markdown(release_files.PROMISED)
+        st.markdown(release_files.PROMISED, help=meaning("cell"))
         st.caption(release_files.noise(ready.plan.exact))
         missing = needed and not reason
         press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}

@@ -4,6 +4,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate, pairwise
 
@@ -172,6 +173,29 @@ class Column:
             out = (out.astype("Int64") if out.dtype.kind == "i" else out).mask(absent)
         return out.rename(self.name)
 
+    def published(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
+        """`decode`, and numbers of a bin with no more digits than they are worth: rounded down to `decimals`."""
+        out = self.decode(codes, rng)
+        if self.kind != "numeric" or not self.edges or self.decimals is None:
+            return out
+        steps, edges = 10.0**self.decimals, np.asarray(self.edges)
+        bins = np.where(codes == self.present, 0, codes)
+        low, high = edges[bins], edges[bins + 1]
+        down = np.floor(out.to_numpy(dtype=float) * steps) / steps
+        down = np.where(down >= high, high - 1 / steps, down)  # where the product was rounded up
+        return pd.Series(np.where(np.isnan(down), down, np.maximum(down, low)), name=self.name)
+
+    @cached_property
+    def decimals(self) -> int | None:
+        """Digits after the point of a drawn number: those of the edges, or as many as make ten steps of a bin.
+
+        None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
+        """
+        own = max(max(0, -int(Decimal(repr(float(e))).normalize().as_tuple().exponent)) for e in self.edges)
+        steps = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))))
+        largest = max(abs(edge) for edge in self.edges)
+        return None if max(own, steps) > 12 or largest * 10.0 ** max(own, steps) > 2.0**50 else max(own, steps)
+
     def _numbers(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Finite floats (n,) and which of them are missing."""
         if cells.dtype.kind not in "iufb":
@@ -296,6 +320,10 @@ class Domain:
     def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
         """A table for codes (n, d): numbers are uniform in their bin."""
         return pd.DataFrame({c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)})
+
+    def published(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+        """A table for codes (n, d) as synthetic rows have it: `decode`, rounded to each column's grain."""
+        return pd.DataFrame({c.name: c.published(codes[:, i], rng) for i, c in enumerate(self.columns)})
 
 
 def _whole_bins(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -223,10 +223,11 @@ def compare_tables(rows: Rows, synthetic: Rows, workload: Workload) -> Compariso
 
 @dataclass(frozen=True, eq=False)
 class Subgroups:
-    """For every value of one column: its real share of the records, and how wrong the release is about its members.
+    """For every value of one column: its real share of the records, and how much the release disagrees about it.
 
-    `error` is the mean over the other columns of Σ |synthetic − real| within the group, divided by the group's share:
-    the same noise weighs more on a small group. NaN where nobody is in it. A private peek.
+    `error` is Σ |synthetic − real| over all cells of the group, in its tables with the other columns, divided by
+    Σ (|synthetic| + |real|): 0 where they say the same, 1 at the most, where they have nothing in common. The same
+    noise weighs more on a small group. NaN where nobody is in it. A private peek.
     """
 
     labels: tuple[str, ...]
@@ -240,14 +241,15 @@ def subgroups(both: Comparison, column: str) -> Subgroups:
     pairs = both.workload
     if not isinstance(pairs, Marginals):
         raise InputError("groups are read off marginal tables only")
-    axis, gaps = pairs.domain.names.index(column), []
+    axis, gaps, said = pairs.domain.names.index(column), [], []
     real = np.zeros(0)
     for axes, shape, table in zip(pairs.axes, pairs.shapes, pairs.tables, strict=True):
         if axis in axes:
             gone = tuple(i for i, a in enumerate(axes) if a != axis)
             gaps.append(both.gaps[table].reshape(shape).sum(axis=gone))
+            said.append((np.abs(both.synthetic[table]) + both.real[table]).reshape(shape).sum(axis=gone))
             real = both.real[table].reshape(shape).sum(axis=gone)
-    error = np.divide(np.mean(gaps, axis=0), real, out=np.full(len(real), np.nan), where=real > 0)
+    error = np.divide(np.sum(gaps, axis=0), np.sum(said, axis=0), out=np.full(len(real), np.nan), where=real > 0)
     return Subgroups(pairs.domain.columns[axis].labels, real, error)
 
 

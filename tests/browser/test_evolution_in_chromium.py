@@ -27,6 +27,23 @@ def test_the_keyboard_moves_and_plays_the_points(page, server):
     expect(play).to_be_visible()
 
 
+def test_nothing_has_to_be_scrolled_while_it_plays(page, server):
+    """At 1440 × 900 settings, button, slider and chart are in view together; on a phone button, slider and chart."""
+    page.goto(f"{server}/evolution?pe-n=100&pe-seeds=1&pe-rounds=3")
+    page.get_by_text("What was chosen, and what was spent").wait_for()
+    parts = [page.get_by_role("button", name="Play"), page.get_by_role("slider", name="Step t")]
+    parts += [page.locator(".js-plotly-plot").first]
+    for sizes, wanted in (((1440, 900), [page.get_by_role("slider", name="ε"), *parts]), ((390, 844), parts)):
+        page.set_viewport_size({"width": sizes[0], "height": sizes[1]})
+        page.wait_for_timeout(500)
+        boxes = [part.bounding_box() for part in wanted]
+        top, bottom = min(b["y"] for b in boxes), max(b["y"] + b["height"] for b in boxes)
+        assert bottom - top <= sizes[1]
+        if sizes[0] == 1440:
+            assert top >= 0
+            assert bottom <= sizes[1], "without any scrolling at all"
+
+
 def test_a_figure_can_be_cancelled_and_run_again(page, server):
     open_part(page, server, "The paper's figures")
     page.get_by_role("button", name="Run the figure").click()

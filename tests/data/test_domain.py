@@ -112,6 +112,44 @@ def test_numbers_are_uniform_within_their_bin():
     assert abs(drawn.mean() - 0.625) < 0.005
 
 
+@pytest.mark.parametrize("missing", ["refuse", "category"])
+@pytest.mark.parametrize("c", KINDS.values(), ids=KINDS)
+@given(data=st.data())
+def test_published_numbers_stay_in_their_cells(c, missing, data):
+    c = with_missing(c) if missing == "category" else c
+    drawn = np.array(data.draw(st.lists(st.integers(0, c.size - 1), min_size=1, max_size=40)))
+    values = c.published(drawn, np.random.default_rng(data.draw(st.integers(0, 999))))
+    assert c.encode(values).tolist() == drawn.tolist()
+    assert values.isna().tolist() == (drawn == c.present).tolist()
+
+
+@pytest.mark.parametrize(
+    ("edges", "decimals"),
+    [
+        ([0, 20, 35, 42, 50, 80], 1),
+        ([0, 10, 30], 0),
+        ([0, 2e5, 9e5], 0),
+        ([0, 0.29, 0.58], 2),
+        ([0.125, 5, 50], 3),
+        ([0, 0.03, 0.06], 3),
+        ([0, 1 / 3, 1], None),
+    ],
+)
+def test_numbers_are_published_with_as_many_digits_as_their_bin_is_worth(edges, decimals):
+    c = column(kind="numeric", edges=edges)
+    codes = np.repeat(np.arange(c.size), 2000)
+    values = c.published(codes, np.random.default_rng(0))
+    assert c.decimals == decimals
+    assert c.encode(values).tolist() == codes.tolist()
+    if decimals is None:
+        assert values.tolist() == c.decode(codes, np.random.default_rng(0)).tolist()
+    else:
+        assert max(len(f"{v!r}".rstrip("0").split(".")[1]) for v in values) <= decimals
+        drawn = c.decode(codes, np.random.default_rng(0))
+        assert (values <= drawn + 1e-12).all()
+        assert (drawn - values < 1.01 * 10.0**-decimals).all()
+
+
 @pytest.mark.parametrize("missing", ["", "NA", "nan", "NULL", None, math.nan, pd.NA])
 @pytest.mark.parametrize("c", [AGE, SHARE, GRADE, CODE], ids=lambda c: c.kind)
 def test_missing_is_refused_or_a_cell_of_its_own(c, missing):

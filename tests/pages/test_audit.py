@@ -1,11 +1,14 @@
 """The Audit page, headless: a kept promise, a planted bug that is caught, refusals in words, and Cancel."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.experiments.audit import audit
-from dpcore.privacy.accounting.budget import Budget
+from dpcore.experiments.audit import Audit, audit
+from dpcore.privacy.accounting.budget import Accounting, Budget
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
 from tests.helpers import QUERIES
@@ -75,6 +78,36 @@ def test_the_curves_begin_and_end_where_they_must():
     inner = frame.iloc[1:-1]
     assert (inner["gaussian"] <= inner["limit"] + 1e-9).all(), "the plan's own curve is within (ε, δ)"
     assert (np.abs(inner["gaussian"] - inner["limit"]) < 1e-3).any(), "and touches it"
+
+
+def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
+    """Not the knee, which may lie within the limit while a corner breaks it."""
+    x = np.array([0.01, 0.3, 0.6])
+    found = Audit(
+        algorithm="dpfw", budget=Budget(1.0, 0.01), accounting=Accounting.ZCDP, bug="none", runs=500, records=10,
+        promised=1.0, epsilon_low=2.0, accounted_low=0.0,
+        false_alarms=x, hits=np.array([0.2, 0.8, 0.85]), limit=np.array([0.04, 0.83, 0.9]),
+    )  # fmt: skip
+    frame = audits.curves(found)
+    told = (
+        "at 1.0% false alarms the second table is recognised 20.0% of the time, where the promise allows no more than"
+    )
+    assert audits.telling(found, frame) == told + " 4.0%."
+    kept = replace(found, epsilon_low=0.5)
+    assert audits.telling(kept, frame).startswith("at 30.0% false alarms the second table is recognised 80.0%")
+    assert audits.telling(kept, frame).endswith("; the promise allows 83.0%.")
+    gaussian = replace(found, accounted_low=3.0)
+    finer = frame.assign(gaussian=np.minimum(frame["limit"], [0.01, 0.04, 0.6, 0.88, 1.0]))
+    assert audits.telling(gaussian, finer).endswith("at 30.0% false alarms the second table is recognised 80.0% of the "
+                                                    "time, where the promise allows no more than 60.0%.")  # fmt: skip
+
+
+def test_the_planted_bug_s_caption_names_a_point_above_its_limit():
+    app = played(500, bug=True, epsilon=3.0)
+    told = next(c.value for c in app.caption if "false alarms the second" in c.value).replace("\\", "")
+    assert "where the promise allows no more than" in told
+    right, limit = (float(share) for share in re.findall(r"([0-9.]+)%", told)[-2:])
+    assert right > limit
 
 
 def test_a_game_can_be_stopped():

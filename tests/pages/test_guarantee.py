@@ -65,7 +65,15 @@ def test_the_sentence_and_the_picture_follow_epsilon():
 def test_the_plan_says_more_than_the_promise():
     app = page()
     exact = guarantee.gaussian_guess(0.5, gdp_mu(1.0, 1e-9))
-    assert f"**{100 * exact:.1f} of 100** is the most" in said(app)
+    promised = float(guarantee.best_guess(0.5, 1.0, 1e-9))
+    assert f"allows less: at most **{100 * exact:.1f} of 100**. Both are true. {100 * promised:.1f} is for" in said(app)
+
+
+def test_why_bounds_fail_more_often_than_delta_is_said_with_its_price():
+    told = " ".join(c.value for c in page().caption)
+    moved = guarantee.evidence_bound(1.0, 1e-9, 1e-7)
+    assert "Why 1e-07 and not δ = 1e-09?" in told
+    assert f"fail 100 times as often, odds change by a factor of at most {math.exp(moved):.4g}; e^ε is 2.718" in told
 
 
 def test_posteriors_are_bayes_rule_on_the_bounds():

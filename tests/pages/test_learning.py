@@ -14,7 +14,7 @@ from dpcore.privacy.accounting.budget import Budget
 from pages._ui.learning import quantile as learning
 from pages._ui.learning import runs as learning_runs
 from pages._ui.shell.state import sample_table
-from tests.pages.test_pages import figures, said, settled
+from tests.pages.test_pages import figures, open_page, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[2]
@@ -204,3 +204,14 @@ def test_hostile_names_reach_the_task_and_the_page_as_text():
         assert not app.error
     assert "](http" not in said(app) + " ".join(c.value for c in app.caption)
     assert all("<b>" not in str(figure["layout"]) for figure in figures(app))
+
+
+def test_the_page_opens_with_a_question_in_words_that_follows_the_choices():
+    app = open_page("pages/learning.py")
+    assert "**What is the median of age, told so that nobody" in said(app)
+    app.selectbox(key="learn-column").set_value("hours").run()
+    settled(app.slider(key="level").set_value(0.9).run())
+    assert "**What is the 0.9-quantile of hours, told so that nobody" in said(app)
+    assert "90% of the records lie below it" in said(app)
+    settled(app.radio(key="part").set_value("The guarantee").run())
+    assert "as private as it says? On two invented tables" in said(app)

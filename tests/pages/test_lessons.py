@@ -16,6 +16,7 @@ from dpcore.workloads import Marginals
 from pages._ui.evolution import lessons as printed
 from pages._ui.shell.lesson_runs import SEEDS, Ran, nearest, sampling
 from pages._ui.shell.lessons import LESSONS
+from pages._ui.shell.words import meaning
 from tests.pages.test_pages import EXPLORE, button, open_page, said, settled
 
 each = pytest.mark.parametrize("key", LESSONS)
@@ -60,6 +61,13 @@ def test_a_lesson_opens_explore_at_its_own_settings(key):
     asked = {name: values[0] for name, values in parse_qs(urlsplit(lesson.link(key)).query).items()}
     title = ALGORITHMS[lesson.settings["algorithm"]].about.title
     assert asked == {"lesson": key} | lesson.settings | {"algorithm": title}
+
+
+@each
+def test_the_words_of_a_question_are_explained_beside_it(key):
+    app = open_page(EXPLORE, lesson=key, sample=LESSONS[key].settings["sample"])
+    assert app.radio[0].help == meaning(*LESSONS[key].words)
+    assert bool(app.radio[0].help) == (key in ("epsilon", "small-groups", "population"))
 
 
 def test_a_wrong_guess_is_told_what_it_was():

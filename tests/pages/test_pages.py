@@ -11,7 +11,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.data.schema import domain_from_json, domain_to_json
 from pages._ui.data.table_editor import _from_grid, _to_grid
-from pages._ui.shell import lessons, questions
+from pages._ui.shell import lessons, questions, words
 from pages._ui.shell.table import Table
 from tests.helpers import QUERIES
 
@@ -224,3 +224,10 @@ def test_another_question_is_another_run():
     ranges = said(app)
     settled(app.multiselect(key="questions").set_value(["thresholds"]).run())
     assert len({before, ranges, said(app)}) == 3
+
+
+def test_the_glossary_has_the_words_that_pages_use():
+    told = said(open_page("pages/glossary.py"))
+    for word in ("marginal", "cell", "workload", "point", "frontier", "sampling floor", "private peek", "disagreement"):
+        assert f"- **{word}**: " in told
+        assert words.meaning(word).startswith(f"**{word[0].upper()}")

@@ -25,6 +25,7 @@ from pages._ui.release import files as release_files
 from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as release_ledger
 from pages._ui.shell import owner, state
+from pages._ui.shell.controls import EPSILONS
 from tests.pages.test_pages import button, figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -170,6 +171,10 @@ def _ready(table):
 
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = press(opened(tmp_path))
+    told = " ".join(c.value for c in app.caption)
+    assert "Entry 3 of the ledger, which numbers every line it keeps" in told
+    assert "Why 1 here and 0.771 in all: the same noise has a smaller ε at the data set's δ" in told
+    assert app.success[0].value.startswith("Released from berkeley")
     button(app, "Prepare another release").click().run()
     assert "Left: one release of ε = 2.864" in said(app)
     assert float(metric(app, "All releases").split()[0]) > releases(tmp_path)[0]["total_epsilon"]
@@ -192,6 +197,18 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
     app = opened(tmp_path)
     app.number_input(key="total-epsilon").set_value(0.1).run()
     assert "this needs ε=" in wrong(app)
+    fits = float(re.search(r"ε = ([0-9.]+) would fit", wrong(app))[1])
+    larger = next(e for e in EPSILONS if e > fits)
+    app.select_slider(key="epsilon").set_value(fits).run()
+    assert not app.error
+    app.select_slider(key="epsilon").set_value(larger).run()
+    assert "would fit" in wrong(app)
+    app.number_input(key="total-epsilon").set_value(0.01).run()
+    app.select_slider(key="total-delta").set_value(1e-12).run()
+    app.select_slider(key="epsilon").set_value(1.0).run()
+    assert "No ε of the slider would fit" in wrong(app)
+    app.select_slider(key="total-delta").set_value(1e-6).run()
+    app.number_input(key="total-epsilon").set_value(0.1).run()
     assert "nothing was charged" in " ".join(c.value for c in app.caption)
     assert NOW not in labels(app)
     assert list(tmp_path.iterdir()) == []

@@ -136,13 +136,10 @@ def verdict(game: Game) -> None:
         place.metric(label, f"{value:.3f}", help=words)
     heading("Can anyone tell the two tables apart more often than promised?", Tag.PUBLIC)
     frame = curves(found)
-    best = int((frame["right"] - frame["false alarms"]).argmax())
-    title = ALGORITHMS[found.algorithm].about.title
-    alarms, right, limit = (float(frame[name][best]) for name in ("false alarms", "right", "limit"))
     summary = (
-        f"{title}, {found.runs:,} runs on each of two tables of {found.records:,} records: at {alarms:.0%} false "
-        f"alarms the second table is recognised {right:.0%} of the time; the promise allows {limit:.0%}."
-    )  # fmt: skip
+        f"{ALGORITHMS[found.algorithm].about.title}, {found.runs:,} runs on each of two tables of {found.records:,} "
+        f"records: {telling(found, frame)}"
+    )
     panel(figure(frame), summary, frame, "audit")
     _lesson(found, planted)
 
@@ -157,6 +154,23 @@ def curves(found: Audit) -> pd.DataFrame:
         mu = gdp_mu(found.promised, found.budget.delta)
         frame["gaussian"] = 1 - guarantee.gaussian_trade_off(frame["false alarms"], mu)
     return frame
+
+
+def telling(found: Audit, frame: pd.DataFrame) -> str:
+    """The point of the curve that says most: the farthest above its limit, or, where that is kept, above a coin.
+
+    The limit is the one that the verdict rests on: that of the plan's μ where it is drawn and gave the larger ε.
+    """
+    sharper = "gaussian" in frame and found.accounted_low >= found.epsilon_low
+    name = "gaussian" if sharper else "limit"
+    over = frame["right"] - frame[name]
+    broken = not found.kept and float(over.max()) > 0
+    best = int((over if broken else frame["right"] - frame["false alarms"]).argmax())
+    alarms, right, limit = (float(frame[of][best]) for of in ("false alarms", "right", name))
+    said = f"at {alarms:.1%} false alarms the second table is recognised {right:.1%} of the time"
+    return f"{said}, where the promise allows no more than {limit:.1%}." if broken else (
+        f"{said}; the promise allows {limit:.1%}."
+    )  # fmt: skip
 
 
 def figure(frame: pd.DataFrame) -> go.Figure:

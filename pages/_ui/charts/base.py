@@ -59,7 +59,9 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
         x=frame["error"], y=places, orientation="h", marker_color=SYNTHETIC, customdata=names, hovertemplate=hover
     )
     figure.update_yaxes(title=figure_text(title), autorange="reversed", **_ticks(names, 30))
-    figure.update_xaxes(title="misplaced share of what is said about the group", tickformat=".2~%", rangemode="tozero")
+    figure.update_xaxes(
+        title="disagreement: 0% says the same, 100% nothing in common", tickformat=".2~%", rangemode="tozero"
+    )
     return finish(figure, 120 + 26 * min(len(names), 30))
 
 

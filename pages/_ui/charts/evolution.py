@@ -23,7 +23,7 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
     figure.update_yaxes(
         title="y (unit of length)", range=[low[1] - margin[1], high[1] + margin[1]], scaleanchor="x", constrain="domain"
     )
-    return finish(figure, 520)
+    return finish(figure, 400)  # beside its settings it is in view as a whole while it plays
 
 
 def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.Scatter]:

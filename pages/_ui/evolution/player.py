@@ -43,7 +43,9 @@ def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
 
 def watch_it() -> None:
     """The whole part. Raises InputError for settings that do not go together."""
-    sample, n, budget, texts, seeds = _settings()
+    side, main = st.columns([1, 2], gap="large")  # side by side, so that nothing has to be scrolled while it plays
+    with side:
+        sample, n, budget, texts, seeds = _settings()
     problem, rows = points(sample, n)
     algorithm = build(PE, texts)
     plan = algorithm.plan(problem, budget)
@@ -51,12 +53,14 @@ def watch_it() -> None:
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
     if mine.asked != asked:
         mine.start(asked, _wanted(algorithm, texts, problem, rows, budget, plan["samples"], seeds))
-    watch(mine, "evolve", enough=2)  # the path and one start are enough for the player
+    with main:
+        watch(mine, "evolve", enough=2)  # the path and one start are enough for the player
     found: dict[str, list[Result]] = {}
     for (what, _), result in mine.results:
         found.setdefault(what, []).append(result)
     if "path" in found and "start" in found and not stakeholder():
-        _player(rows, found["start"][0], found["path"][0], POINT_SAMPLES[sample].title)
+        with main:
+            _player(rows, found["start"][0], found["path"][0], POINT_SAMPLES[sample].title)
     if mine.ended and "curve" in found and "start" in found:
         if not stakeholder():
             _curve(found, problem)
@@ -65,26 +69,24 @@ def watch_it() -> None:
 
 def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
     with st.container(border=True, key="evolve-settings"):
-        left, middle, right = st.columns(3)
         titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-        sample = titles[left.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
-        n = left.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
+        sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
+        n = st.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
-        preset = middle.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
-        epsilon = middle.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
+        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
+        epsilon = st.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
         words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
-        rounds = right.select_slider("T, rounds", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
-        delta = right.select_slider("δ, failure probability", DELTAS, 1e-4, number, key="pe-delta", **KEPT)
+        rounds = st.select_slider("T, rounds", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
+        delta = st.select_slider("δ, failure probability", DELTAS, 1e-4, number, key="pe-delta", **KEPT)
         with st.expander("More: post, sampling, release, seeds", icon=":material/tune:"):
             listed = {p.name: p for p in parameters(PE) if p.name in ("post", "sampling", "release")}
-            places = st.columns(4)
             texts = dict(PE.presets.get(preset, {}))
-            for p, place in zip(listed.values(), places, strict=False):
+            for p in listed.values():
                 words = p.doc[0].upper() + p.doc[1:] + "."
-                value = place.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **KEPT)
+                value = st.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **KEPT)
                 texts |= {p.name: value} if value != AS_PRESET else {}
             words = "Runs with seeds 0, 1, …: the chart shows their range."
-            seeds = places[-1].number_input("Seeds", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
+            seeds = st.number_input("Seeds", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
         texts |= {"rounds": str(rounds)} if rounds != AS_PRESET else {}
         tag(Tag.TYPED)
     return sample, n, Budget(epsilon, delta), texts, int(seeds)
@@ -114,13 +116,12 @@ def _wanted(
 def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
     heading("How do random points become the private ones?", Tag.PEEK)
     with st.container(horizontal=True, vertical_alignment="center"):
+        place = st.container(width="content")
         tag(Tag.PUBLIC)
-        st.caption(
-            f"{title}: a generated sample, so it may be shown. With a real table nobody may see the blue points."
-        )
+        st.caption(f"{title}: generated, so it may be shown. Nobody may see a real table's blue points.")
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
-    _plays(np.repeat(rows.values, rows.weights, axis=0), steps)
+    _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
     kept = [int(np.count_nonzero(weights)) for _, weights in steps]
     summary = (
         f"{len(steps[0][0])} random points at t = 0; after {len(steps) - 1} rounds of variation and voting "
@@ -132,8 +133,8 @@ def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
     results.below(summary, pd.concat(lines[::-1], ignore_index=True), "evolution")
 
 
-def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    """The chart of step t, a slider over t, and a button that moves it on by itself; the keyboard reaches both."""
+def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], place: Any) -> None:
+    """The chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
     T = len(steps) - 1
     at, plays = f"evolve-t-{T}", "evolve-plays"
     now = st.session_state
@@ -157,7 +158,7 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]]) -> N
 
     going = bool(now.get(plays)) and now.get(at, 0) < T
     icon = f":material/{'pause' if going else 'play_arrow'}:"
-    st.button("Pause" if going else "Play", icon=icon, key="evolve-play", on_click=press)
+    place.button("Pause" if going else "Play", icon=icon, key="evolve-play", on_click=press)
     st.fragment(draw, run_every=SECOND if going else None)()
 
 

@@ -65,8 +65,9 @@ def words(budget: Budget, planned: Planned | None) -> None:
         )
         if planned is not None:
             st.markdown(
-                f"That holds for every algorithm at this ε. By the noise that **{planned.name}** plans to add, "
-                f"**{share(planned.guess(0.5))[:-1]} of 100** is the most: its whole curve says more than one (ε, δ)."
+                f"**{planned.name}** allows less: at most **{share(planned.guess(0.5))[:-1]} of 100**. Both are true. "
+                f"{share(guess)[:-1]} is for the worst algorithm that keeps this promise, and for whoever knows "
+                f"no more than ε and δ; {share(planned.guess(0.5))[:-1]} is for the noise that this plan adds."
             )
         table = pd.DataFrame({"guesses": ["right by luck", "right because of the release", "wrong"]})
         table["of 100"] = [50, round(100 * guess - 50, 2), round(100 - 100 * guess, 2)]
@@ -101,9 +102,21 @@ def suspicion(budget: Budget, prior: float, times: int, planned: Planned | None)
     if budget.delta:
         summary += f" Each bound may fail with probability {guarantee.small_failure(budget.delta):.0e} a release"
         summary += f", {guarantee.small_failure(total):.0e} for all." if times > 1 else "."
+        st.caption(why_not_delta(budget, one))
     panel(promise.posteriors(frame, prior), summary, frame, "posterior")
     if times > 1:
         _totals(budget, times, total, planned)
+
+
+def why_not_delta(budget: Budget, moved: float) -> str:
+    """Why beliefs are bounded but for a probability above δ, and what that costs: odds move by e^`moved`."""
+    failure = guarantee.small_failure(budget.delta)
+    return (
+        f"Why {failure:.0e} and not δ = {number(budget.delta)}? δ limits all surprises together, not how often one "
+        f"happens: with probability δ an output may give everything away, so that at δ itself nothing is bounded. "
+        f"Allowed to fail {failure / budget.delta:.3g} times as often, odds change by a factor of at most "
+        f"{math.exp(min(moved, 700)):.4g}; e^ε is {math.exp(min(budget.epsilon, 700)):.4g}."
+    )
 
 
 def beliefs(lines: dict[str, float], prior: float) -> tuple[pd.DataFrame, pd.Series]:

@@ -26,6 +26,14 @@ from ..shell.text import clean, plain
 from .runs import LearningRuns
 
 PARTS = ("One column", "Two coefficients", "The whole table", "The guarantee")
+QUESTIONS = {
+    PARTS[0]: "What is the {median} of {column}, told so that nobody in the table is given away? {share:.0%} of the "
+    "records lie below it; the private answer is drawn at random, likelier the nearer it is.",
+    PARTS[1]: "Which straight line tells one column from another, without giving anybody away? Two numbers say where "
+    "it lies; see how far privacy may push them.",
+    PARTS[2]: "How well can a column be predicted from all others, without giving anybody in the table away?",
+    PARTS[3]: "Is the private median as private as it says? On two invented tables that can be computed exactly.",
+}
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 FACTORS = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
 CALIBRATIONS = {"erm": "these records", "sco": "their population"}
@@ -41,6 +49,16 @@ METHODS: dict[str, tuple[str, dict[str, str]]] = {  # words: registry name and s
     "objective_perturbation": ("objective_perturbation", {}),
     "output_perturbation": ("output_perturbation", {}),
 }
+
+
+def question(part: str, table: Table) -> str:
+    """What this part asks, in words."""
+    chosen = st.session_state.get("learn-column")
+    names = numeric(table)
+    column = chosen if chosen in names else names[0] if names else "a column"
+    level = float(st.session_state.get("level", 0.5))
+    median = "median" if level == 0.5 else f"{level:g}-quantile"
+    return QUESTIONS[part].format(column=plain(column), median=median, share=level)
 
 
 def budget() -> Budget:

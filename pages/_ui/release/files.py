@@ -33,6 +33,10 @@ PROMISED = (
 )
 
 
+SMALLER = (
+    "Why {:g} here and {:.4g} in all: the same noise has a smaller ε at the data set's δ, which is larger, or by its "
+    "accounting. Nothing is missing."
+)
 ALWAYS = "Noise is drawn by a cipher whose key is the operating system's entropy, and cannot be repeated. "
 WHOLE = (
     "It is exact: discrete, whole numbers drawn without rounding (OpenDP), on counts or on a public grid; Gaussian "
@@ -71,14 +75,19 @@ def outputs(made: Made) -> None:
     promise, dataset = facts["promise"], facts["dataset"]
     heading("Released", Tag.PAID)
     st.success(
-        f"Release {facts['ledger']['entry']} of {plain(dataset['name'])}: ε = {promise['epsilon']:g}, "
-        f"δ = {promise['delta']:g}. All releases together: ε = {dataset['spent']['epsilon']:.4g} of "
-        f"{dataset['total']['epsilon']:g} at δ = {dataset['total']['delta']:g}.",
+        f"Released from {plain(dataset['name'])}: ε = {promise['epsilon']:g}, δ = {promise['delta']:g}. All its "
+        f"releases together: ε = {dataset['spent']['epsilon']:.4g} of {dataset['total']['epsilon']:g} at "
+        f"δ = {dataset['total']['delta']:g}.",
         icon=":material/verified:",
     )
     st.markdown(f"**{plain(released(facts), 500)}**")
-    st.caption(plain(f"Noise: {facts['made_by']['noise']}.", 400))
     number = facts["ledger"]["entry"]
+    if dataset["spent"]["epsilon"] < promise["epsilon"]:
+        st.caption(SMALLER.format(promise["epsilon"], dataset["spent"]["epsilon"]))
+    st.caption(
+        f"Entry {number} of the ledger, which numbers every line it keeps: data sets and their versions too. "
+        + plain(f"Noise: {facts['made_by']['noise']}.", 400)
+    )
     with st.container(horizontal=True):
         st.download_button(
             "All files (ZIP)", lambda: archive(made.files), f"release-{number}.zip", "application/zip", type="primary",

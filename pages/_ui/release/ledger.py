@@ -25,8 +25,9 @@ def view(ledger: Path, sets: Sequence[DataSet]) -> None:
         return
     st.dataframe(pd.DataFrame([_dataset(d) for d in sets]), hide_index=True)
     lines = [_release(d, release) for d in sets for release in d.releases]
-    st.dataframe(pd.DataFrame(lines).sort_values("release", ascending=False), hide_index=True)
+    st.dataframe(pd.DataFrame(lines).sort_values("ledger entry", ascending=False), hide_index=True)
     st.caption(
+        "The ledger numbers every line it keeps, data sets and versions too, so a first release may be entry 3. "
         "“All releases” adds up everything charged so far by the data set's one accounting, at its total δ. A release "
         "that failed, or whose process died, stays charged. Times are UTC."
     )
@@ -48,7 +49,7 @@ def _dataset(found: DataSet) -> dict[str, object]:
 
 def _release(found: DataSet, release: dict) -> dict[str, object]:
     return {
-        "release": release["seq"], "data set": clean(found.name), "version": release["version"],
+        "ledger entry": release["seq"], "data set": clean(found.name), "version": release["version"],
         "time": release["time"], "algorithm": release["algorithm"], "ε": release["epsilon"],
         "δ": f"{release['delta']:g}", "ρ": f"{release['rho']:.4g}",
         "all releases ε": round(release["total_epsilon"], 6),
@@ -80,7 +81,7 @@ def _kept(ledger: Path) -> None:
         return
     heading("Take an earlier release along again", Tag.PAID)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        number = st.selectbox("Release", sorted(there, reverse=True), key="release-again", width=160)
+        number = st.selectbox("Ledger entry", sorted(there, reverse=True), key="release-again", width=160)
         folder, receipt = there[number]
         try:
             held = not verify(ledger, receipt)

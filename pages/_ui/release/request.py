@@ -1,7 +1,9 @@
 """What is to be released: the data set's name and budget, questions, algorithm, ε and δ, and what leaves."""
 
 import tempfile
+from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,11 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.privacy_unit import COUNTED
-from dpcore.errors import InputError
+from dpcore.errors import InputError, OverspendError
 from dpcore.numbers import MAX_ROWS
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
@@ -25,6 +28,7 @@ from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
+from .files import SMALLER
 from .ledger import headline
 
 NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
@@ -122,14 +126,17 @@ def reason(table: Table) -> tuple[bool, str]:
     return True, " ".join(text.split())
 
 
-def preview(ready: PreparedRelease, ledger: Path, of: tuple) -> Reservation:
+def preview(ready: PreparedRelease, ledger: Path, of: tuple, sets: Sequence[DataSet]) -> Reservation:
     """The plan and its exact cost, line by line, and what would be left; nothing is charged.
 
-    `of` is the plan's key. Raises what reserving would.
+    `of` is the plan's key. Raises what reserving would; of a budget that does not suffice, with the ε that would fit.
     """
     request, plan = ready.request, ready.plan
     heading("What will it cost? Nothing is touched yet", Tag.PUBLIC)
-    found = _reservation(ready, ledger, of)
+    try:
+        found = _reservation(ready, ledger, of)
+    except OverspendError as error:
+        raise OverspendError(f"{error}. {session().memo('fits', of, lambda: fitting(ready, sets))}") from None
     total, budget = found.lifetime.budget, request.budget
     left, middle, right = st.columns(3)
     left.metric(f"This release: ε at δ = {budget.delta:g}", f"{budget.epsilon:g}")
@@ -137,10 +144,11 @@ def preview(ready: PreparedRelease, ledger: Path, of: tuple) -> Reservation:
     right.metric(f"Left for one more: ε at δ = {total.delta:g}", f"{found.left:.4g}")
     sums = plan.sums
     st.caption(
-        f"{ready.problem.workload.m:,} questions on {ready.problem.n:,} records. The plan costs "
+        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} records. The plan costs "
         f"ε = {sums.epsilon(budget.delta, plan.accounting):.6g} at δ = {budget.delta:g} by "
         f"{plan.accounting}, rounded up; over its life the data set is charged by {found.lifetime.accounting}. "
         "Costs add up there and ε's need not, so what is left may be more than the difference."
+        + (" " + SMALLER.format(budget.epsilon, found.spent) if found.spent < budget.epsilon else "")
         + (" The algorithm adapts, so all of that room is charged." if request.algorithm.adaptive else "")
     )
     with st.expander("Every charge, and what was settled and why", expanded=True, icon=":material/receipt_long:"):
@@ -148,6 +156,31 @@ def preview(ready: PreparedRelease, ledger: Path, of: tuple) -> Reservation:
             [(c.name, c.value, c.why) for c in plan.choices], [_line(charge, plan.exact) for charge in plan.charges]
         )
     return found
+
+
+def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> str:
+    """The largest ε of the slider that the data set still bears, with all else as it is; by public numbers only."""
+    request = ready.request
+    found = next((d for d in sets if d.name == request.dataset), None)
+    total = request.total if found is None else found.lifetime.budget
+    if total is None:
+        return ""
+    before = [] if found is None else [event for r in found.releases for event in events_from_json(r["events"])]
+
+    def fits(epsilon: float) -> bool:
+        asked = replace(request, budget=Budget(epsilon, request.budget.delta))
+        try:
+            events = prepare(asked, ready.rows, fixed=None if found is None else found.lifetime.accounting).events
+        except InputError:
+            return False
+        lifetime = Lifetime.fixed_by(total, events) if found is None else found.lifetime
+        return lifetime.total([*before, *events]) <= total.epsilon
+
+    smaller = [epsilon for epsilon in controls.EPSILONS if epsilon < request.budget.epsilon]
+    place = bisect_left(smaller, True, key=lambda epsilon: not fits(epsilon))
+    if place == 0:
+        return "No ε of the slider would fit: the budget of this data set is used up."
+    return f"ε = {smaller[place - 1]:g} would fit."
 
 
 def _line(charge: Any, exact: bool) -> dict[str, Any]:

@@ -98,10 +98,10 @@ def unfinished(mine: Table, then: str) -> bool:
     return mine.domain is None
 
 
-def heading(text: str, kind: Tag) -> None:
-    """A section's question with its tag."""
+def heading(text: str, kind: Tag, words: str | None = None) -> None:
+    """A section's question with its tag; `words` explain what it says, as a tooltip."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.subheader(text, width="content", anchor=False)
+        st.subheader(text, width="content", anchor=False, help=words)
         tag(kind)
 
 

@@ -91,10 +91,10 @@ def smaller_epsilon(tries: Tries) -> Found:
 
 
 def small_groups(tries: Tries) -> Found:
-    """What is wrong about children, in multiples of what is wrong about adults: a tenth, as much, or ten times."""
+    """The disagreement about children, in multiples of that about adults: a tenth, as much, or ten times."""
     runs = tries.at()
     child, adult = (median(run.groups[age] for run in runs) for age in ("Child", "Adult"))
-    words = f"{child:.0%} of what is said about children is wrong, {adult:.1%} of what is said about adults"
+    words = f"the tables disagree on {child:.0%} of what they say about children, on {adult:.1%} about adults"
     return Found(nearest(child / adult, (0.1, 1, 10)), words)
 
 

@@ -14,6 +14,7 @@ from ..jobs.work import Work, begin
 from . import lesson_runs
 from .lesson_runs import SEEDS, Found, Tries
 from .session import session
+from .words import meaning
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Lesson:
     decide: Callable[[Tries], Found]
     explanation: str
     settings: dict[str, str]
+    words: tuple[str, ...] = ()  # of the glossary, explained beside the question
 
     def link(self, key: str) -> str:
         """The address of the lesson, relative to the app."""
@@ -52,17 +54,19 @@ LESSONS = {
         "verdict. The promise changes much more: at ε = 1 a snooper's odds may change by a factor of 2.7, at ε = "
         "0.1 by 1.1, with δ by more in rare cases.",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
+        ("marginal", "point"),
     ),
     "small-groups": Lesson(
         "Why small groups suffer",
-        "109 of the 2,201 people on the Titanic were children. At ε = 0.3, about whom is a larger share of what the "
-        "synthetic table says wrong: children or adults?",
+        "109 of the 2,201 people on the Titanic were children. At ε = 0.3, about whom do the real and the synthetic "
+        "table disagree more: children or adults?",
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
         lesson_runs.small_groups,
         "The noise on every count is the same, whoever is counted. For 2,092 adults it is nothing, for 109 "
         "children it is a large part of what is known about them. Look at “Which groups pay most?”, by Age, then "
         "by Class.",
         {"sample": "titanic", "epsilon": "0.3", "algorithm": "gaussian_maxent"},
+        ("disagreement",),
     ),
     "noise": Lesson(
         "Fresh against reused noise",
@@ -96,6 +100,7 @@ LESSONS = {
         "growing ε, sampling error does not. Once the first is far below the second, more ε buys nothing that "
         "matters for the population. Move ε and see where the lines part.",
         {"sample": "census", "epsilon": "0.1", "algorithm": "gaussian_maxent"},
+        ("sampling floor",),
     ),
 }
 
@@ -111,7 +116,8 @@ def predict(current: Lesson) -> bool:
     number = f" {list(LESSONS).index(key) + 1} of {len(LESSONS)}" if key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
         st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-        guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}")
+        words = meaning(*current.words) or None
+        guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
         if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
             st.session_state[f"_revealed-{current.title}"] = True
             _retry(current)

@@ -1,0 +1,26 @@
+"""Words that pages use: one meaning each, for the glossary and as a tooltip where they stand."""
+
+WORDS = {
+    "cell": "One combination of values, such as female and 25–34: every record lies in exactly one cell.",
+    "disagreement": "How much of what the real and the synthetic table say about a group differs: the sum of all "
+    "differences of shares, divided by the sum of all shares of both. 0 % where they say the same, 100 % where they "
+    "have nothing in common.",
+    "frontier": "The smallest error that any of the runs reached at each ε: below and to its left nothing was found.",
+    "marginal": "A table of counts over some of the columns, all others summed out: how many have each pair of values.",
+    "neighbours": "Two tables that differ in one person's rows, and in nothing else: the promise limits "
+    "how well anybody can tell them apart.",
+    "point": "A hundredth of all records: 0.5 points of 20,000 records are 100 people. Differences of shares are in "
+    "points.",
+    "private peek": "A number computed from the real records without any noise. The guarantee does not cover it: it is "
+    "for whoever may see the table, and must not be published.",
+    "sampling floor": "The error against the population that a perfect copy of the table would have, as the table is "
+    "only a sample of it. More ε does not take it away.",
+    "seed": "The number that a run's random draws follow from: the same seed gives the same run. A real release "
+    "has none.",
+    "workload": "All the questions that are asked together; errors are measured over every one of them.",
+}
+
+
+def meaning(*words: str) -> str:
+    """The tooltip of a place where these words stand: one line each."""
+    return "\n\n".join(f"**{word[0].upper() + word[1:]}**: {WORDS[word]}" for word in words)
