@@ -46,7 +46,7 @@ def test_start_shows_a_chart_before_any_click_and_the_slider_redraws_it(page, se
     expect(page.locator(".drag-group .drag-synthetic").first).to_be_visible()
     expect(page.get_by_text("at most 51% of the time")).to_be_visible()
     slider = page.get_by_role("slider", name="ε, privacy budget")
-    for _ in range(8):
+    for _ in range(9):
         slider.press("ArrowRight")
     expect(page.get_by_text("at most 73% of the time")).to_be_visible()
     page.get_by_role("link", name="Explore this sample").click()

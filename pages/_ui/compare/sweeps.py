@@ -53,6 +53,13 @@ class Sweep(Several[Dot]):
         seeds: range,
     ) -> None:
         """Run what is not there yet; dots of another problem are dropped, those of the same are kept."""
+        self.hold(asked, make)
+        if self.problem is None:
+            raise InputError("choose a table and questions first")
+        self.run(cases(algorithms, self.problem, budgets, seeds))
+
+    def hold(self, asked: Any, make: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]]) -> None:
+        """Make this the problem, and run nothing yet."""
         self.cancel()
         if self.asked != asked:
             self.close()
@@ -62,9 +69,6 @@ class Sweep(Several[Dot]):
             self.pairs = pairs if pairs.m <= MOST_KEPT else None
             self.real = real_answers(self.rows, self.problem.workload)
             self.real_pairs = None if self.pairs is None else real_answers(self.rows, self.pairs)
-        if self.problem is None:
-            raise InputError("choose a table and questions first")
-        self.run(cases(algorithms, self.problem, budgets, seeds))
 
     def once_more(self, algorithm: Algorithm, budget: Budget, seed: int) -> JobSpec:
         """One more run of the same problem, as the pool takes it."""
