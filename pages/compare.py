@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.tags import Tag
-from pages._ui.compare import ask, causes, measures, others, report, solve, sweeps
+from pages._ui.compare import ask, causes, measures, others, report, solve, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs.job import watch
 from pages._ui.shell.frame import heading, tag, unfinished, whose
@@ -45,6 +45,7 @@ if sweep.stale(table):
 measure = measures.choose(sweep)
 other = others.bring(table, sweep)
 chosen = compare.panel(sweep, measure, other)
+summary.worst(sweep, chosen)
 if chosen is not None:
     compare.dot(table, sweep, chosen)
 compare.regrets(sweep, measure)

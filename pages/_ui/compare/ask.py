@@ -25,7 +25,7 @@ from ..shell.session import session
 from ..shell.state import shared, stakeholder
 from ..shell.table import Table
 from ..shell.text import clean, plain
-from .solve import CONFIDENTIAL, TOLERANCES, Solving, show
+from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
 from .sweeps import Sweep
 
 SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
@@ -113,11 +113,6 @@ def _question(table: Table) -> tuple[list[str], float, float] | None:
         st.caption("Choose a column.")
         return None
     return columns, tolerance, share
-
-
-def points_words(tolerance: float) -> str:
-    """A tolerance as the slider shows it."""
-    return f"{100 * tolerance:g} point{'s' * (tolerance != 0.01)}"
 
 
 def share_words(share: float) -> str:

@@ -125,7 +125,7 @@ def solve(table: Table, sweep: Sweep) -> None:
         st.warning(CONFIDENTIAL)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tolerance = st.select_slider(
-            "Every answer within", TOLERANCES, 0.01, lambda a: f"{100 * a:g} points", key="tolerance",
+            "Every answer within", TOLERANCES, 0.01, points_words, key="tolerance",
             bind="query-params", width=320,
         )  # fmt: skip
         if st.button("Find the smallest ε", icon=":material/search:"):
@@ -138,11 +138,16 @@ def solve(table: Table, sweep: Sweep) -> None:
         show(search)
 
 
+def points_words(tolerance: float) -> str:
+    """A tolerance as the slider shows it."""
+    return f"{100 * tolerance:g} point{'s' * (tolerance != 0.01)}"
+
+
 def show(search: Solving) -> None:
     """The answers up to now."""
     st.dataframe(search.answers(), hide_index=True)
     words = (
-        f"Every answer within {100 * search.tolerance:g} points in {search.share:.0%} of {RUNS} runs, "
+        f"Every answer within {points_words(search.tolerance)} in {search.share:.0%} of {RUNS} runs, "
         f"δ = {search.delta:g}."
     )
     st.caption(plain(words, 200))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
@@ -22,6 +23,7 @@ from ..jobs.several import Several
 from ..shell.session import session
 from ..shell.table import Table
 
+TITLES = {name: cls.about.title for name, cls in ALGORITHMS.items()}
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
 
 
