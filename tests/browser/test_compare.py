@@ -28,6 +28,18 @@ def small(page, server):
     compare(page)
 
 
+def test_the_answer_to_a_question_is_used_on_explore(page, server):
+    open_compare(page, server, "sample=berkeley&columns-berkeley=Gender&columns-berkeley=Admission")
+    said = page.get_by_text(re.compile(r"^ε = [\d.]+ with Gaussian \+ maximum entropy: all 12 noisy answers about"))
+    epsilon = re.match(r"ε = ([\d.]+) ", said.inner_text())[1]
+    page.get_by_role("link", name="Use this on Explore").click()
+    page.wait_for_url(re.compile(rf"/explore\?.*epsilon={re.escape(epsilon)}(&|$)"))
+    slider = page.get_by_role("slider", name="ε, privacy budget")
+    expect(slider).to_have_attribute("aria-valuetext", epsilon)
+    for column in ("Department", "Gender"):
+        expect(page.get_by_text(column, exact=True).first).to_be_visible()
+
+
 def dots(page):
     """The middles of the drawn dots, those of the legend left out."""
     return page.evaluate(
@@ -38,7 +50,7 @@ def dots(page):
 
 
 def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, server):
-    page.set_viewport_size({"width": 1440, "height": 1500})
+    page.set_viewport_size({"width": 1440, "height": 2200})
     small(page, server)
     expect(page.get_by_text(re.compile("At ε = 1 the smallest error is"))).to_be_visible()
     page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer .points path').length >= 4")
