@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.tags import Tag
-from pages._ui.compare import causes, measures, others, report, solve, sweeps
+from pages._ui.compare import ask, causes, measures, others, report, solve, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs.job import watch
 from pages._ui.shell.frame import heading, tag, unfinished, whose
@@ -17,6 +17,7 @@ whose(table)
 if unfinished(table, "compare here"):
     st.stop()
 
+door = st.container(border=True, key="ask")
 try:
     with st.container(border=True, key="settings"):
         texts, start = compare.settings(table, sweep)
@@ -29,6 +30,8 @@ except InputError as error:
     st.error(plain(error, 400))
     st.stop()
 
+with door:
+    ask.front_door(table, st.session_state["delta"], st.session_state["compared"])
 watch(sweep, "sweep")
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
@@ -42,6 +45,7 @@ if sweep.stale(table):
 measure = measures.choose(sweep)
 other = others.bring(table, sweep)
 chosen = compare.panel(sweep, measure, other)
+summary.worst(sweep, chosen)
 if chosen is not None:
     compare.dot(table, sweep, chosen)
 compare.regrets(sweep, measure)

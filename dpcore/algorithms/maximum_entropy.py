@@ -78,6 +78,13 @@ class GaussianMaxEnt:
             ),
         )
 
+    def answer_noise(self, problem: QueryRelease, plan: Plan) -> float | None:
+        """Standard deviation of the independent Gaussian noise on every answer asked, as it is measured and published.
+
+        None where the answers asked follow from others that are measured in their place.
+        """
+        return plan["sigma"] if _measured(problem.workload) is problem.workload else None
+
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One iteration of the fit a step; the first one pays for everything."""
         spend = plan.spend(Gaussian)

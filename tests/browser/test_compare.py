@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 RUN = "Run the comparison"
+MAXENT, DPFW = "compared=Gaussian+%2B+maximum+entropy", "compared=Private+Frank-Wolfe+(DPFW)"
 
 
 def open_compare(page, server, query="sample=berkeley"):
@@ -22,9 +23,21 @@ def compare(page):
 
 def small(page, server):
     """Two algorithms, two budgets, one seed."""
-    query = "sample=berkeley&compared=gaussian_maxent&compared=dpfw&epsilons=0.1&epsilons=1&sweep-seeds=1"
+    query = f"sample=berkeley&{MAXENT}&{DPFW}&epsilons=0.1&epsilons=1&sweep-seeds=1"
     open_compare(page, server, query)
     compare(page)
+
+
+def test_the_answer_to_a_question_is_used_on_explore(page, server):
+    open_compare(page, server, "sample=berkeley&columns-berkeley=Gender&columns-berkeley=Admission")
+    said = page.get_by_text(re.compile(r"^ε = [\d.]+ with Gaussian \+ maximum entropy: all 12 noisy answers about"))
+    epsilon = re.match(r"ε = ([\d.]+) ", said.inner_text())[1]
+    page.get_by_role("link", name="Use this on Explore").click()
+    page.wait_for_url(re.compile(rf"/explore\?.*epsilon={re.escape(epsilon)}(&|$)"))
+    slider = page.get_by_role("slider", name="ε, privacy budget")
+    expect(slider).to_have_attribute("aria-valuetext", epsilon)
+    for column in ("Department", "Gender"):
+        expect(page.get_by_text(column, exact=True).first).to_be_visible()
 
 
 def dots(page):
@@ -37,7 +50,7 @@ def dots(page):
 
 
 def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, server):
-    page.set_viewport_size({"width": 1440, "height": 1500})
+    page.set_viewport_size({"width": 1440, "height": 2200})
     small(page, server)
     expect(page.get_by_text(re.compile("At ε = 1 the smallest error is"))).to_be_visible()
     page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer .points path').length >= 4")
@@ -66,14 +79,15 @@ def test_the_smallest_budget_a_waterfall_and_a_report(page, server, tmp_path):
     download.value.save_as(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<svg" in text
-    assert "gaussian_maxent" in text
+    assert "Gaussian + maximum entropy" in text
+    assert "gaussian_maxent" not in text
     assert "private peek" in text
     assert "<script" not in text
     assert "http" not in text.replace("http://www.w3.org", "")
 
 
 def test_a_comparison_can_be_cancelled_and_taken_up_again(page, server):
-    query = "sample=census&compared=dpfw&compared=gaussian_maxent&epsilons=1&epsilons=3&epsilons=10&sweep-seeds=10"
+    query = f"sample=census&{DPFW}&{MAXENT}&epsilons=1&epsilons=3&epsilons=10&sweep-seeds=10"
     open_compare(page, server, query)
     page.get_by_role("button", name=RUN).click()
     page.get_by_role("button", name="Cancel").click()

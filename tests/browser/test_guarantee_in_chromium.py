@@ -31,9 +31,10 @@ def test_sliders_change_the_sentence_the_picture_and_the_address(page, server):
 def test_the_start_page_leads_here_and_epsilon_comes_along(page, server):
     page.goto(server)
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
-    expect(page.get_by_text("ε = 1.5").first).to_be_visible()
+    expect(page.get_by_text("ε = 0.05").first).to_be_visible()
+    page.wait_for_url(re.compile(r"epsilon=0\.05"))
     page.get_by_role("link", name="What does this ε mean?").click()
-    expect(page.get_by_text(re.compile("At ε = 1.5, δ = 1e-09"))).to_be_visible()
+    expect(page.get_by_text(re.compile("At ε = 0.05, δ = 1e-09"))).to_be_visible()
 
 
 def test_nothing_is_cut_off_on_a_phone(page, server):

@@ -19,7 +19,9 @@ FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 def settle(page, server, path):
     page.goto(server + path)
     expect(page.locator("h1")).to_be_visible()
-    if path in ("/", "/explore", "/guarantee", "/learning"):
+    if path == "/":
+        expect(page.locator(".drag-bar span").first).to_be_visible()
+    if path in ("/explore", "/guarantee", "/learning"):
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     if path == "/explore":
         expect(page.get_by_text("Take it along")).to_be_visible()
@@ -42,7 +44,7 @@ def test_nothing_is_cut_off(page, server, path, width):
     page.set_viewport_size({"width": width, "height": 844})
     settle(page, server, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for box in page.locator(".js-plotly-plot, canvas.marks, [data-testid=stDataFrame]").all():
+    for box in page.locator(".drag, .js-plotly-plot, canvas.marks, [data-testid=stDataFrame]").all():
         area = box.bounding_box()
         assert area["x"] >= 0
         assert area["x"] + area["width"] <= width + 1
@@ -69,7 +71,7 @@ def test_the_keyboard_reaches_the_slider_and_moves_it(page, server):
         ):
             break
     page.keyboard.press("ArrowLeft")
-    expect(page.get_by_text("ε = 0.7").first).to_be_visible()
+    expect(page.get_by_text("ε = 0.02").first).to_be_visible()
 
 
 def test_presenter_mode_is_large(page, server):

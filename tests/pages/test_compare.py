@@ -2,6 +2,7 @@
 
 import base64
 import xml.etree.ElementTree as ET
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.evaluation.run import Run
+from dpcore.evaluation.run import Run, compare, subgroups
 from dpcore.experiments.frontier import steps
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -54,7 +55,9 @@ def berkeley(algorithm: str, epsilon: float, seed: int) -> Run:
 def dots(app) -> dict[tuple, float]:
     """Every dot of the frontier: (algorithm, ε, seed) to error."""
     drawn = [trace for trace in figures(app)[0]["data"] if "customdata" in trace]
-    return {tuple(key): y for trace in drawn for key, y in zip(trace["customdata"], _plain(trace["y"]), strict=True)}
+    return {
+        tuple(key[:3]): y for trace in drawn for key, y in zip(trace["customdata"], _plain(trace["y"]), strict=True)
+    }
 
 
 def _plain(values):
@@ -125,7 +128,7 @@ def test_an_algorithm_that_cannot_serve_is_named_and_the_others_run():
     app.select_slider(key="delta").set_value(0.0)
     app = again(app)
     assert set(dots(app)) == {("dpfw", 0.1, 0), ("dpfw", 1.0, 0)}
-    assert any("gaussian" in c.value and "promised with Gaussian noise" in c.value for c in app.caption)
+    assert any(c.value.startswith("Gaussian") and "promised with Gaussian noise" in c.value for c in app.caption)
 
 
 MIDDLE = pd.DataFrame(
@@ -214,3 +217,70 @@ def test_an_error_is_taken_apart_into_parts_that_sum_to_it():
     run = berkeley("dpfw", 0.1, 0)
     worst = np.abs(run.release.answers(run.problem.workload) - run.truth.answers).max()
     assert abs(parts[-1]) == pytest.approx(worst), "the worst question is the first of the list"
+
+
+def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps():
+    app = compared(("gaussian_maxent", "dpfw", "mwem"), (0.1, 1.0), seeds=2)
+    figure = figures(app)[0]
+    assert {a["text"] for a in figure["layout"]["annotations"]} == {"Gaussian +<br>maximum entropy", "DPFW", "MWEM"}
+    assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
+    runs = next(d.value for d in app.dataframe if "seed" in d.value)
+    order = list(zip(runs["epsilon"], runs["error"], strict=True))
+    assert order == sorted(order)
+    assert set(runs["algorithm"]) == {ALGORITHMS[n].about.title for n in ("gaussian_maxent", "dpfw", "mwem")}
+    for frame in (d.value for d in app.dataframe):
+        assert not frame.isna().to_numpy().any()
+        assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), "titles, and no code names"
+    middle = np.median([dots(app)[("gaussian_maxent", 1.0, s)] for s in (0, 1)])
+    words = " ".join(c.value for c in app.caption).replace("\\", "")
+    assert f"At ε = 1 the smallest median error of 2 runs is {middle:.3g}, by Gaussian + maximum entropy" in words
+
+
+def test_an_axis_of_n_times_epsilon_moves_every_dot_and_no_error():
+    app = compared(("dpfw",), (0.1, 1.0), seeds=1)
+    before = dots(app)
+    drawn = next(t for t in figures(app)[0]["data"] if "customdata" in t)
+    assert sorted(_plain(drawn["x"])) == [0.1, 1.0]
+    app.segmented_control(key="against").set_value("n·ε").run()
+    assert not app.exception
+    drawn = next(t for t in figures(app)[0]["data"] if "customdata" in t)
+    assert sorted(_plain(drawn["x"])) == pytest.approx([452.6, 4526])
+    assert dots(app) == before
+    assert figures(app)[0]["layout"]["xaxis"]["ticktext"] == ["452.6", "4,526"]
+
+
+@pytest.mark.parametrize("places", [[0.0, 0.0, 0.0], [0.0, 5.0, 300.0, 301.0], [10.0], [0.0, 100.0, 200.0]])
+def test_names_at_line_ends_never_meet(places):
+    heights = [16.0, 30.0, 16.0, 16.0][: len(places)]
+    found = frontier.spread(places, heights)
+    gaps = np.diff(found)
+    assert (gaps >= (np.array(heights[1:]) + heights[:-1]) / 2 - 1e-9).all()
+    if min(np.diff(places), default=99) > 30:
+        assert found == places, "what is apart stays"
+
+
+def test_the_worst_column_pair_and_group_are_those_of_the_run():
+    app = compared(("dpfw",), (0.1,), seeds=1)
+    run, table = berkeley("dpfw", 0.1, 0), sample_table("berkeley")
+    rows, domain = table.rows(table.domain.names), table.domain
+
+    def largest(names):
+        asked = Marginals(domain, [names])
+        return float(np.abs(run.release.answers(asked) - asked.answers_of_rows(rows)).max())
+
+    frame = next(d.value for d in app.dataframe if "which" in d.value).set_index("worst")
+    column = max(domain.names, key=lambda name: largest((name,)))
+    pair = max(combinations(domain.names, 2), key=largest)
+    assert frame.loc["column", "which"] == column
+    assert frame.loc["column", "off by"] == f"{100 * largest((column,)):.2g} points"
+    assert frame.loc["pair", "which"] == " × ".join(pair)
+    assert frame.loc["pair", "≈ records"] == f"{4526 * largest(pair):,.0f}"
+    both = compare(run.release, rows, Marginals.all(domain, 2))
+    worst, name = max((e, f"{name} = {label}") for name in domain.names for e, label in misplaced(both, name))
+    words = next(c.value for c in app.caption if "misplaced for" in c.value).replace("\\", "")
+    assert f"misplaced for {name}: {worst:.2%}" in words
+
+
+def misplaced(both, name):
+    found = subgroups(both, name)
+    return [(e, label) for e, s, label in zip(found.error, found.share, found.labels, strict=True) if s > 0]

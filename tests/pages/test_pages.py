@@ -4,15 +4,24 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.evaluation.run import Run
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals
+from pages._ui.charts.drag import stop_told
 from pages._ui.data.table_editor import _from_grid, _to_grid
 from pages._ui.shell import lessons, questions, words
+from pages._ui.shell.controls import EPSILONS
+from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
+from pages._ui.start.admissions import SHOWN
 from tests.helpers import QUERIES
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -37,6 +46,11 @@ def settled(app):
 
 def figures(app):
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def dragged(app):
+    """What the bars that follow a slider were given."""
+    return json.loads(app.get("bidi_component")[0].proto.json)
 
 
 def said(app):
@@ -85,10 +99,53 @@ def test_a_page_is_short_and_computes_nothing(path):
 
 def test_start_has_a_chart_before_any_click_and_follows_epsilon():
     app = open_page("app.py")
-    assert len(figures(app)) == 1
-    assert "73%" in said(app)
-    app.select_slider(key="epsilon").set_value(0.1).run()
-    assert "52%" in said(app)
+    data = dragged(app)
+    at = data["at"]
+    assert np.abs(np.subtract(data["synthetic"][0][at], data["real"])).max() >= 0.05, "visibly wrong"
+    assert np.abs(np.subtract(data["synthetic"][0][at + 1], data["real"])).max() < 0.05, "and no stronger than that"
+    assert "ε = 0.03**" in data["words"][0][at]
+    assert "51%" in data["words"][0][at]
+    for epsilon, guess in (("0.1", "52%"), ("1", "73%")):
+        data = dragged(open_page("app.py", epsilon=epsilon))
+        assert data["stops"][data["at"]] == f"ε = {epsilon}"
+        assert guess in data["words"][0][data["at"]]
+        assert guess in data["spoken"][0][data["at"]]
+
+
+@pytest.mark.parametrize("asked", ["", "0.04", "nan", "inf", "1e999", "-1", "<b>", "0.030"])
+def test_start_opens_as_it_does_where_the_address_names_no_epsilon_of_the_slider(asked):
+    app = open_page("app.py", epsilon=asked)
+    assert not app.exception
+    assert dragged(app)["at"] == dragged(open_page("app.py"))["at"]
+
+
+@pytest.mark.parametrize(
+    "said", [None, "x", [1], {}, *({"stop": v} for v in ("1", 1.5, True, -1, 3, [1], None, 10**9))]
+)
+def test_what_a_browser_sends_that_is_no_stop_moves_nothing(said):
+    assert stop_told(said, 3) is None
+    assert [stop_told({"stop": stop}, 3) for stop in range(3)] == [0, 1, 2]
+
+
+def test_the_frames_of_start_are_runs_with_the_same_noise_at_every_epsilon():
+    data, table = dragged(open_page("app.py")), sample_table("berkeley")
+    rows = table.rows(table.domain.names)
+    problem, shown = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
+    assert data["real"] == shown.answers_of_rows(rows).tolist()
+    for seed, epsilon in ((0, 0.01), (1, 0.3), (3, 10.0)):
+        run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(epsilon, 1e-9), seed=seed).finish()
+        released = data["synthetic"][seed][EPSILONS.index(epsilon)]
+        assert released == run.release.answers(shown).tolist()
+        off = float(np.abs(np.subtract(released, data["real"])).max())
+        said = data["words"][seed][EPSILONS.index(epsilon)]
+        assert f"off by **{100 * off:.2g} points** at most (≈ {round(rows.n * off):,} of 4,526 people)" in said
+    assert np.array_equal(data["low"], np.min(data["synthetic"], axis=0))
+    assert np.array_equal(data["high"], np.max(data["synthetic"], axis=0))
+    assert np.max(data["synthetic"]) <= data["top"]
+    gaps = np.subtract(data["synthetic"], data["real"])[:, EPSILONS.index(0.1) :]
+    for drawing in gaps:
+        same = drawing @ drawing[-1] / np.linalg.norm(drawing, axis=1) / np.linalg.norm(drawing[-1])
+        assert same.min() > 0.9, "where fitting takes little off, one noise scaled"
 
 
 def test_explore_shows_verdict_and_every_chart_with_data():

@@ -525,8 +525,13 @@ def test_start_shows_the_synthetic_bars_alone_to_stakeholders():
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.query_params["view"] = "stakeholder"
     app.run()
-    (figure,) = figures(app)
-    assert [trace["name"] for trace in figure["data"]] == ["synthetic"]
+    (bars,) = (json.loads(component.proto.json) for component in app.get("bidi_component"))
+    assert bars["real"] is None
+    assert bars["legend"]["real"] == ""
+    assert len(bars["synthetic"][0][bars["at"]]) == 4
+    assert "off by" not in json.dumps(bars)
+    assert not figures(app)
+    assert not any("real" in frame.value for frame in app.dataframe)
     assert "off by" not in said(app)
     assert "private peek" not in everything(app)
 

@@ -12,6 +12,7 @@ from .base import GREY, finish
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D", "#E7298A", "#B8860B", "#66A61E"]
+TALL = 300  # pixels, about, between the smallest and the largest error of a frontier
 MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagram", "triangle-down"]
 
 
@@ -31,16 +32,26 @@ def frontier(
     *,
     title: str,
     log: bool,
+    titles: Mapping[str, str],
+    n: float | None = None,
     population: pd.DataFrame | None = None,
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
 ) -> go.Figure:
     """Error against ε: a dot a run, a line of medians and a band over seeds for each algorithm, and the step frontier.
 
     `floors` are horizontal lines by name, `population` medians against the population (dotted), `curves` theory by
-    name. A dot's customdata is (algorithm, ε, seed).
+    name. A dot's customdata is (algorithm, ε, seed). Lines are called by their `titles`, at their right ends. With `n`
+    the axis is n·ε.
     """
     figure = go.Figure()
+    curves = {name: (x * (n or 1), y) for name, (x, y) in (curves or {}).items()}
+    ticks = sorted(dots["epsilon"].unique())
+    spent = dots[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object)
+    dots, middle, steps = (_across(frame, n) for frame in (dots, middle, steps))
+    population = None if population is None else _across(population, n)
+    dots = dots.assign(custom=[list(line) for line in spent])
     for name, own in dots.groupby("algorithm", sort=False):
+        shown = figure_text(titles[str(name)])
         mine, own_look = middle[middle["algorithm"] == name], looks[str(name)]
         if (mine["high"] > mine["low"]).any():
             band = {
@@ -59,20 +70,20 @@ def frontier(
             line = {"color": own_look["color"], "dash": "dot"}
             figure.add_scatter(
                 x=other["epsilon"], y=other["error"], mode="lines", line=line, legendgroup=name, showlegend=False,
-                hovertemplate=f"{name}, against the population: %{{y:.3g}}<extra></extra>",
+                hovertemplate=f"{shown}, against the population: %{{y:.3g}}<extra></extra>",
             )  # fmt: skip
         figure.add_scatter(
-            x=own["epsilon"], y=own["error"], mode="markers", name=str(name), legendgroup=name,
+            x=own["epsilon"], y=own["error"], mode="markers", name=shown, legendgroup=name, showlegend=False,
             marker={**own_look, "size": 9, "line": {"width": 0.5, "color": "white"}},
-            customdata=own[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
-            hovertemplate="%{customdata[0]}, ε = %{customdata[1]}, seed %{customdata[2]}: %{y:.3g}<extra></extra>",
+            customdata=np.array([[*line, shown] for line in own["custom"]], dtype=object),
+            hovertemplate="%{customdata[3]}, ε = %{customdata[1]}, seed %{customdata[2]}: %{y:.3g}<extra></extra>",
         )  # fmt: skip
     if len(steps):
         figure.add_scatter(
             x=steps["epsilon"], y=steps["error"], mode="lines", name="frontier", hoverinfo="skip",
             line={"color": GREY, "width": 5, "shape": "hv"}, opacity=0.4,
         )  # fmt: skip
-    for name, (x, y) in (curves or {}).items():
+    for name, (x, y) in curves.items():
         line = {"color": GREY, "dash": "dash", "width": 1}
         figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
     span = [float(dots["epsilon"].min()), float(dots["epsilon"].max())]
@@ -83,9 +94,11 @@ def frontier(
         )  # fmt: skip
     kind = "log" if log else "linear"
     figure.update_yaxes(title=title, type=kind, **({"exponentformat": "power", "dtick": 1} if log else {}))
-    values = sorted(dots["epsilon"].unique())
-    figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
+    values = [tick * (n or 1) for tick in ticks]
+    words = "ε" if n is None else f"n·ε (n = {n:,.0f}): what error goes with, whatever the table's size"
+    figure.update_xaxes(title=words, type="log", tickvals=values, ticktext=[f"{v:,.6g}" for v in values])
     figure.update_layout(clickmode="event+select")
+    _name_lines(figure, middle, [*dots["error"], *floors.values()], looks, titles, log=log)
     return finish(figure, 520)
 
 
@@ -101,15 +114,63 @@ def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
     return finish(figure.update_yaxes(title=f"synthetic − true, {unit}", rangemode="tozero"), 360)
 
 
-def flips(table: pd.DataFrame, looks: Mapping[str, Mapping[str, str]]) -> go.Figure:
+def flips(table: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], titles: Mapping[str, str]) -> go.Figure:
     """Share of runs that say the opposite, against ε; `table` has algorithm, epsilon, share, words."""
     figure = go.Figure()
     for name, own in table.groupby("algorithm", sort=False):
+        shown = figure_text(titles[str(name)])
         figure.add_scatter(
-            x=own["epsilon"], y=own["share"], name=str(name), mode="lines+markers", customdata=own["words"],
+            x=own["epsilon"], y=own["share"], name=shown, mode="lines+markers", customdata=own["words"],
             line_color=looks[str(name)]["color"], marker={**looks[str(name)], "size": 9},
-            hovertemplate=f"{name}: %{{customdata}}<extra></extra>",
+            hovertemplate=f"{shown}: %{{customdata}}<extra></extra>",
         )  # fmt: skip
     values = sorted(table["epsilon"].unique())
     figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
     return finish(figure.update_yaxes(title="runs that say the opposite", tickformat=".0%", range=[-0.03, 1.03]), 360)
+
+
+def short(title: str) -> str:
+    """What a line is called at its end: the name in the title's brackets, else the title on two lines."""
+    if title.endswith(")") and "(" in title:
+        return title[title.rindex("(") + 1 : -1]
+    middle = min((i for i, c in enumerate(title) if c == " "), key=lambda i: abs(i - len(title) / 2), default=None)
+    return title if middle is None else f"{title[:middle]}\n{title[middle + 1 :]}"
+
+
+def spread(places: list[float], heights: list[float]) -> list[float]:
+    """Middles of labels, near their places and no two of them on top of each other; places must rise."""
+    found: list[float] = []
+    for i, place in enumerate(places):
+        found.append(place if not i else max(place, found[-1] + (heights[i - 1] + heights[i]) / 2))
+    for i in reversed(range(len(places) - 1)):  # as far back down as the one below allows
+        lowest = places[i] if not i else found[i - 1] + (heights[i - 1] + heights[i]) / 2
+        found[i] = max(lowest, min(found[i], found[i + 1] - (heights[i] + heights[i + 1]) / 2))
+    return found
+
+
+def _across(frame: pd.DataFrame, n: float | None) -> pd.DataFrame:
+    return frame if n is None else frame.assign(epsilon=frame["epsilon"] * n)
+
+
+def _name_lines(
+    figure: go.Figure, middle: pd.DataFrame, errors: list[float], looks: Mapping[str, Mapping[str, str]],
+    titles: Mapping[str, str], *, log: bool,
+) -> None:  # fmt: skip
+    """A name in a line's colour at its right end; names that would meet are moved apart."""
+    ends = middle.sort_values("epsilon").groupby("algorithm", sort=False).tail(1).sort_values("error")
+    seen = np.array([e for e in errors if e > 0 or not log])
+    if log:
+        ends = ends[ends["error"] > 0]
+    if not len(ends) or not len(seen):
+        return
+    at = (lambda v: np.log10(v)) if log else (lambda v: np.asarray(v, dtype=float))
+    low, high = float(at(seen.min())), float(at(seen.max()))
+    places = ((at(ends["error"].to_numpy()) - low) / max(high - low, 1e-9) * TALL).tolist()
+    names = [short(titles[str(name)]) for name in ends["algorithm"]]
+    heights = [16.0 + 14 * name.count("\n") for name in names]
+    for name, line, place, final in zip(names, ends.itertuples(), places, spread(places, heights), strict=True):
+        figure.add_annotation(
+            x=np.log10(line.epsilon), y=float(at(line.error)), xanchor="left", xshift=9, yshift=final - place,
+            text="<br>".join(figure_text(part) for part in name.split("\n")), showarrow=False, align="left",
+            font={"color": looks[str(line.algorithm)]["color"], "size": 12},
+        )  # fmt: skip

@@ -28,7 +28,8 @@ from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain, question
-from .sweeps import Dot, Sweep
+from .summary import best
+from .sweeps import TITLES, Dot, Sweep
 
 MOST_LISTED = 300
 PARTS = {
@@ -43,14 +44,13 @@ PARTS = {
 def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     """The waterfall of one question's error, for the clicked dot or the best run at the largest ε."""
     heading("Where does the error come from?", Tag.PEEK)
-    done = [d for d in sweep.shown if d.point.state == "done"]
-    if not done or sweep.problem is None:
+    chosen = chosen or best(sweep)
+    if chosen is None or sweep.problem is None:
         return
-    if chosen is None:
-        largest = max(d.point.epsilon for d in done)
-        chosen = min((d for d in done if d.point.epsilon == largest), key=lambda d: d.point.errors["max_error"] or 0)
     point = chosen.point
-    st.caption(f"For {point.algorithm} at ε = {point.epsilon:g}, seed {point.seed}: the clicked dot, or the best one.")
+    st.caption(
+        f"For {TITLES[point.algorithm]} at ε = {point.epsilon:g}, seed {point.seed}: the clicked dot, or the best one."
+    )
     text = st.text_input(
         "Question in words (empty: choose one below)", key="cause-question", placeholder="age > 50", help=GRAMMAR,
         **shared(),
@@ -68,10 +68,10 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
         return
     if not watch(mine, "waterfall") or mine.error or mine.cancelled:
         return
-    released, best = (result.release for _, result in mine.results)
+    released, noise_free = (result.release for _, result in mine.results)
     found = session().memo(
         "waterfall", (key, mine.id, mine.jobs[0][1].id),
-        lambda: waterfall(asked, sweep.rows, released, best, sweep.beside, values),  # type: ignore[arg-type]
+        lambda: waterfall(asked, sweep.rows, released, noise_free, sweep.beside, values),  # type: ignore[arg-type]
     )  # fmt: skip
     parts = {name: float(part[j]) for name, part in found.parts.items()}
     total = float(found.released[j] - found.reference[j])
@@ -143,9 +143,9 @@ def conclusions(sweep: Sweep) -> None:
         f"(by {100 * abs(truth):.2g} points). The synthetic table says otherwise in {int(frame['flipped'].sum())} of "
         f"{len(frame)} runs."
     )
-    figure = frontier.flips(table, frontier.look(list(solving(QueryRelease))))
+    figure = frontier.flips(table, frontier.look(list(solving(QueryRelease))), TITLES)
     st.plotly_chart(figure, key="flips", alt=summary, config=QUIET)
-    below(summary, table.drop(columns="words"), "flips")
+    below(summary, table.drop(columns="words").assign(algorithm=table["algorithm"].map(TITLES)), "flips")
 
 
 def _conclusion(domain: Domain, key: str) -> Conclusion | None:

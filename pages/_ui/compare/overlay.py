@@ -12,7 +12,7 @@ from dpcore.theory.rates import ROWS, Setting
 from ..shell.frame import tag
 from ..shell.session import session
 from ..shell.text import plain
-from .sweeps import Sweep
+from .sweeps import TITLES, Sweep
 
 DRAWS = 20  # of the Gaussian width
 POINTS = 30  # of a curve
@@ -41,8 +41,8 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
             at = own.iloc[(len(own) - 1) // 2]
             constant = at["error"] / row.at(_setting(sweep, float(at["epsilon"]), delta, w))
             values = [constant * row.at(_setting(sweep, float(e), delta, w)) for e in epsilons]
-            curves[f"{row.algorithm}, theory × {constant:.2g}"] = epsilons, np.array(values)
-            st.caption(plain(f"{row.algorithm}: {row.formula}, up to constants", 200))
+            curves[f"{TITLES[row.algorithm]}, theory × {constant:.2g}"] = epsilons, np.array(values)
+            st.caption(plain(f"{TITLES[row.algorithm]}: {row.formula}, up to constants", 200))
     except InputError as problem_with_it:
         st.caption(plain(f"No theory here: {problem_with_it}", 300))
         return {}

@@ -27,7 +27,7 @@ from ..shell.table import Table
 from ..shell.text import clean, plain
 from . import overlay
 from .measures import Measure
-from .sweeps import Dot, Sweep
+from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "dpam", "mwem", "pep", "dpfw")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -42,7 +42,11 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Callable[[], None]]
         workload, texts = questions.choose(table)
     with middle:
         first = [name for name in FIRST if name in known]
-        names = st.multiselect("Algorithms", list(known), first, key="compared", bind="query-params")
+        codes = "In code and on the command line: " + ", ".join(f"{TITLES[name]} is {name}" for name in known) + "."
+        names = st.multiselect(
+            "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params",
+            help=plain(codes, 2000),
+        )  # fmt: skip
         values = st.multiselect(
             "ε", controls.EPSILONS, EPSILONS, format_func=controls.number, key="epsilons", bind="query-params"
         )
@@ -86,31 +90,46 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) 
     if other is not None and measure.name is not None:
         floors[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
     against = sweep.table(measure.population).dropna(subset=["error"])
-    log = st.segmented_control(
-        "Axis", ["logarithmic", "linear"], default="logarithmic", required=True, key="axis", bind="query-params"
-    )
+    with st.container(horizontal=True):
+        log = st.segmented_control(
+            "Axis", ["logarithmic", "linear"], default="logarithmic", required=True, key="axis", bind="query-params"
+        )
+        words = "With n·ε, tables of different sizes can be laid side by side: noise goes with 1/(n·ε)."
+        against_n = st.segmented_control(
+            "Against", ["ε", "n·ε"], default="ε", required=True, key="against", bind="query-params", help=words
+        )
     curves = overlay.choose(sweep, middle)
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, found, floors, frontier.look(list(solving(QueryRelease))),
-        title=measure.words, log=log == "logarithmic", curves=curves,
+        title=measure.words, log=log == "logarithmic", curves=curves, titles=TITLES,
+        n=float(sweep.problem.n) if against_n == "n·ε" and sweep.problem else None,
         population=middles(against) if len(against) else None,
     )  # fmt: skip
-    best = found.iloc[-1]
+    best, seeds = found.iloc[-1], int(middle["runs"].max())
+    median = "error is" if seeds == 1 else f"median error of {seeds} runs is"
     summary = (
-        f"At ε = {best['epsilon']:g} the smallest error is {best['error']:.3g}, by {best['algorithm']}. "
-        "Grey: the best that anybody reached with that ε or less. Solid: against the table"
+        f"At ε = {best['epsilon']:g} the smallest {median} {best['error']:.3g}, by {TITLES[best['algorithm']]}. "
+        f"Grey: the best {'' if seeds == 1 else 'median '}that anybody reached with that ε or less. Solid: "
+        f"{'' if seeds == 1 else 'medians, '}against the table"
         + (", dotted: against the population." if len(against) else ".")
     )
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
-    below(summary + " Click a dot to see its run.", dots, "frontier")
+    below(summary + " Click a dot to see its run.", lines(dots), "frontier")
     picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
     if not picked:
         return None
     name, epsilon, seed = picked[0][:3]
     same = (d for d in sweep.shown if (d.point.algorithm, d.point.epsilon, d.point.seed) == (name, epsilon, seed))
     return next(same, None)
+
+
+def lines(dots: pd.DataFrame) -> pd.DataFrame:
+    """The runs as a table: by ε and error, algorithms by their titles, nothing that is not known."""
+    known = dots.dropna(subset=["error"]).sort_values(["epsilon", "error", "seed"], kind="stable")
+    known = known.assign(algorithm=known["algorithm"].map(TITLES))
+    return known.dropna(axis="columns", how="any").reset_index(drop=True)
 
 
 def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, float]:
@@ -135,26 +154,34 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
     table = regret(middle)
     table["memory"] = pd.to_numeric(table["memory"]) / 2**20
     shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})
-    config = {c: st.column_config.NumberColumn(format="%.2f ×") for c in shown.columns if c.startswith("ε")}
-    config["algorithm"] = st.column_config.TextColumn(width=130)  # or names are cut off
+    shown.insert(0, "algorithm", [TITLES[str(name)] for name in shown.index])
+    config: dict[str, Any] = {"algorithm": st.column_config.TextColumn(width=260)}  # or names are cut off
     words = "Largest peak above the start of a run; 0 where it fits into what earlier runs left free."
-    config["memory"] = st.column_config.NumberColumn(format="%.1f MiB", help=words)
-    config["seconds"] = st.column_config.NumberColumn(format="%.2f s", help="Median of a run's own time.")
-    st.dataframe(shown, column_config=config)
-    st.caption("Median error over seeds, as a multiple of the best one at the same ε; 1 is the best.")
+    config["memory"] = st.column_config.NumberColumn(help=words)
+    config["seconds"] = st.column_config.NumberColumn(help="Median of a run's own time.")
+    kinds = {c: "{:.2f} ×" for c in shown.columns if c.startswith("ε")}
+    kinds |= {"memory": "{:.1f} MiB", "seconds": "{:.2f} s"}
+    st.dataframe(shown.style.format(kinds, na_rep="–"), column_config=config, hide_index=True)
+    st.caption(
+        "Median error over seeds, as a multiple of the best one at the same ε; 1 is the best. The best on the whole "
+        "comes first; –: no run."
+    )
     refused = {d.point.algorithm: d.point.message for d in sweep.shown if d.point.state != "done"}
     for name, why in refused.items():
-        st.caption(plain(f"{name} has no dot: {why}", 400))
+        st.caption(plain(f"{TITLES[name]} has no dot: {why}", 400))
 
 
 @peek
 def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
     """A clicked run: its settings, a link that restores it, and its marginals beside the real ones."""
     point = chosen.point
-    heading(f"{point.algorithm} at ε = {point.epsilon:g}, seed {point.seed}", Tag.PEEK)
+    heading(f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, seed {point.seed}", Tag.PEEK)
     errors = ", ".join(f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None)
     spent = point.spent
-    st.caption(f"Spent ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}. {errors}. {point.seconds:.2g} s.")
+    st.caption(
+        f"Spent ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}. {errors}. {point.seconds:.2g} s.",
+        help=point.algorithm,
+    )
     _link(table, point)
     if sweep.pairs is None or chosen.pairs is None or sweep.problem is None:
         return

@@ -20,7 +20,7 @@ from ..shell.frame import heading, peek
 from ..shell.table import Table
 from ..shell.text import clean
 from .overview import floors_of
-from .sweeps import Dot, Sweep
+from .sweeps import TITLES, Dot, Sweep
 
 STYLE = """body {font: 15px/1.45 system-ui, sans-serif; color: #111}
 body {max-width: 46rem; margin: 2rem auto; padding: 0 1rem}
@@ -62,16 +62,17 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
         "Questions": f"{problem.workload.m:,}: {', '.join(clean(t, 120) for t in texts)}",
         "Protected": table.unit.words,
         "δ": f"{delta:g}",
-        "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"])),
+        "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"].map(TITLES))),
         "Seeds": str(dots["seed"].nunique()),
     }
-    looks = frontier.look(list(solving(QueryRelease)))
+    names = {code: frontier.short(TITLES[code]).replace("\n", " ") for code in solving(QueryRelease)}
+    looks = frontier.look([*names.values()])
     parts = [
         "<h1>What does privacy cost on this table?</h1>",
         f"<h2>Verdict {PEEK}</h2>{_verdict(found)}",
         f"<h2>Error against ε {PEEK}</h2>",
         drawing.frontier(
-            middle, found, floors_of(sweep, "max_error"), looks, "error of the worst question (median over seeds)"
+            middle.assign(algorithm=middle["algorithm"].map(names)), found, floors_of(sweep, "max_error"), looks, TITLE
         ),
         "<p>Grey: the best that anybody reached with that ε or less.</p>",
         f"<h2>What ε means {PUBLIC}</h2>{_odds(sorted(set(dots['epsilon'])), delta)}",
@@ -85,8 +86,11 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
 
 
 def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
-    lines = [(f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", line.algorithm) for line in found.itertuples()]
-    return _table(lines, ("budget", "worst question off by", "best algorithm"))
+    lines = [
+        (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", TITLES[line.algorithm])
+        for line in found.itertuples()
+    ]
+    return _table(lines, ("budget", "worst question off by (median over seeds)", "best algorithm"))
 
 
 def _odds(epsilons: Sequence[float], delta: float) -> str:
@@ -116,10 +120,9 @@ def _groups(sweep: Sweep) -> str:
         for i in sorted({present[found.share[present].argmin()], present[found.share[present].argmax()]}):
             where = f"{clean(name)}: {clean(found.labels[i])}"
             lines.append((where, f"{found.share[i]:.2%}", f"{found.error[i]:.2%}"))
-    words = (
-        f"<p>{best.point.algorithm} at ε = {epsilon:g}, seed {best.point.seed}: the share of all that the synthetic "
-    )
-    words += "table says about a group that is misplaced, for the smallest and the largest group of each column.</p>"
+    words = f"<p>{TITLES[best.point.algorithm]} at ε = {epsilon:g}, seed {best.point.seed}: the share of all that the "
+    words += "synthetic table says about a group that is misplaced, for the smallest and the largest group of each "
+    words += "column.</p>"
     return words + _table(lines, ("group", "share of records", "misplaced"))
 
 

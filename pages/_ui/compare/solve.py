@@ -1,11 +1,12 @@
 """How small may ε be? A search in the shared pool for the smallest ε at which runs are good enough."""
 
+import math
 from dataclasses import dataclass, field
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import solving
+from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.experiments.frontier import RUNS, SHARE, Search
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
@@ -21,6 +22,10 @@ from ..shell.table import Table
 from ..shell.text import plain
 from .sweeps import Sweep
 
+CONFIDENTIAL = (
+    "On your own table this is a private peek: an ε chosen by the table's real errors says something about the "
+    "table. Choose by a public sample, or treat the answer as confidential."
+)
 TOLERANCES = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1]
 
 
@@ -30,16 +35,18 @@ class Solving(Runs):
 
     sweep: Sweep | None = None
     tolerance: float = 0.0
+    share: float = SHARE
     delta: float = 0.0
     searches: dict[str, Search] = field(default_factory=dict)
     at: dict[str, float] = field(default_factory=dict)  # the ε under trial of every algorithm
     failed: dict[str, str] = field(default_factory=dict)
 
-    def begin(self, sweep: Sweep, names: list[str], tolerance: float, delta: float) -> None:
+    def begin(self, sweep: Sweep, names: list[str], tolerance: float, delta: float, share: float = SHARE) -> None:
         """Search anew."""
         self.close()
-        self.asked, self.sweep, self.tolerance, self.delta = sweep.asked, sweep, tolerance, delta
-        self.searches, self.at, self.failed = {name: Search(controls.EPSILONS) for name in names}, {}, {}
+        self.asked, self.sweep, self.tolerance, self.share = sweep.asked, sweep, tolerance, share
+        self.delta, self.at, self.failed = delta, {}, {}
+        self.searches = {name: Search(controls.EPSILONS, share=share) for name in names}
         self.gather()
 
     def gather(self) -> None:
@@ -93,9 +100,10 @@ class Solving(Runs):
         return ""
 
     def answers(self) -> pd.DataFrame:
-        """A line for each algorithm: the smallest ε that is good enough, in words."""
+        """A line for each algorithm: the smallest ε that is good enough, in words; the smallest of all first."""
+        order = sorted(self.searches, key=lambda name: self.searches[name].found or math.inf)
         return pd.DataFrame(
-            [{"algorithm": name, "smallest ε": self._words(name)} for name in self.searches],
+            [{"algorithm": ALGORITHMS[name].about.title, "smallest ε": self._words(name)} for name in order],
             columns=pd.Index(["algorithm", "smallest ε"]),
         )
 
@@ -114,13 +122,10 @@ def solve(table: Table, sweep: Sweep) -> None:
     heading("How small may ε be?", Tag.PEEK)
     search = session().own("solve", Solving)
     if table.uploaded:
-        st.warning(
-            "On your own table this is a private peek: an ε chosen by the table's real errors says something about the "
-            "table. Choose by a public sample, or treat the answer as confidential."
-        )
+        st.warning(CONFIDENTIAL)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tolerance = st.select_slider(
-            "Every answer within", TOLERANCES, 0.01, lambda a: f"{100 * a:g} points", key="tolerance",
+            "Every answer within", TOLERANCES, 0.01, points_words, key="tolerance",
             bind="query-params", width=320,
         )  # fmt: skip
         if st.button("Find the smallest ε", icon=":material/search:"):
@@ -129,13 +134,20 @@ def solve(table: Table, sweep: Sweep) -> None:
     if search.asked is not sweep.asked or not search.searches:
         st.caption(f"In {SHARE:.0%} of {RUNS} runs, by bisection over the slider's values of ε.")
         return
-    if watch(search, "solve", live=lambda: _show(search)):
-        _show(search)
+    if watch(search, "solve", live=lambda: show(search)):
+        show(search)
 
 
-def _show(search: Solving) -> None:
+def points_words(tolerance: float) -> str:
+    """A tolerance as the slider shows it."""
+    return f"{100 * tolerance:g} point{'s' * (tolerance != 0.01)}"
+
+
+def show(search: Solving) -> None:
+    """The answers up to now."""
     st.dataframe(search.answers(), hide_index=True)
     words = (
-        f"Every answer within {100 * search.tolerance:g} points in {SHARE:.0%} of {RUNS} runs, δ = {search.delta:g}."
+        f"Every answer within {points_words(search.tolerance)} in {search.share:.0%} of {RUNS} runs, "
+        f"δ = {search.delta:g}."
     )
     st.caption(plain(words, 200))

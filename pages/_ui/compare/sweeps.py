@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
@@ -22,6 +23,7 @@ from ..jobs.several import Several
 from ..shell.session import session
 from ..shell.table import Table
 
+TITLES = {name: cls.about.title for name, cls in ALGORITHMS.items()}
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
 
 
@@ -53,6 +55,13 @@ class Sweep(Several[Dot]):
         seeds: range,
     ) -> None:
         """Run what is not there yet; dots of another problem are dropped, those of the same are kept."""
+        self.hold(asked, make)
+        if self.problem is None:
+            raise InputError("choose a table and questions first")
+        self.run(cases(algorithms, self.problem, budgets, seeds))
+
+    def hold(self, asked: Any, make: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]]) -> None:
+        """Make this the problem, and run nothing yet."""
         self.cancel()
         if self.asked != asked:
             self.close()
@@ -62,9 +71,6 @@ class Sweep(Several[Dot]):
             self.pairs = pairs if pairs.m <= MOST_KEPT else None
             self.real = real_answers(self.rows, self.problem.workload)
             self.real_pairs = None if self.pairs is None else real_answers(self.rows, self.pairs)
-        if self.problem is None:
-            raise InputError("choose a table and questions first")
-        self.run(cases(algorithms, self.problem, budgets, seeds))
 
     def once_more(self, algorithm: Algorithm, budget: Budget, seed: int) -> JobSpec:
         """One more run of the same problem, as the pool takes it."""

@@ -1,40 +1,123 @@
-"""The Start page's chart: the 1973 Berkeley admissions, real beside private."""
+"""The Start page's chart: the 1973 Berkeley admissions, real beside private, at every ε that the slider has."""
 
+from dataclasses import dataclass
+
+import numpy as np
 import pandas as pd
+import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.evaluation.run import Run, compare
+from dpcore.data.domain import Rows
+from dpcore.evaluation.run import Comparison, Run, compare
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
+from dpcore.theory import balanced_guess
 from dpcore.workloads import Marginals
 
-from ..charts import base as charts
+from ..charts.drag import Frames, drag
+from ..shell.controls import EPSILONS, number
 from ..shell.frame import heading
-from ..shell.results import panel
+from ..shell.results import below
 from ..shell.state import sample_table, stakeholder
 from ..shell.text import points
 
 SAMPLE, DELTA = "berkeley", 1e-9
 SHOWN = ("Gender", "Admission")
+DRAWINGS = 4  # throws of the noise, each kept for all ε: the same seed is the same noise, scaled
+WRONG = 0.05  # a difference of shares that anybody sees
+TITLE = "Who was admitted to Berkeley in 1973?"
 
 
-def draw(budget: Budget) -> str:
-    """Run and draw; the largest error in points, "" where hidden. 24 cells take milliseconds: it runs here."""
+@dataclass(frozen=True, eq=False)
+class Releases:
+    """Real shares (labels,), and released ones (drawings, stops, labels), of `n` records."""
+
+    labels: list[str]
+    real: np.ndarray
+    synthetic: np.ndarray
+    n: int
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The largest difference of shares (drawings, stops)."""
+        return np.abs(self.synthetic - self.real).max(axis=2)
+
+    @property
+    def opening(self) -> float:
+        """The largest ε at which the first drawing is visibly wrong; the smallest there is, where none is."""
+        seen = np.flatnonzero(self.errors[0] >= WRONG)
+        return EPSILONS[seen[-1] if len(seen) else 0]
+
+
+@st.cache_data(show_spinner=False)
+def releases() -> Releases:
+    """A release for every ε and drawing, made once: the sample is public, and 24 cells take milliseconds."""
     table = sample_table(SAMPLE)
     rows = table.rows(table.domain.names)
-    problem = QueryRelease(Marginals.all(table.domain, 2), rows.n)
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, budget).finish()
-    both = compare(run.release, rows, Marginals(table.domain, [SHOWN]))
-    labels = [" ".join(value for _, value in both.workload.label(j)) for j in range(both.workload.m)]
-    frame = pd.DataFrame({"value": labels, "real": both.real, "synthetic": both.synthetic})
-    if stakeholder():
-        heading("Who was admitted to Berkeley in 1973?", Tag.PAID)
-        summary = f"Shares of {rows.n:,} applicants, as a differentially private release says."
-        panel(charts.bars(frame[["value", "synthetic"]], "applicants"), summary, frame[["value", "synthetic"]], "start")
-        return ""
-    heading("Who was admitted to Berkeley in 1973?", Tag.PEEK)
-    largest = points(float(both.gaps.max()))
-    summary = f"Shares of {rows.n:,} applicants, real and differentially private; largest difference {largest} points."
-    panel(charts.bars(frame, "applicants"), summary, frame, "start")
-    return largest
+    problem, shown = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
+    made = [[_release(problem, rows, epsilon, seed, shown) for epsilon in EPSILONS] for seed in range(DRAWINGS)]
+    labels = [" ".join(value for _, value in shown.label(j)) for j in range(shown.m)]
+    return Releases(labels, made[0][0].real, np.array([[both.synthetic for both in row] for row in made]), rows.n)
+
+
+def _release(problem: QueryRelease, rows: Rows, epsilon: float, seed: int, shown: Marginals) -> Comparison:
+    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(epsilon, DELTA), seed=seed, every=10**6).finish()
+    return compare(run.release, rows, shown)
+
+
+def chosen() -> float:
+    """The ε of the address, else the one chosen on another page, else the opening one."""
+    asked = st.query_params.get("epsilon")
+    named = {number(epsilon): epsilon for epsilon in EPSILONS}
+    if asked in named:
+        return named[asked]
+    kept = st.session_state.get("epsilon")
+    return kept if kept in EPSILONS else releases().opening
+
+
+def _choose(stop: int) -> None:
+    """Keep an ε as the sliders of other pages do: in the address, and for the pages that a person opens next."""
+    st.session_state["epsilon"] = EPSILONS[stop]
+    st.query_params["epsilon"] = number(EPSILONS[stop])
+
+
+def draw(epsilon: float) -> None:
+    """The bars and their slider, and the numbers of this ε as a table."""
+    made, hidden = releases(), stakeholder()
+    heading(TITLE, Tag.PAID if hidden else Tag.PEEK)
+    drag(frames(made, hidden=hidden), EPSILONS.index(epsilon), "start-epsilon", _choose)
+    at = EPSILONS.index(epsilon)
+    frame = pd.DataFrame({"value": made.labels} | ({} if hidden else {"real": made.real}))
+    for i, shares in enumerate(made.synthetic[:, at]):
+        frame[f"synthetic, noise {i + 1}"] = shares
+    summary = f"Shares of {made.n:,} applicants, " + ("" if hidden else "real and ") + "differentially private."
+    below(summary, frame, "start")
+
+
+def frames(made: Releases, *, hidden: bool) -> Frames:
+    """All frames with their sentences; where what is real is `hidden`, neither it nor an error is in them."""
+    words, spoken = [], []
+    for errors in made.errors:
+        lines = [_said(epsilon, error, made.n, hidden) for epsilon, error in zip(EPSILONS, errors, strict=True)]
+        words.append([said for said, _ in lines])
+        spoken.append([short for _, short in lines])
+    return Frames(
+        title=TITLE, name="ε, privacy budget", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
+        ends=("stronger promise", "truer bars"), labels=made.labels, real=None if hidden else made.real,
+        synthetic=made.synthetic, words=words, spoken=spoken,
+    )  # fmt: skip
+
+
+def _said(epsilon: float, error: float, n: int, hidden: bool) -> tuple[str, str]:
+    """The sentence of a frame, and the short one."""
+    guess = f"{balanced_guess(epsilon, DELTA):.0%}"
+    words = (
+        f"At **ε = {number(epsilon)}**, even somebody who knows every other applicant and sees the orange bars guesses "
+        f"right whether a given one was admitted at most **{guess} of the time** (a coin gets 50%)."
+    )
+    short = f"A guess is right at most {guess} of the time"
+    if hidden:
+        return words, f"{short}."
+    off = f"off by **{points(error)} points** at most (≈ {round(n * error):,} of {n:,} people)"
+    return f"{words} The bars are {off}.", f"{short}; the bars are {off.replace('**', '')}."

@@ -1,0 +1,18 @@
+"""How far off answers will be, before anything is read: for algorithms that measure the answers themselves."""
+
+from collections.abc import Callable
+
+from ..algorithms.base import Algorithm, make_plan
+from ..privacy.accounting.budget import Budget
+from ..problems import QueryRelease
+
+
+def public_noise(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> float | None:
+    """Standard deviation of the independent Gaussian noise on every answer asked, from public numbers.
+
+    None where an algorithm has no `answer_noise` to say so: it measures something else, or what it measures depends on
+    the records. Raises what `make_plan` raises.
+    """
+    plan = make_plan(algorithm, problem, budget)
+    says: Callable[..., float | None] | None = getattr(algorithm, "answer_noise", None)
+    return None if says is None else says(problem, plan)

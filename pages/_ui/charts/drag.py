@@ -1,0 +1,73 @@
+"""Bars that follow a slider while it moves: every frame is there before, and the browser draws without the server."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from ..shell.text import clean
+
+_HERE = Path(__file__).with_suffix("")
+_NAMES = {kind: _HERE.with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
+# Not in a shadow tree: the house style, Presenter's type size and reduced motion reach it as everything else.
+_mount = st.components.v2.component("drag", **_NAMES, isolate_styles=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Frames:
+    """Synthetic shares (drawings, stops, labels) beside the `real` ones (labels,), which are None where hidden.
+
+    A drawing is one throw of the noise, kept for all stops. `words` and `spoken` say a sentence for each drawing and
+    stop, the second for screen readers; in `words`, ** begins and ends what is emphasised.
+    """
+
+    title: str
+    name: str  # of the slider
+    stops: Sequence[str]
+    ends: tuple[str, str]  # what its left and its right mean
+    labels: Sequence[str]
+    real: np.ndarray | None
+    synthetic: np.ndarray
+    words: Sequence[Sequence[str]]
+    spoken: Sequence[Sequence[str]]
+
+    def to_json(self, at: int) -> dict[str, Any]:
+        """What the browser is given, opened at a stop."""
+        low, high = self.synthetic.min(axis=0), self.synthetic.max(axis=0)
+        top = math.ceil(10 * max(high.max(), 0.1 if self.real is None else self.real.max())) / 10
+        drawings = len(self.synthetic)
+        return {
+            "title": self.title, "name": self.name, "stops": list(self.stops), "ends": list(self.ends), "at": at,
+            "labels": [clean(label) for label in self.labels],
+            "real": None if self.real is None else self.real.tolist(),
+            "synthetic": self.synthetic.tolist(), "low": low.tolist(), "high": high.tolist(),
+            "words": [list(w) for w in self.words], "spoken": [list(w) for w in self.spoken],
+            "top": top, "ticks": [tenth / 10 for tenth in range(round(10 * top) + 1)],
+            "legend": {
+                "real": "" if self.real is None else "real", "synthetic": "synthetic",
+                "range": f"range of {drawings} throws of the noise" if drawings > 1 else "",
+            },
+            "again": "Throw the noise again",
+        }  # fmt: skip
+
+
+def drag(frames: Frames, at: int, key: str, chosen: Callable[[int], None]) -> None:
+    """Draw; when the thumb is let go, `chosen` is called with its stop before the page is run again."""
+
+    def told() -> None:
+        stop = stop_told(st.session_state.get(key), len(frames.stops))
+        if stop is not None:
+            chosen(stop)
+
+    _mount(key=key, data=frames.to_json(at), on_stop_change=told)
+
+
+def stop_told(state: Any, stops: int) -> int | None:
+    """The stop that a browser reports, None for anything that is not one of them: a browser may send what it likes."""
+    stop = state.get("stop") if isinstance(state, Mapping) else None
+    whole = isinstance(stop, int) and not isinstance(stop, bool)
+    return stop if whole and 0 <= stop < stops else None

@@ -1,0 +1,174 @@
+"""Start in a real browser: the bars follow the thumb without the server, and say what the server's code says."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from pages._ui.shell.controls import EPSILONS, number
+from pages._ui.start.admissions import frames, releases
+from tests.conftest import HOSTILE
+
+CODE = Path(__file__).parents[2] / "pages/_ui/charts"
+NAME = "ε, privacy budget"
+DRAWN = """() => ({
+    at: +document.querySelector('.drag input').value,
+    synthetic: [...document.querySelectorAll('.drag-group .drag-synthetic')].map(e => +e.dataset.to),
+    real: [...document.querySelectorAll('.drag-group .drag-real')].map(e => +e.dataset.to),
+    ranges: [...document.querySelectorAll('.drag-group .drag-range')].map(e => [+e.dataset.from, +e.dataset.to]),
+    heights: [...document.querySelectorAll('.drag-group .drag-bar')].map(e => e.getBoundingClientRect().height),
+    whole: document.querySelector('.drag-plot').clientHeight,
+    numbers: [...document.querySelectorAll('.drag-group .drag-synthetic span')].map(e => e.textContent),
+    words: document.querySelector('.drag-words').textContent,
+})"""
+
+
+def slider(page):
+    return page.get_by_role("slider", name=NAME)
+
+
+def open_start(page, server, query=""):
+    page.goto(f"{server}/{query}")
+    expect(slider(page)).to_be_visible()
+    expect(page.get_by_text("Show as table")).to_be_visible()
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+
+
+def place(page, stop):
+    """Where the middle of the thumb is at a stop: its track ends half a thumb before the control's ends."""
+    box, thumb = slider(page).bounding_box(), 24
+    across = box["x"] + thumb / 2 + (box["width"] - thumb) * stop / (len(EPSILONS) - 1)
+    return across, box["y"] + box["height"] / 2
+
+
+def as_the_server_has_it(drawn, drawing=0):
+    made = releases()
+    values, stop = made.synthetic[drawing], drawn["at"]
+    top = frames(made, hidden=False).to_json(0)["top"]
+    heights = np.stack([made.real, values[stop]], axis=1).ravel() / top * drawn["whole"]
+    return (
+        drawn["synthetic"] == values[stop].tolist()
+        and drawn["real"] == made.real.tolist()
+        and drawn["ranges"] == np.stack([f(made.synthetic[:, stop], 0) for f in (np.min, np.max)], 1).tolist()
+        and np.allclose(drawn["heights"], heights, atol=0.6)
+        and drawn["numbers"] == [f"{value:.1%}" for value in values[stop]]
+        and drawn["words"] == frames(made, hidden=False).words[drawing][stop].replace("**", "")
+    )
+
+
+def test_every_frame_of_a_drag_is_the_servers_and_nothing_is_sent_until_the_thumb_is_let_go(page, server):
+    sent = []
+    page.on("websocket", lambda line: line.on("framesent", lambda data: sent.append(data)))
+    open_start(page, server)
+    page.on("request", lambda request: sent.append(request.url))
+    opened = page.evaluate(DRAWN)
+    assert EPSILONS[opened["at"]] == releases().opening
+    assert as_the_server_has_it(opened)
+    page.wait_for_timeout(500)
+    sent.clear()
+    page.mouse.move(*place(page, opened["at"]))
+    page.mouse.down()
+    seen = []
+    for stop in [*range(opened["at"], len(EPSILONS)), *reversed(range(len(EPSILONS)))]:
+        page.mouse.move(*place(page, stop))
+        drawn = page.evaluate(DRAWN)
+        assert as_the_server_has_it(drawn), drawn
+        seen.append(drawn["at"])
+    page.mouse.move(*place(page, 9))
+    page.wait_for_timeout(600)
+    assert set(seen) == set(range(len(EPSILONS))), "every ε has its frame"
+    assert sent == []
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"epsilon=0\.5\b"))
+    assert sent
+    expect(page.locator(".drag-at")).to_have_text("ε = 0.5")
+    page.reload()
+    expect(page.locator(".drag-at")).to_have_text("ε = 0.5")
+
+
+def test_the_keyboard_moves_it_and_a_screen_reader_hears_where_it_is(page, server):
+    open_start(page, server, "?epsilon=0.1")
+    expect(slider(page)).to_have_attribute("aria-valuetext", re.compile(r"^ε = 0\.1\. A guess .* 52% of the time; "))
+    for key, epsilon in (("ArrowRight", 0.15), ("ArrowLeft", 0.1), ("ArrowUp", 0.15), ("End", 10), ("Home", 0.01)):
+        slider(page).press(key)
+        expect(slider(page)).to_have_attribute("aria-valuetext", re.compile(rf"^ε = {number(epsilon)}\. "))
+        assert as_the_server_has_it(page.evaluate(DRAWN))
+    expect(page.get_by_role("img", name=re.compile(r"^Who was admitted .* At ε = 0\.01, "))).to_be_visible()
+    page.wait_for_url(re.compile(r"epsilon=0\.01"))
+    expect(slider(page)).to_be_focused()
+
+
+def test_the_noise_is_thrown_again_without_the_server(page, server):
+    open_start(page, server, "?epsilon=0.05")
+    page.wait_for_timeout(500)
+    sent = []
+    page.on("request", lambda request: sent.append(request.url))
+    for drawing in (1, 2, 3, 0):
+        page.get_by_role("button", name="Throw the noise again").click()
+        assert as_the_server_has_it(page.evaluate(DRAWN), drawing)
+    assert sent == []
+
+
+def test_the_chosen_epsilon_goes_to_other_pages_and_comes_back(page, server):
+    open_start(page, server)
+    slider(page).press("End")
+    page.wait_for_url(re.compile(r"epsilon=10"))
+    page.get_by_role("link", name="Explore this sample").click()
+    expect(page.get_by_text("Table: berkeley, 4,526 rows")).to_be_visible()
+    page.wait_for_url(re.compile(r"/explore\?.*epsilon=10"))
+    expect(slider(page)).to_have_attribute("aria-valuetext", "10")
+    slider(page).press("ArrowLeft")
+    page.wait_for_url(re.compile(r"epsilon=7"))
+    page.get_by_role("link", name="Start", exact=True).click()
+    expect(page.locator(".drag-at")).to_have_text("ε = 7")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_the_slider_and_the_chart_are_in_one_view(page, server, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_start(page, server)
+    for part in (page.locator(".drag-plot"), page.locator(".drag-labels"), slider(page)):
+        box = part.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 844, "before anybody scrolls"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_hint_moves_only_where_motion_is_welcome_and_ends_at_the_first_touch(page, server):
+    moving = "getComputedStyle(document.querySelector('.drag input')).animationName"
+    open_start(page, server)
+    assert page.evaluate(moving) == "drag-nudge"
+    slider(page).press("ArrowRight")
+    assert page.evaluate(moving) == "none"
+    page.emulate_media(reduced_motion="reduce")
+    open_start(page, server)
+    assert page.evaluate(moving) == "none"
+
+
+def test_names_and_words_are_text_whatever_they_hold(page, server):
+    open_start(page, server)
+    made = {
+        "title": HOSTILE[0], "name": HOSTILE[1], "stops": HOSTILE[:2], "ends": HOSTILE[2:4], "at": 0,
+        "labels": HOSTILE[:2], "real": [0.1, 0.2], "synthetic": [[[0.1, 0.2]] * 2], "low": [[0.1, 0.1]] * 2,
+        "high": [[0.3, 0.3]] * 2, "words": [HOSTILE[:2]], "spoken": [HOSTILE[:2]], "top": 1, "ticks": [0, 1],
+        "legend": {"real": HOSTILE[0], "synthetic": HOSTILE[1], "range": HOSTILE[0]}, "again": HOSTILE[0],
+    }  # fmt: skip
+    html, code = ((CODE / f"drag.{kind}").read_text(encoding="utf-8") for kind in ("html", "js"))
+    shown = page.evaluate(
+        """async ([html, code, data]) => {
+            const parent = document.createElement('div');
+            parent.innerHTML = html;
+            document.body.append(parent);
+            const module = await import(URL.createObjectURL(new Blob([code], {type: 'text/javascript'})));
+            module.default({data, parentElement: parent, setStateValue: () => {}});
+            return [parent.textContent, parent.querySelectorAll('img, a, script, b').length];
+        }""",
+        [html, code, made],
+    )
+    assert shown[1] == 0
+    assert all(text in shown[0] for text in HOSTILE[:4])

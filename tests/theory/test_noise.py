@@ -1,0 +1,90 @@
+"""What noise alone does to answers, against simulation, against real runs, and against discrete noise."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.algorithms.base import make_plan
+from dpcore.data import samples
+from dpcore.errors import InputError
+from dpcore.evaluation.run import generators
+from dpcore.experiments.foretold import public_noise
+from dpcore.params import build
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.curator import Curator
+from dpcore.problems import QueryRelease
+from dpcore.theory.noise import all_within
+from dpcore.workloads import Marginals
+
+RUNS = 2000
+
+
+@pytest.mark.parametrize("answers", [1, 4, 60])
+@pytest.mark.parametrize("ratio", [1.0, 2.0, 3.2])
+def test_the_chance_is_that_of_a_simulation(answers, ratio):
+    noise = np.random.default_rng(0).normal(0, 0.02, (RUNS, answers))
+    inside = int((np.abs(noise).max(axis=1) <= ratio * 0.02).sum())
+    assert binomtest(inside, RUNS, all_within(ratio * 0.02, 0.02, answers)).pvalue > 1e-3
+
+
+def discrete(sigma, most):
+    """P(|X| ≤ K) for the discrete Gaussian on whole numbers, K = 0, …, most."""
+    x = np.arange(-400, 401)
+    mass = np.exp(-(x**2) / (2 * sigma**2))
+    mass /= mass.sum()
+    return [float(mass[np.abs(x) <= K].sum()) for K in range(most + 1)]
+
+
+@pytest.mark.parametrize("sigma", [0.4, 1.0, 7.3, 40.0])
+def test_whole_noise_is_inside_at_least_as_often(sigma):
+    for K, chance in enumerate(discrete(sigma, 120)):
+        for t in (K, K + 0.3, K + 0.999):
+            bound = all_within(t, sigma, 1, step=1.0)
+            assert bound <= chance + 1e-12
+            assert bound <= all_within(t, sigma, 1)
+    assert all_within(3.0, 1.0, 1, step=1.0) == all_within(3.0, 1.0, 1), "a whole tolerance is not rounded down"
+    assert all_within(0.3, 0.1, 1, step=0.1) == pytest.approx(all_within(0.3, 0.1, 1))
+
+
+def test_a_chance_stays_one_in_both_directions():
+    assert all_within(0.0, 1.0, 3) == 0.0
+    assert all_within(50.0, 1.0, 10**6) == 1.0
+    assert all_within(5.0, 1.0, 10**6) == pytest.approx((1 - math.erfc(5 / math.sqrt(2))) ** 10**6)
+    for bad in ((-0.1, 1, 1, 0), (math.nan, 1, 1, 0), (1, 0, 1, 0), (1, math.inf, 1, 0), (1, 1, 0, 0), (1, 1, 1, -1)):
+        with pytest.raises(InputError):
+            all_within(*bad)
+
+
+@pytest.mark.parametrize("group", [1, 3])
+def test_what_a_plan_says_of_its_noise_is_what_leaves_in_real_runs(group):
+    sample, budget = samples.berkeley(), Budget(0.05, 1e-9)
+    rows = sample.domain.encode(sample.frame)
+    workload = Marginals(sample.domain, [("Gender", "Admission")])
+    problem, algorithm = QueryRelease(workload, rows.n, group), ALGORITHMS["gaussian_maxent"]()
+    real, off, fitted = workload.answers_of_rows(rows), [], 0
+    plan, sigma = make_plan(algorithm, problem, budget), public_noise(algorithm, problem, budget)
+    tolerance = 2.2 * sigma
+    for seed in range(400):
+        noise, own, _ = generators(seed)
+        curator = Curator(rows, rows.n, plan, noise, group=group, domain=sample.domain)
+        *_, last = algorithm.steps(problem, plan, curator, own)
+        (measured,) = curator.measured
+        off.append(np.abs(measured.answers - real).max())
+        fitted += np.abs(last.release.answers(workload) - real).max() <= tolerance
+    chance = all_within(tolerance, sigma, workload.m)
+    assert binomtest(int((np.array(off) <= tolerance).sum()), len(off), chance).pvalue > 1e-3
+    assert fitted >= 0.95 * chance * len(off), "the fitted table is no worse here"
+
+
+def test_only_a_plan_whose_noise_is_public_says_so():
+    sample = samples.berkeley()
+    problem = QueryRelease(Marginals.all(sample.domain, 2), 4526)
+    said = {n: public_noise(build(c, {}), problem, Budget(1.0, 1e-9)) for n, c in solving(QueryRelease).items()}
+    assert {name for name, sigma in said.items() if sigma is not None} == {"gaussian_maxent"}
+    answered_by_others = QueryRelease(Marginals(sample.domain, [("Gender",), ("Gender", "Admission")]), 4526)
+    replaced = make_plan(ALGORITHMS["gaussian_maxent"](), answered_by_others, Budget(1.0, 1e-9))
+    noise = public_noise(ALGORITHMS["gaussian_maxent"](), answered_by_others, Budget(1.0, 1e-9))
+    assert (noise is None) == any(choice.name == "measured" for choice in replaced.choices)
