@@ -1,11 +1,10 @@
 """Column, Domain and Rows: the public schema, and tables turned into cells and back."""
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -163,6 +162,20 @@ class Column:
 
     def _numbers(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Finite floats (n,) and which of them are missing."""
+        if isinstance(cells.dtype, pd.StringDtype):  # each text once
+            codes, distinct = pd.factorize(cells, use_na_sentinel=True)
+            numbers, empty = self._parsed(pd.Series(distinct, dtype=object), np.zeros(len(distinct), dtype=bool))
+            numbers, absent = np.append(numbers, np.nan)[codes], absent | np.append(empty, True)[codes]
+        else:
+            numbers, absent = self._parsed(cells, absent)
+        self._refuse(np.isnan(numbers) & ~absent, cells, f"is not a number in {self.allowed}")
+        self._refuse(np.isinf(numbers), cells, f"is not a finite number in {self.allowed}")
+        if self.kind == "integer":
+            self._refuse(~absent & (numbers != np.floor(numbers)), cells, f"is not a whole number in {self.allowed}")
+        return numbers, absent
+
+    def _parsed(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Floats (n,), NaN where a cell is missing or no number, and which of them are missing."""
         if cells.dtype.kind not in "iufb":
             texts = cells.astype(object).map(lambda v: v.strip() if isinstance(v, str) else v)
             absent = absent | texts.isin(MISSING_TEXTS).to_numpy(dtype=bool)
@@ -171,12 +184,7 @@ class Column:
             parsed = pd.Series(pd.to_numeric(cells, errors="coerce")).astype("Float64")
         except TypeError:  # a cell that is neither text nor number, e.g. a list in a Parquet file
             parsed = pd.Series(np.nan, index=cells.index, dtype="Float64")
-        numbers = parsed.to_numpy(dtype=float, na_value=np.nan)
-        self._refuse(np.isnan(numbers) & ~absent, cells, f"is not a number in {self.allowed}")
-        self._refuse(np.isinf(numbers), cells, f"is not a finite number in {self.allowed}")
-        if self.kind == "integer":
-            self._refuse(~absent & (numbers != np.floor(numbers)), cells, f"is not a whole number in {self.allowed}")
-        return numbers, absent
+        return parsed.to_numpy(dtype=float, na_value=np.nan), absent
 
     def _refuse(self, bad: np.ndarray, cells: pd.Series, why: str, advice: str = "") -> None:
         if bad.any():
@@ -212,32 +220,31 @@ class Domain:
         if len(set(self.names)) < len(self.names):
             raise InputError(f"column {max(self.names, key=self.names.count)!r} stands twice in the schema")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names, in order."""
         return tuple(c.name for c in self.columns)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Cells of every column."""
         return tuple(c.size for c in self.columns)
 
-    @property
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
     def size(self) -> int:
         """Number k of cells; an exact whole number however large."""
         return math.prod(self.shape)
 
-    def leading(self, cells: int) -> tuple[str, ...]:
-        """The first columns, as many as keep their product of cells within `cells`; one at least."""
-        products = accumulate(self.shape, operator.mul)
-        return self.names[: max(1, sum(product <= cells for product in products))]
-
     def axes(self, names: Sequence[str]) -> tuple[int, ...]:
         """Positions of the named columns; InputError names the first one that is not there."""
         for name in names:
-            if name not in self.names:
+            if name not in self._places:
                 raise InputError(f"there is no column {name!r}; the columns are {', '.join(self.names)}")
-        return tuple(self.names.index(name) for name in names)
+        return tuple(self._places[name] for name in names)
 
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order."""
