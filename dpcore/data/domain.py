@@ -10,8 +10,16 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from .readings import ANY_CASE, folded, read_cells
 
-MISSING_TEXTS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
+MISSING_TEXTS = frozenset(
+    {
+        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"),
+        *("n/a", "n.a.", "N.A.", "#NA", "NAN", "NaT", "Null", "none", "NONE", "missing", "Missing", "MISSING"),
+        *("-", "--", "–", "—", "?", ".", ".."),
+    }
+)  # a category that is listed among a column's values is one, whatever it is called
+MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
 MAX_COLUMN_CELLS = 1_000_000
 
@@ -21,7 +29,7 @@ class Column:
     """One public column: `values` for categories, `low`..`high` for whole numbers one cell each, `edges` for bins.
 
     Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more cell stands last.
-    `ordered` says that neighbouring cells are alike.
+    `ordered` says that neighbouring cells are alike, `read` how cells are read first, one by one: see `readings`.
     """
 
     name: str
@@ -33,6 +41,7 @@ class Column:
     ordered: bool = False
     missing: str = "refuse"
     out_of_range: str = "refuse"
+    read: str = ""
 
     @property
     def present(self) -> int:
@@ -111,6 +120,7 @@ class Column:
         if self.values:
             raise InputError(f"column {self.name!r} holds categories, not numbers")
         self.encode(cells)
+        cells = read_cells(cells, self.read)
         numbers, absent = self._numbers(cells, cells.isna().to_numpy(dtype=bool))
         return np.where(absent, np.nan, np.clip(numbers, self.low, self.high))  # type: ignore[arg-type]
 
@@ -119,16 +129,22 @@ class Column:
         _, absent, outside = self._examine(cells)
         return int(absent.sum()), int(outside.sum())
 
+    def key(self, value: object) -> str:
+        """What makes a value the same category as another one."""
+        return folded(_key(value)) if self.read == ANY_CASE else _key(value)
+
     def _examine(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes (n,), clipped into range, and which cells are missing or outside; refuses what is no number at all."""
+        cells = read_cells(cells, self.read)
         absent = cells.isna().to_numpy(dtype=bool)
         if self.values:
-            index = {_key(v): i for i, v in enumerate(self.values)}
+            index = {self.key(v): i for i, v in enumerate(self.values)}
             if cells.dtype == object:  # factorize would take True for 1, and stumble over a list
                 cells = cells.map(_key, na_action="ignore")
             distinct, uniques = pd.factorize(cells, use_na_sentinel=True)
             keys = [_key(u) for u in uniques]
-            found = np.array([index.get(key, -2 if key in MISSING_TEXTS else -1) for key in keys] + [-2])
+            absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
+            found = np.array([index.get(key, -2 if key in absences else -1) for key in keys] + [-2])
             codes = found[distinct]
             return np.maximum(codes, 0), codes == -2, codes == -1
         numbers, absent = self._numbers(cells, absent)

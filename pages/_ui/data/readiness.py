@@ -13,10 +13,9 @@ from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
 from ..shell.frame import peek
-from ..shell.questions import COMFORTABLE_CELLS
 from ..shell.session import session
 from ..shell.state import size_words
-from ..shell.table import Table
+from ..shell.table import COMFORTABLE_CELLS, Table
 from ..shell.text import clean, plain
 
 USUAL = Budget(1.0, 1e-9)

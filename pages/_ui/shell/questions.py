@@ -16,10 +16,9 @@ from dpcore.workloads import Workload
 
 from .frame import heading, peek
 from .state import shared
-from .table import Table
+from .table import COMFORTABLE_CELLS, Table
 from .text import clean, plain
 
-COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 GRAMMAR = (
     "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and parentheses. "
     "Put names with spaces in double quotes."
