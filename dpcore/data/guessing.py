@@ -35,18 +35,19 @@ FEW_ROWS = 20  # fewer say nothing about whether values repeat
 LONG_TEXT = 40  # mean characters of a cell of free text
 EACH, BINS = 20, 10  # whole numbers that get a cell each; about so many bins else
 CROWDED = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
+NEAR = 1e-12  # times their size: numbers that are no farther apart are one
 STRAY = 200  # one row in so many may lie far outside the bounds
 CODES = frozenset({"id", "code", "zip", "zipcode", "postcode"})
 NAMING = frozenset({"id", "ids", "uuid", "guid", "key", "nr", "no", "number", "index", "ssn", "account"})
 NAMING |= {"email", "mail", "phone"}
 DATE, TEXT = "date", "text"
 ASIDE = {
-    "empty": "it holds no value in any row",
-    "constant": "it holds the same value in every row: there is nothing to learn from it",
-    "id": "it looks like an ID: nearly every row has a value of its own, and it may name a person",
-    "date": "it holds dates, which have no cells: use the year, the month or the weekday",
-    "text": "it looks like free text: too many different values to count",
-    "unnamed": "it has no name in the header",
+    "empty": "no value in any row",
+    "constant": "the same value in every row, so there is nothing to learn",
+    "id": "looks like an ID, as nearly every row has a value of its own; it may name a person",
+    "date": "dates have no cells; use a part of them",
+    "text": "looks like free text, with too many different values to count",
+    "unnamed": "no name in the header",
 }
 
 
@@ -175,7 +176,8 @@ def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dic
     clip = {"out_of_range": "clip"}
     if whole and high - low < EACH:
         return {"low": int(low), "high": int(high)} | clip
-    step = _step(high - low, whole) if high > low else max(abs(low), 1.0) / 10 ** (whole is False)
+    same = high - low <= NEAR * max(abs(low), abs(high), NEAR)
+    step = max(abs(low), 1.0) / 10 if same else _step(high - low, whole)
     first, last = math.floor(low / step), math.ceil(high / step)
     if first == last:
         first, last = (first - 1, last) if low > 0 else (first, last + 1)

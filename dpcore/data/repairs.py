@@ -80,7 +80,7 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] 
     if fix == GUESS:
         guess = guess_column(name, cells)
         if guess.kind in (DATE, TEXT) or guess.aside == "id":
-            raise InputError(f"column {name!r}: {guess.why}")
+            raise InputError(f"column {name!r}: {guess.why}; set it aside")
         return read_off(name, cells, guess.kind, guess.read)
     found = _kept(entry) | read_off(name, cells, entry["kind"], read)
     beside = _kept(entry) | _unsaid(found, entry)

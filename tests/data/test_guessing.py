@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.domain import Domain
@@ -146,6 +146,7 @@ def test_bounds_are_round_and_tell_little_of_the_extremes():
     assert bounded([3, 5], whole=True) == {"low": 3, "high": 5, "out_of_range": "clip"}
     spread = bounded(np.exp(np.random.default_rng(0).normal(10, 1.5, 5000)), whole=False)
     assert {e / 10 ** math.floor(math.log10(e)) for e in spread["edges"][1:]} <= {1, 2, 5}
+    assert domain_from_json({"columns": {"x": {"kind": "numeric"} | bounded([1e15 - 0.125, 1e15], whole=False)}})
     frequent = [0.0] * 10 + [1000.0] * (10 // STRAY + 5)
     assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
 
@@ -154,6 +155,8 @@ NUMBERS = st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15).map(float) | s
 
 
 @settings(max_examples=300)
+@example([0.0, 5e-324], False)
+@example([1e15 - 0.125, 1e15], False)
 @given(st.lists(NUMBERS, min_size=1, max_size=30), st.booleans())
 def test_any_numbers_get_bounds_that_a_schema_takes_and_that_hold_most_of_them(numbers, whole):
     numbers = [float(round(v)) for v in numbers] if whole else numbers

@@ -42,15 +42,15 @@ def shown(app) -> str:
 def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click():
     app = opened()
     assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
-    assert "**id** is set aside: it looks like an ID" in shown(app)
-    assert "**when** is set aside: it holds dates" in shown(app)
+    assert "**1 column is** set aside: looks like an ID" in shown(app)
+    assert "**when** is set aside: dates have no cells" in shown(app)
     assert "5 columns: 3 in use, 2 set aside" in " ".join(t.value for t in app.text)
-    button(app, "Use its month").click().run()
+    button(app, "Month").click().run()
     assert table(app).schema["columns"]["when"] == {
         "kind": "integer", "low": 1, "high": 12, "read": "month of d/m/y",
     }  # fmt: skip
     assert "when" in table(app).done
-    button(app, "Use it all the same").click().run()
+    button(app, "Use id").click().run()
     assert "id" in table(app).schema["columns"]
 
 

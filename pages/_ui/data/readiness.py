@@ -32,7 +32,10 @@ def readiness(table: Table) -> None:
             plain(f"Together these columns are many cells; Explore begins with {len(fewer)} of them: ", 200)
             + plain(", ".join(map(clean, fewer)), 300)
         )
-    rows = session().memo("forecasts", (table.version, n), lambda: _forecasts(domain, n, table.unit.most_rows))
+    if table.uploaded:  # samples have few columns
+        rows = session().memo("forecasts", (table.version, n), lambda: _forecasts(domain, n, table.unit.most_rows))
+    else:
+        rows = _forecasts(domain, n, table.unit.most_rows)
     st.dataframe(pd.DataFrame(rows), hide_index=True)
     st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core; from the number of cells, not from the records.")
 

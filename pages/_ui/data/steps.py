@@ -31,18 +31,22 @@ def came_in(current: Table) -> None:
         return
     st.caption("Kinds, and why a column is set aside, are guesses that looked at the records. One click changes them.")
     entries = current.schema.get("columns", {})
-    aside = [g for g in current.guesses if g.aside and g.name not in entries]
-    aside.sort(key=_dates_first)
-    for at, guess in enumerate(aside[:SHOWN]):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"aside-{at}"):
-            st.markdown(f"**{plain(guess.name or '(no name)')}** is set aside: {guess.why}.", width="stretch")
-            for label, read in _choices(guess):
-                st.button(
-                    label, key=f"use-{at}-{label}", help=plain(f"Use the column {clean(guess.name)}"),
-                    on_click=_use, args=(guess, read),
-                )  # fmt: skip
-    if len(aside) > SHOWN:
-        st.caption(f"{len(aside) - SHOWN} more are set aside; tick them in the grid below.")
+    aside = [guess for guess in current.guesses if guess.aside and guess.name not in entries]
+    dates, others = [g for g in aside if _date(g)], [g for g in aside if not _date(g)]
+    for at, guess in enumerate(dates[:SHOWN]):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"date-{at}"):
+            st.markdown(f"**{plain(guess.name)}** is set aside: {guess.why}.", width="stretch")
+            for label, read in _parts(guess):
+                st.button(label, key=f"date-{at}-{label}", on_click=_use, args=(guess, read))
+    for reason in dict.fromkeys(guess.why for guess in others):
+        same = [guess for guess in others if guess.why == reason]
+        with st.container(horizontal=True, vertical_alignment="center", key=f"aside-{same[0].aside}"):
+            st.markdown(f"**{_columns(same)}** set aside: {reason}.")
+            for at, guess in enumerate(same[:SHOWN] if same[0].name else []):
+                label, words = f"Use {plain(guess.name, 24)}", "Use it all the same."
+                st.button(label, key=f"use-{guess.aside}-{at}", help=words, on_click=_use, args=(guess, ""))
+    if any(len(some) > SHOWN for some in (dates, others)):
+        st.caption("What has no button here can be ticked in the grid below.")
 
 
 def public(current: Table) -> None:
@@ -156,16 +160,19 @@ def _use(guess: Guess, read: str) -> None:
     table().change({guess.name: begun(read) if read else guess.entry})
 
 
-def _choices(guess: Guess) -> list[tuple[str, str]]:
-    """Labels and readings of what can be made of a column that is set aside."""
-    if not guess.name:
-        return []
-    if guess.kind != DATE:
-        return [("Use it all the same", "")]
-    orders = {read.partition(" of ")[2] for read in guess.offers}
-    if len(orders) == 1:
-        return [(f"Use its {read.partition(' of ')[0]}", read) for read in guess.offers]
-    return [(f"Use its {read.replace(' of ', ', ')}", read) for read in guess.offers]
+def _parts(guess: Guess) -> list[tuple[str, str]]:
+    """Labels and readings of what can be made of a date; with the order of its numbers where there are several."""
+    parts = [read.partition(" of ") for read in guess.offers]
+    several = len({order for _, _, order in parts}) > 1
+    return [(part.capitalize() + f", {order}" * several, "".join((part, of, order))) for part, of, order in parts]
+
+
+def _columns(guesses: list[Guess]) -> str:
+    return "1 column is" if len(guesses) == 1 else f"{len(guesses)} columns are"
+
+
+def _date(guess: Guess) -> bool:
+    return guess.aside == DATE
 
 
 def _spellings(current: Table) -> list[str]:
@@ -177,10 +184,6 @@ def _spellings(current: Table) -> list[str]:
 
 def _wrong(current: Table) -> set[str]:
     return {problem.column for problem in current.problems}
-
-
-def _dates_first(guess: Guess) -> bool:
-    return guess.kind != DATE
 
 
 def _provenance(current: Table) -> str:
