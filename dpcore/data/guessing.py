@@ -184,7 +184,7 @@ def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dic
     kind = int if whole else float
     ends = kind(max(_times(first, step), -LARGEST)), kind(min(_times(last, step), LARGEST))
     filled = np.histogram(np.clip(numbers, *ends), last - first, ends, weights=counts)[0]
-    if 0 <= low < high and filled.max() > CROWDED * filled.sum() and len(edges := _decades(high, kind)) > 2:
+    if low >= 0 and not same and filled.max() > CROWDED * filled.sum() and len(edges := _decades(high, kind)) > 2:
         return {"edges": edges} | clip
     return {"low": ends[0], "high": ends[1], "bins": last - first} | clip
 

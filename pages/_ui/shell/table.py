@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ class Table:
             raise InputError(f"the table has {self.names.count(name) or 'no'} column {name!r}")
         return pd.Series(self.frame.iloc[:, self.names.index(name)]).reset_index(drop=True)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """All columns of the table."""
         return [str(name) for name in self.frame.columns]
