@@ -74,7 +74,8 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
 def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     app = opened()
     mine = table(app)
-    mine.change({"answer": {"kind": "categorical", "values": ["yes", "Yes", "no"]}, "rare": None})
+    values = {"kind": "categorical", "values": ["yes", "no"], "read": "any case"}
+    mine.change({"answer": values, "rare": None})
     mine.change({"age": {"kind": "integer", "low": 0, "high": 120}})
     app.run()
     assert table(app).domain.peeked, "kinds came from the records"
@@ -82,6 +83,11 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     assert not table(app).domain.peeked
     assert set(table(app).origins.values()) == {"typed"}
     assert "peeked" not in table(app).schema
+    assert not app.session_state["session"].has_looked(mine), "no cell was shown"
+    button(app, "Month").click().run()
+    assert table(app).domain.peeked, "which number is the month was guessed from the records"
+    button(app, KNOWN).click().run()
+    assert not table(app).domain.peeked
 
 
 def test_once_read_off_a_table_stays_marked_whatever_is_left_out():
@@ -102,6 +108,7 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     assert "is outside 30..40" in shown(app)
     assert "cells are missing" in shown(app)
     assert "1 column without values or bounds" in shown(app)
+    assert app.session_state["session"].has_looked(mine), "what is wrong quotes cells"
     assert app.get("progress")
     button(app, "Count them in the outermost cells").click().run()
     button(app, "Give missing values a cell of their own").click().run()

@@ -11,10 +11,10 @@ from dpcore.data.readings import ANY_CASE
 from dpcore.data.repairs import Problem
 from dpcore.tags import Tag
 
-from ..shell.frame import heading
+from ..shell.frame import heading, tag
 from ..shell.session import session
 from ..shell.state import stakeholder, table
-from ..shell.table import Table
+from ..shell.table import GUESSED, Table
 from ..shell.text import clean, plain
 from .table_editor import attempt, edit, upload_schema, whom
 
@@ -26,7 +26,7 @@ def came_in(current: Table) -> None:
     """What the columns seem to be, and which are set aside, with the reason and one click to change it."""
     heading("1 · What came in", Tag.PEEK if current.guesses else current.tag)
     used, every = len(current.done) + len(_wrong(current)), len(current.names)
-    st.text(f"{every} columns: {used} in use, {every - used} set aside and never read.")
+    st.text(f"{every} columns: {used} in use, {every - used} set aside: no algorithm reads those.")
     if not current.guesses or stakeholder():
         return
     st.caption("Kinds, and why a column is set aside, are guesses that looked at the records. One click changes them.")
@@ -72,11 +72,15 @@ def public(current: Table) -> None:
         st.error(_words(refused))
     _open([problem for problem in current.problems if problem.open])
     rest = [problem for problem in current.problems if not problem.open]
+    offered = _spellings(current)
+    if (rest or offered) and not stakeholder():  # it is about cells
+        session().look(current)
+        tag(Tag.PEEK)
     for at, problem in enumerate(rest[:SHOWN]):
         _line(f"problem-{at}", problem.column, problem.what, problem.fixes)
     if len(rest) > SHOWN:
         st.caption(f"{len(rest) - SHOWN} more columns need something; they come up as these are mended.")
-    for at, name in enumerate(_spellings(current)[:SHOWN]):
+    for at, name in enumerate(offered[:SHOWN]):
         what = f"column {name!r}: some of its values differ only in letters' case or in spaces"
         _line(f"offer-{at}", name, what, (repairs.ONE,))
     if current.problem and not current.problems:
@@ -157,7 +161,7 @@ def _mend(names: list[str], fix: str) -> None:
 
 
 def _use(guess: Guess, read: str) -> None:
-    table().change({guess.name: begun(read) if read else guess.entry})
+    table().change({guess.name: begun(read) if read else guess.entry}, GUESSED)
 
 
 def _parts(guess: Guess) -> list[tuple[str, str]]:

@@ -72,10 +72,10 @@ class Table:
     def change(self, entries: Mapping[str, Entry | None], origin: str = TYPED) -> None:
         """Give these columns other entries, or none to leave them out; all others stay as they are.
 
-        An entry that was guessed or read off stays so however it is edited.
+        An entry that was guessed or read off stays so however it is edited, and a new guess is to be confirmed anew.
         """
-        if origin == READ_OFF:
-            self.read_off = True
+        self.read_off = self.read_off or origin == READ_OFF
+        self.confirmed = self.confirmed and origin != GUESSED
         columns = dict(self._entries)
         for name, entry in entries.items():
             columns.pop(name, None)
