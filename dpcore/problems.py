@@ -1,5 +1,6 @@
 """The public halves of a task: what is asked, of which domain, over how many records."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -196,10 +197,13 @@ def require_enumerable(domain: Domain) -> None:
     """Raise InputError, before any memory is taken, when the cells cannot be enumerated."""
     k = domain.size
     if k > MAX_CELLS:
-        sizes = " × ".join(str(s) for s in domain.shape)
+        beyond = k >= 10**15  # then neither can be read, nor need the bytes be a float
+        sizes = f"{len(domain.shape)} columns" if beyond else " × ".join(str(s) for s in domain.shape)
         raise InputError(
-            f"{k:,} cells ({sizes}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
-            f" ({k * 8 / 2**30:.3g} GiB an array); choose fewer columns or coarser bins"
+            (f"about 10^{math.floor(math.log10(k))}" if beyond else f"{k:,}")
+            + f" cells ({sizes}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
+            + ("" if beyond else f" ({k * 8 / 2**30:.3g} GiB an array)")
+            + "; choose fewer columns or coarser bins"
         )
 
 

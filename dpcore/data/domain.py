@@ -1,19 +1,26 @@
 """Column, Domain and Rows: the public schema, and tables turned into cells and back."""
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from .readings import ANY_CASE, folded, read_cells
 
-MISSING_TEXTS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
+MISSING_TEXTS = frozenset(
+    {
+        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"),
+        *("n/a", "n.a.", "N.A.", "#NA", "NAN", "NaT", "Null", "none", "NONE", "missing", "Missing", "MISSING"),
+        *("-", "--", "–", "—", "?", ".", ".."),
+    }
+)  # a category that is listed among a column's values is one, whatever it is called
+MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
 MAX_COLUMN_CELLS = 1_000_000
 
@@ -23,7 +30,7 @@ class Column:
     """One public column: `values` for categories, `low`..`high` for whole numbers one cell each, `edges` for bins.
 
     Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more cell stands last.
-    `ordered` says that neighbouring cells are alike.
+    `ordered` says that neighbouring cells are alike, `read` how cells are read first, one by one: see `readings`.
     """
 
     name: str
@@ -35,6 +42,7 @@ class Column:
     ordered: bool = False
     missing: str = "refuse"
     out_of_range: str = "refuse"
+    read: str = ""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -123,6 +131,7 @@ class Column:
         if self.values:
             raise InputError(f"column {self.name!r} holds categories, not numbers")
         self.encode(cells)
+        cells = read_cells(cells, self.read)
         numbers, absent = self._numbers(cells, cells.isna().to_numpy(dtype=bool))
         return np.where(absent, np.nan, np.clip(numbers, *self.bounds))
 
@@ -131,16 +140,22 @@ class Column:
         _, absent, outside = self._examine(cells)
         return int(absent.sum()), int(outside.sum())
 
+    def key(self, value: object) -> str:
+        """What makes a value the same category as another one."""
+        return folded(_key(value)) if self.read == ANY_CASE else _key(value)
+
     def _examine(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes (n,), clipped into range, and which cells are missing or outside; refuses what is no number at all."""
+        cells = read_cells(cells, self.read)
         absent = cells.isna().to_numpy(dtype=bool)
         if self.values:
-            index = {_key(v): i for i, v in enumerate(self.values)}
+            index = {self.key(v): i for i, v in enumerate(self.values)}
             if cells.dtype == object:  # factorize would take True for 1, and stumble over a list
                 cells = cells.map(_key, na_action="ignore")
             distinct, uniques = pd.factorize(cells, use_na_sentinel=True)
             keys = [_key(u) for u in uniques]
-            found = np.array([index.get(key, -2 if key in MISSING_TEXTS else -1) for key in keys] + [-2])
+            absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
+            found = np.array([index.get(key, -2 if key in absences else -1) for key in keys] + [-2])
             codes = found[distinct]
             return np.maximum(codes, 0), codes == -2, codes == -1
         numbers, absent = self._numbers(cells, absent)
@@ -198,6 +213,20 @@ class Column:
 
     def _numbers(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Finite floats (n,) and which of them are missing."""
+        if isinstance(cells.dtype, pd.StringDtype):  # each text once
+            codes, distinct = pd.factorize(cells, use_na_sentinel=True)
+            numbers, empty = self._parsed(pd.Series(distinct, dtype=object), np.zeros(len(distinct), dtype=bool))
+            numbers, absent = np.append(numbers, np.nan)[codes], absent | np.append(empty, True)[codes]
+        else:
+            numbers, absent = self._parsed(cells, absent)
+        self._refuse(np.isnan(numbers) & ~absent, cells, f"is not a number in {self.allowed}")
+        self._refuse(np.isinf(numbers), cells, f"is not a finite number in {self.allowed}")
+        if self.kind == "integer":
+            self._refuse(~absent & (numbers != np.floor(numbers)), cells, f"is not a whole number in {self.allowed}")
+        return numbers, absent
+
+    def _parsed(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Floats (n,), NaN where a cell is missing or no number, and which of them are missing."""
         if cells.dtype.kind not in "iufb":
             texts = cells.astype(object).map(lambda v: v.strip() if isinstance(v, str) else v)
             absent = absent | texts.isin(MISSING_TEXTS).to_numpy(dtype=bool)
@@ -206,12 +235,7 @@ class Column:
             parsed = pd.Series(pd.to_numeric(cells, errors="coerce")).astype("Float64")
         except TypeError:  # a cell that is neither text nor number, e.g. a list in a Parquet file
             parsed = pd.Series(np.nan, index=cells.index, dtype="Float64")
-        numbers = parsed.to_numpy(dtype=float, na_value=np.nan)
-        self._refuse(np.isnan(numbers) & ~absent, cells, f"is not a number in {self.allowed}")
-        self._refuse(np.isinf(numbers), cells, f"is not a finite number in {self.allowed}")
-        if self.kind == "integer":
-            self._refuse(~absent & (numbers != np.floor(numbers)), cells, f"is not a whole number in {self.allowed}")
-        return numbers, absent
+        return parsed.to_numpy(dtype=float, na_value=np.nan), absent
 
     def _refuse(self, bad: np.ndarray, cells: pd.Series, why: str, advice: str = "") -> None:
         if bad.any():
@@ -252,32 +276,31 @@ class Domain:
         if len(set(self.names)) < len(self.names):
             raise InputError(f"column {max(self.names, key=self.names.count)!r} stands twice in the schema")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names, in order."""
         return tuple(c.name for c in self.columns)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Cells of every column."""
         return tuple(c.size for c in self.columns)
 
-    @property
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
     def size(self) -> int:
         """Number k of cells; an exact whole number however large."""
         return math.prod(self.shape)
 
-    def leading(self, cells: int) -> tuple[str, ...]:
-        """The first columns, as many as keep their product of cells within `cells`; one at least."""
-        products = accumulate(self.shape, operator.mul)
-        return self.names[: max(1, sum(product <= cells for product in products))]
-
     def axes(self, names: Sequence[str]) -> tuple[int, ...]:
         """Positions of the named columns; InputError names the first one that is not there."""
         for name in names:
-            if name not in self.names:
+            if name not in self._places:
                 raise InputError(f"there is no column {name!r}; the columns are {', '.join(self.names)}")
-        return tuple(self.names.index(name) for name in names)
+        return tuple(self._places[name] for name in names)
 
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order."""

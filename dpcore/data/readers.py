@@ -75,7 +75,7 @@ def read(source: Source, name: str = "", cells: int = MOST_CELLS) -> Reading:
     except MemoryError:
         raise InputError(f"{label}: needs more memory than there is") from None
     except Exception as error:
-        raise InputError(f"{label}: not readable as {ending[1:]}: {_first(error)}") from None
+        raise InputError(f"{label}: not readable as {ending[1:]}: {_why(error)}") from None
     if twice := [str(c) for c in reading.frame.columns[reading.frame.columns.duplicated()]]:
         raise InputError(f"{label}: column {twice[0]!r} stands twice in the header")
     return reading
@@ -229,8 +229,16 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
         return table.to_pandas()
 
 
-def _first(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
+def _why(error: Exception) -> str:
+    """What a reader of text files stumbled over, in a person's words; readers of other formats say nothing of use."""
+    said = str(error)
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said):
+        return f"line {found[2]} has {found[3]} cells, the header has {found[1]}"
+    if found := re.search(r"EOF inside string starting at row (\d+)", said):
+        return f"a cell in quotes that begins in line {int(found[1]) + 1} has no end"
+    if "Buffer overflow" in said or "out of memory" in said:
+        return "a cell or a line has no end"
+    return "it is damaged, or a file of another kind"
 
 
 def _headed(frame: pd.DataFrame) -> pd.DataFrame:

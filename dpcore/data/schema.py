@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..errors import InputError
 from .domain import MAX_COLUMN_CELLS, MISSING_TEXTS, Column, Domain, _key, _whole_bins
+from .readings import ANY_CASE, AS_WRITTEN, READINGS
 
 KINDS = ("categorical", "numeric", "integer")
 ADVICE = {
@@ -21,7 +22,7 @@ MAX_PEEKED_VALUES = 200
 MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
 LARGEST = 1e15  # number whose neighbours are still distinct
 FREE_TEXT_LENGTH = 40  # mean characters of a cell
-KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range"}
+KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "read"}
 
 
 def domain_from_json(schema: Any) -> Domain:
@@ -49,6 +50,7 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
         else:
             spec |= {"low": c.low, "high": c.high}
         columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
+        columns[c.name] |= {"read": c.read} if c.read else {}
     return {"columns": columns} | ({"peeked": True} if domain.peeked else {})
 
 
@@ -113,11 +115,15 @@ def _column(name: Any, spec: Any) -> Column:
     ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
-    common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered}
+    read = _one_of(name, spec, "read", READINGS, AS_WRITTEN)
+    if (read == ANY_CASE or read.startswith("weekday")) != (kind == "categorical") and read:
+        raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
+    common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered, "read": read}
     if kind == "categorical":
         if clip == "clip":
             raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
         column = Column(**common, values=_values(name, spec))
+        _check_distinct(column)
     else:
         column = Column(**common, **_bounds(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:
@@ -140,13 +146,17 @@ def _values(name: str, spec: Mapping[str, Any]) -> tuple:
     for v in values:
         if not isinstance(v, (str, int, float)) or (isinstance(v, float) and not math.isfinite(v)):
             raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
-    keys = [_key(v) for v in values]
-    if len(set(keys)) < len(keys):
-        twice = next(key for key, times in Counter(keys).items() if times > 1)
-        raise InputError(f"column {name!r}: the value {twice!r} stands twice in values")
-    if odd := [key for key in keys if not _is_text(key)]:
+    if odd := [key for key in map(_key, values) if not _is_text(key)]:
         raise InputError(f"column {name!r}: {odd[0]!r} in values is not Unicode text")
     return tuple(values)
+
+
+def _check_distinct(column: Column) -> None:
+    """Refuse values that are one category, as the column's cells are read."""
+    keys = [column.key(v) for v in column.values]
+    if len(set(keys)) < len(keys):
+        twice = next(key for key, times in Counter(keys).items() if times > 1)
+        raise InputError(f"column {column.name!r}: the value {twice!r} stands twice in values")
 
 
 def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:

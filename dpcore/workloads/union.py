@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from typing import Any
 
@@ -43,7 +44,11 @@ class Union:
         )
         tables = [base for w in self.workloads if (base := _base(w))]
         self.base = _merged(tables) if tables else None
-        self.matrix: Any = csr_array(vstack([_reads(w, self.base) for w in self.workloads])) if self.base else None
+
+    @cached_property
+    def matrix(self) -> Any:
+        """What each query reads of the shared tables (m, base.m), made when it is first asked for; None without any."""
+        return csr_array(vstack([_reads(w, self.base) for w in self.workloads])) if self.base else None
 
     @property
     def measured(self) -> "Marginals | Union":

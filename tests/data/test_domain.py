@@ -288,8 +288,3 @@ def test_a_distribution_is_summed_down_to_columns_in_any_order():
         for cell, mass in zip(cells(domain), D, strict=True):
             expected[tuple(cell[axes])] += mass
         assert np.allclose(domain.marginal(D, names), expected.ravel(), atol=1e-15)
-
-
-def test_leading_columns_fit_the_cells_and_are_never_none():
-    domain = codes(4, 5, 6)
-    assert [domain.leading(k) for k in (1, 19, 20, 10**6)] == [("a",), ("a",), ("a", "b"), ("a", "b", "c")]

@@ -5,14 +5,17 @@ import streamlit as st
 
 from dpcore.algorithms import solving
 from dpcore.algorithms.base import forecast
+from dpcore.data.choice import first_columns
+from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
 from ..shell.frame import peek
+from ..shell.session import session
 from ..shell.state import size_words
-from ..shell.table import Table
+from ..shell.table import COMFORTABLE_CELLS, Table
 from ..shell.text import clean, plain
 
 USUAL = Budget(1.0, 1e-9)
@@ -21,27 +24,36 @@ USUAL = Budget(1.0, 1e-9)
 def readiness(table: Table) -> None:
     """The table's size, and for every algorithm what a run over all columns' pairs will take, or why it cannot."""
     domain = table.domain
-    n = table.rows(domain.names).n
+    n = len(table.kept)
     st.text(f"{n:,} records, {len(domain.names)} columns, {size_words(domain.size)} cells")
-    fewer = domain.leading(1_000_000)
+    fewer = first_columns(domain, COMFORTABLE_CELLS)
     if len(fewer) < len(domain.names):
         st.caption(
-            plain(f"Together these columns are too many cells; the first {len(fewer)} would fit: ", 200)
+            plain(f"Together these columns are many cells; Explore begins with {len(fewer)} of them: ", 200)
             + plain(", ".join(map(clean, fewer)), 300)
         )
+    if table.uploaded:  # samples have few columns
+        rows = session().memo("forecasts", (table.version, n), lambda: _forecasts(domain, n, table.unit.most_rows))
+    else:
+        rows = _forecasts(domain, n, table.unit.most_rows)
+    st.dataframe(pd.DataFrame(rows), hide_index=True)
+    st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core; from the number of cells, not from the records.")
+
+
+def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
+    """One line an algorithm; the questions are listed once, as 200 columns have 19,900 pairs."""
+    problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, most_rows)
     rows = []
     for name, cls in solving(QueryRelease).items():
         line = {"algorithm": cls.about.title, "name": name}
         try:
-            problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, table.unit.most_rows)
             seconds, memory = forecast(cls(), problem, USUAL)
             rows.append(
                 line | {"can serve it": "yes", "time": _seconds(seconds), "memory": f"{memory / 2**20:,.0f} MiB"}
             )
         except InputError as error:
             rows.append(line | {"can serve it": f"no: {error}", "time": "–", "memory": "–"})
-    st.dataframe(pd.DataFrame(rows), hide_index=True)
-    st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core; from the number of cells, not from the records.")
+    return rows
 
 
 @peek

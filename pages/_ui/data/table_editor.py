@@ -1,25 +1,30 @@
-"""Choose a table and say what is public about it: upload or sample, and the schema as an editable grid."""
+"""Choose a table, uploaded or a sample, and say what is public about it in an editable grid."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpcore.data.readers import UPLOADED, read, read_json
-from dpcore.data.schema import propose
+from dpcore.data.readings import AS_WRITTEN, READINGS
 from dpcore.errors import InputError, in_words
 from dpcore.tags import Tag
 
-from ..shell.frame import heading, tag
+from ..shell.frame import heading
 from ..shell.state import SAMPLES, public_host, stakeholder, table, use_sample, use_upload
 from ..shell.table import Table
 from ..shell.text import clean, plain
 
+READ_AS = {"as written": AS_WRITTEN} | {how: how for how in READINGS if how}
 GRID = {
     "column": st.column_config.TextColumn(disabled=True, pinned=True),
     "use": st.column_config.CheckboxColumn(help="Leave a column out: it is then never read."),
     "kind": st.column_config.SelectboxColumn(options=["categorical", "numeric", "integer"], required=True),
+    "read as": st.column_config.SelectboxColumn(
+        options=list(READ_AS), help="How a cell is read first: a part of a date, an amount without its signs, spellings"
+    ),
     "values": st.column_config.TextColumn(help="Categories, separated by ; or as a JSON list"),
     "low": st.column_config.NumberColumn(help="Lowest value that can occur: public knowledge, not read off the table"),
     "high": st.column_config.NumberColumn(help="Highest value that can occur; the last bin includes it"),
@@ -28,11 +33,12 @@ GRID = {
     ),
     "missing": st.column_config.SelectboxColumn(options=["refuse", "category"], required=True),
     "out_of_range": st.column_config.SelectboxColumn("out of range", options=["refuse", "clip"], required=True),
+    "from": st.column_config.TextColumn(disabled=True, help="Typed by a person, guessed, or read off the records"),
 }
 
 
 def choose_table() -> Table:
-    """The table section: where it comes from, what is public, and what is still wrong with the schema."""
+    """The table section: where it comes from, and how it was read."""
     with st.container(border=True, key="table"):
         heading("Your table", Tag.TYPED)
         if "sample" not in st.session_state:  # first time here, or back from another page
@@ -58,15 +64,6 @@ def choose_table() -> Table:
         current = table()
         size = f"{len(current.frame):,} rows, {len(current.frame.columns)} columns. {current.source}"
         st.text(f"{words.get(current.name, clean(current.name))}: {size}")
-        title = "Schema: what is public about the columns"
-        if hidden(current):
-            st.caption("Its schema was read off the records, a private peek: not shown in this view.")
-            return current
-        with st.expander(title, current.domain is None, icon=":material/schema:"):
-            _schema(current)
-        if current.peeked:
-            tag(Tag.PEEK)
-            st.caption("Bounds or values were read off the records, so they are not covered by the guarantee.")
     return current
 
 
@@ -83,66 +80,80 @@ def hidden(current: Table) -> bool:
 
 def _take_sample() -> None:
     if st.session_state["sample"] is not None:
+        st.session_state.pop("_lost", None)
         use_sample(st.session_state["sample"])
 
 
 def _take_upload() -> None:
-    """Take the file just uploaded; one that cannot be read leaves the table that was there."""
+    """Take the file just uploaded; one that cannot be read leaves the table that was there, and says so."""
     file = st.session_state["upload"]
     if file is not None:
         try:
             use_upload(file.name, read(file, file.name, UPLOADED))
             st.session_state["sample"] = None
         except Exception as error:  # noqa: BLE001 - a file that no reader foresaw must not end the page
-            st.session_state["_upload_problem"] = in_words(error)
+            name = SAMPLES[table().name][0] if not table().uploaded else clean(table().name)
+            st.session_state["_upload_problem"] = f"{in_words(error)}. The table is still the one before: {name}."
 
 
-def _schema(current: Table) -> None:
-    """The schema as a grid, or from a file; what is wrong with it is said below, and nothing is lost."""
+def edit(current: Table) -> None:
+    """The schema as a grid, or from a file; nothing that was typed is lost."""
     st.caption(
-        "Values and bounds are part of what everybody may know. Fill them in from knowledge, not from the table."
+        "Values and bounds are part of what everybody may know. Fill them in from knowledge, not from the table. "
+        "Values stand between semicolons."
     )
     edited = st.data_editor(
         _to_grid(current), hide_index=True, column_config=GRID, key=f"schema-{current.version}", num_rows="fixed"
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button("Use this schema", type="primary", icon=":material/check:"):
-            _try(current, lambda: _from_grid(edited, current.schema))
-        words, help_words = "Read bounds and values off the records", Tag.PEEK.meaning
-        if st.button(words, icon=":material/visibility:", help=help_words, disabled=stakeholder()):
-            _try(current, lambda: propose(current.frame, peek=True))
+            attempt(current, lambda: _use(current, edited))
+            st.rerun()
         text = json.dumps(current.schema, indent=2, ensure_ascii=False)
         st.download_button("Download schema", text, "schema.json", "application/json", on_click="ignore")
+    upload_schema(current)
+
+
+def upload_schema(current: Table) -> None:
+    """A schema from a file: a person's own statement, whatever was guessed."""
     file = st.file_uploader("Or upload a schema", ["json"], key=f"schema-file-{current.version}")
     if file is not None:
-        _try(current, lambda: read_json(file, file.name))
-    if current.problem:
-        vague = "The schema does not serve this table yet."  # what is wrong may quote a cell
-        problem = vague if stakeholder() else current.problem
-        st.warning(plain(problem, 400), icon=":material/edit:")
+        attempt(current, lambda: current.set_schema(read_json(file, file.name)))
+        st.rerun()
 
 
-def _try(current: Table, make: Any) -> None:
+def attempt(current: Table, change: Callable[[], None]) -> None:
+    """Make a change; what cannot be changed so is said on the page."""
     try:
-        current.set_schema(make())
+        change()
     except InputError as error:
-        current.problem = str(error)
-    st.rerun()
+        st.session_state["_schema_problem"] = (current.name, str(error))
+
+
+def _use(current: Table, grid: pd.DataFrame) -> None:
+    """Take what the grid says of the columns that were changed in it."""
+    before, after = _to_grid(current), _from_grid(grid, current.schema)["columns"]
+    same = (grid.astype("string").fillna("") == before.astype("string").fillna("")).all(axis=1)
+    current.change({row: after.get(row) for row in grid["column"][~same]})
 
 
 def _to_grid(current: Table) -> pd.DataFrame:
     """One row a column of the table; columns the schema leaves out are there, unticked."""
-    specs = current.schema.get("columns", {})
+    specs = current.schema.get("columns", {}) if isinstance(current.schema, dict) else {}
+    first = {guess.name: guess.entry for guess in current.guesses}
+    words = {how: text for text, how in READ_AS.items()}
     rows = []
-    for name in map(str, current.frame.columns):
-        spec = specs.get(name, {"kind": "categorical"})
+    for name in current.names:
+        spec = specs.get(name, first.get(name, {"kind": "categorical"}))
         edges = spec.get("edges")
         rows.append(
             {
-                "column": name, "use": name in specs, "kind": spec["kind"], "values": _join(spec.get("values")),
+                "column": name, "use": name in specs, "kind": spec["kind"],
+                "read as": words[spec.get("read", "")], "values": _join(spec.get("values")),
                 "low": spec.get("low"), "high": spec.get("high"),
                 "bins": "; ".join(map(_exact, edges)) if edges else str(spec.get("bins") or ""),
                 "missing": spec.get("missing", "refuse"), "out_of_range": spec.get("out_of_range", "refuse"),
+                "from": current.origins.get(name, "not used"),
             }
         )  # fmt: skip
     frame = pd.DataFrame(rows)
@@ -156,6 +167,8 @@ def _from_grid(grid: pd.DataFrame, before: dict[str, Any]) -> dict[str, Any]:
         if not row["use"]:
             continue
         spec: dict[str, Any] = {"kind": row["kind"], "missing": row["missing"], "out_of_range": row["out_of_range"]}
+        if how := READ_AS.get(row["read as"], ""):
+            spec["read"] = how
         if row["kind"] == "categorical":
             spec["values"] = _split(row["column"], row["values"])
         else:

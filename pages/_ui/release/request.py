@@ -115,7 +115,7 @@ def reason(table: Table) -> tuple[bool, str]:
     with st.container(horizontal=True, vertical_alignment="center"):
         tag(Tag.PEEK)
         st.markdown("**This session has looked at this table.**")
-    what = "Bounds or values of its schema were read off the records. " if table.peeked else ""
+    what = "Kinds, bounds or values of its schema come from the records. " if table.peeked else ""
     what += "Its records or real errors were shown. " if session().has_looked(table) else ""
     st.caption(
         what + "What is chosen after such a look – columns, algorithm, ε – can tell something about the table that no "

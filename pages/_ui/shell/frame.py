@@ -12,7 +12,7 @@ from dpcore.tags import Tag
 from . import uploads
 from .menu import ENTRIES
 from .session import session
-from .state import STAKEHOLDER, keep, stakeholder, table
+from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
 from .table import Table
 from .text import clean
 
@@ -46,10 +46,16 @@ def frame(label: str) -> None:
     with st.container(horizontal=True, key="menu", horizontal_alignment="right"):
         if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
             st.html(PRESENT)
-    if keep(table()).uploaded and "sample" in st.query_params:  # the address names samples, never uploads
-        del st.query_params["sample"]
+    gone = lost()
     st.title(title, anchor=False)
     st.markdown(lead)
+    if gone:
+        with st.container(horizontal=True, vertical_alignment="center", key="lost"):
+            st.warning(
+                "Your table is gone. An upload is kept in this server's memory for one tab, and a reload begins a new "
+                f"one. Bring it again; until then this is the sample “{SAMPLES[table().name][0]}”."
+            )
+            st.page_link("pages/data.py", label="Bring it again", icon=":material/upload:")
     if stakeholder():
         st.query_params["view"] = STAKEHOLDER
         st.info(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from dpcore.data.choice import first_columns
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.evaluation.run import compare
@@ -15,10 +16,9 @@ from dpcore.workloads import Workload
 
 from .frame import heading, peek
 from .state import shared
-from .table import Table
+from .table import COMFORTABLE_CELLS, Table
 from .text import clean, plain
 
-COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 GRAMMAR = (
     "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and parentheses. "
     "Put names with spaces in double quotes."
@@ -36,10 +36,15 @@ KINDS: dict[str, Callable[[Domain], str]] = {  # as the command line writes them
 
 def choose(table: Table) -> tuple[Workload, list[str]]:
     """The widgets for columns and questions; the workload they say, and its texts for the command line."""
-    names, few = list(table.domain.names), list(table.domain.leading(COMFORTABLE_CELLS))
+    names, few = list(table.domain.names), list(first_columns(table.domain, COMFORTABLE_CELLS))
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of cells is the product of their values."
     columns = st.multiselect("Columns", names, few, format_func=clean, key=key, help=words, **shared())
+    if columns == few != names:
+        st.caption(
+            f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
+            f"{COMFORTABLE_CELLS:,} cells. Choose others above."
+        )
     first = ["every pair" if len(names) > 1 else "every single column"]
     words = "Several kinds are asked together."
     kinds = st.multiselect("Questions about", list(KINDS), first, key="questions", help=words, **shared())

@@ -10,6 +10,7 @@ import streamlit as st
 from .table import Table
 
 MEMOS = 8  # results of one kind that a tab keeps
+OWN = "table"  # in the address of a tab whose table was uploaded
 KEPT_WIDGETS = ("view", "present")  # settings of a tab that say nothing about its table
 
 
@@ -93,4 +94,5 @@ def forget() -> None:
     session().close()
     for key in [key for key in st.session_state if key not in ("session", *KEPT_WIDGETS)]:
         del st.session_state[key]
-    st.query_params.pop("sample", None)
+    for name in ("sample", OWN):
+        st.query_params.pop(name, None)

@@ -6,10 +6,11 @@ from typing import Any
 import streamlit as st
 
 from dpcore.data import samples
+from dpcore.data.guessing import guess_columns
 from dpcore.data.readers import Reading
-from dpcore.data.schema import ADVICE, domain_to_json, propose
+from dpcore.data.schema import domain_to_json
 
-from .session import session
+from .session import OWN, session
 from .table import Table
 
 STAKEHOLDER = "stakeholder"
@@ -39,9 +40,14 @@ def use_sample(name: str) -> Table:
 
 
 def use_upload(name: str, reading: Reading) -> Table:
-    """Put an uploaded table into this session; its bounds are for a person to fill in. Dates and free text stay out."""
-    columns = {n: spec for n, spec in propose(reading.frame)["columns"].items() if spec["kind"] not in ADVICE}
-    return keep(Table(name, reading.frame, {"columns": columns}, f"Read as {reading.how}.", uploaded=True))
+    """Put an uploaded table into this session; its bounds are for a person to fill in.
+
+    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
+    """
+    guesses = guess_columns(reading.frame)
+    columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
+    schema = {"columns": columns, "peeked": True}
+    return keep(Table(name, reading.frame, schema, f"Read as {reading.how}.", uploaded=True, guesses=guesses))
 
 
 def keep(table: Table) -> Table:
@@ -50,6 +56,18 @@ def keep(table: Table) -> Table:
     if not table.uploaded:
         st.query_params["sample"] = table.name
     return table
+
+
+def lost() -> bool:
+    """Whether this tab's address is one of a table that is no longer here; the address says it once, and then not."""
+    new, mine = session().table is None, keep(table()).uploaded
+    if mine:
+        st.query_params.pop("sample", None)  # the address names samples, never uploads
+        st.query_params[OWN] = "uploaded"
+    elif OWN in st.query_params:
+        st.session_state["_lost"] = new
+        del st.query_params[OWN]
+    return not mine and st.session_state.get("_lost", False)
 
 
 def table() -> Table:

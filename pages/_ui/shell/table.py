@@ -1,24 +1,37 @@
-"""A table in a session: its records, what is public about it, and whom it protects."""
+"""A table in a session: its records, what is public about it and who said so, and whom it protects."""
 
+import json
 import uuid
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dpcore.data.choice import first_columns
 from dpcore.data.domain import Domain, Rows
+from dpcore.data.guessing import Guess
 from dpcore.data.privacy_unit import PrivacyUnit
-from dpcore.data.schema import domain_from_json
+from dpcore.data.repairs import PEEKS, Problem, mended, problems
+from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import InputError
 from dpcore.tags import Tag
+
+COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
+TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
+Entry = dict[str, Any]
 
 
 @dataclass(eq=False)
 class Table:
     """A table in this session: its schema as JSON, and the domain once the schema is complete (else what is wrong).
 
-    `unit` is whom the guarantee protects.
+    `guesses` say what its columns seem to be, `origins` where each entry of the schema comes from. As long as one is
+    guessed, and for ever after one was read off the records, the schema is marked as peeked. `unit` is whom the
+    guarantee protects.
     """
 
     name: str
@@ -27,29 +40,79 @@ class Table:
     source: str
     uploaded: bool
     population: np.ndarray | None = None
+    guesses: tuple[Guess, ...] = ()
     unit: PrivacyUnit = PrivacyUnit()
     domain: Domain | None = None
     problem: str = ""
     version: str = ""
+    origins: dict[str, str] = field(default_factory=dict)
+    confirmed: bool = True  # whether a person said that kinds and the choice of columns are known without the table
+    read_off: bool = False  # whether values or bounds were ever taken from the records
+    problems: tuple[Problem, ...] = ()
     encoded: dict[tuple[str, ...], Rows] = field(default_factory=dict)
+    _checked: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.set_schema(self.schema)
+        self.set_schema(self.schema, guessed=bool(self.guesses))
 
-    def set_schema(self, schema: dict[str, Any]) -> None:
-        """Take a schema; keep it even when it is not complete yet, and say what is missing."""
-        self.schema, self.encoded, self.version = schema, {}, uuid.uuid4().hex
-        try:
-            self.domain, self.problem = domain_from_json(schema), ""
-            self.rows(self.domain.names)
-        except InputError as error:
-            self.domain, self.problem = None, str(error)
+    def set_schema(self, schema: dict[str, Any], *, guessed: bool = False) -> None:
+        """Take a whole schema; keep it even when it is not complete yet, and say what is missing.
+
+        A person states it, unless it was `guessed`; one that says itself that it was peeked stays so.
+        """
+        self.schema, self.confirmed = schema, not guessed
+        if not self._entries:  # a plain file of sizes is written out
+            with suppress(InputError):
+                self.schema = domain_to_json(domain_from_json(schema))
+        peeked = bool(self._entries) and bool(schema.get("peeked"))
+        self.read_off = peeked and not guessed
+        self.origins = dict.fromkeys(self._entries, GUESSED if guessed else READ_OFF if peeked else TYPED)
+        self._check()
+
+    def change(self, entries: Mapping[str, Entry | None], origin: str = TYPED) -> None:
+        """Give these columns other entries, or none to leave them out; all others stay as they are.
+
+        An entry that was guessed or read off stays so however it is edited, and a new guess is to be confirmed anew.
+        """
+        self.read_off = self.read_off or origin == READ_OFF
+        self.confirmed = self.confirmed and origin != GUESSED
+        columns = dict(self._entries)
+        for name, entry in entries.items():
+            columns.pop(name, None)
+            before = self.origins.pop(name, TYPED if self.confirmed else GUESSED)
+            if entry is not None:
+                columns[name] = entry
+                self.origins[name] = READ_OFF if READ_OFF in (origin, before) else before
+        self.schema = {"columns": {name: columns[name] for name in self.names if name in columns}}
+        self._mark()
+        self._check()
+
+    def mend(self, names: Iterable[str], fix: str) -> None:
+        """Repair these columns, one by one; what cannot be mended so is a problem of its own."""
+        entries: dict[str, Entry | None] = {}
+        refused = []
+        for name in names:
+            try:
+                entries[name] = mended(name, self.cells(name), self._entries[name], fix)
+            except InputError as error:
+                refused.append(str(error))
+        self.change(entries, READ_OFF if fix in PEEKS and entries else TYPED)
+        if refused:
+            raise InputError("; ".join(refused))
+
+    def confirm(self) -> None:
+        """A person says that kinds and the choice of columns are known without this table; what was read off stays."""
+        self.origins = {name: TYPED if was == GUESSED else was for name, was in self.origins.items()}
+        self.confirmed = True
+        self.schema = {"columns": self._entries}
+        self._mark()
+        self._check()
 
     def protect(self, unit: PrivacyUnit) -> None:
         """Protect `unit` from now on."""
         if unit != self.unit:
             self.unit = unit
-            self.set_schema(self.schema)
+            self._check()
 
     def rows(self, names: tuple[str, ...]) -> Rows:
         """The records encoded in the named columns, once."""
@@ -58,17 +121,66 @@ class Table:
             self.encoded[names] = domain.encode(self.unit.limited(self.frame, names))
         return self.encoded[names]
 
+    def cells(self, name: str) -> pd.Series:
+        """The cells of one column; InputError unless there is exactly one that is called so."""
+        if self.names.count(name) != 1:
+            raise InputError(f"the table has {self.names.count(name) or 'no'} column {name!r}")
+        return pd.Series(self.frame.iloc[:, self.names.index(name)]).reset_index(drop=True)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """All columns of the table."""
+        return [str(name) for name in self.frame.columns]
+
     @property
     def kept(self) -> pd.DataFrame:
         """The rows that count where all columns of the schema are used."""
         return self.unit.limited(self.frame, () if self.domain is None else self.domain.names)
 
     @property
+    def done(self) -> list[str]:
+        """The columns in use with which nothing is wrong."""
+        wrong = {problem.column for problem in self.problems}
+        return [name for name in self._entries if name not in wrong]
+
+    @property
     def peeked(self) -> bool:
-        """Whether its schema was read off the records."""
+        """Whether something of its schema was guessed or read off the records."""
         return bool(self.schema.get("peeked"))
 
     @property
     def tag(self) -> Tag:
         """Where its schema comes from."""
         return Tag.PEEK if self.peeked else Tag.TYPED if self.uploaded else Tag.PUBLIC
+
+    @property
+    def _entries(self) -> dict[str, Entry]:
+        found = self.schema.get("columns") if isinstance(self.schema, Mapping) else None
+        return dict(found) if isinstance(found, Mapping) else {}
+
+    def _mark(self) -> None:
+        if self.read_off or not self.confirmed:
+            self.schema["peeked"] = True
+
+    def _check(self) -> None:
+        """Find the domain and all that is wrong; columns that did not change are not looked at again."""
+        self.encoded, self.version, self.domain, self.problems = {}, uuid.uuid4().hex, None, ()
+        try:
+            domain = domain_from_json(self.schema)
+            wrong = ""
+        except InputError as error:
+            domain, wrong = None, str(error)
+        try:
+            self.problems = tuple(p for name, entry in self._entries.items() for p in self._problems(name, entry))
+            self.problem = self.problems[0].what if self.problems else wrong
+            if domain is not None and not self.problem:
+                self.domain = domain
+                self.rows(first_columns(domain, COMFORTABLE_CELLS))
+        except InputError as error:
+            self.domain, self.problem = None, str(error)
+
+    def _problems(self, name: str, entry: Entry) -> tuple[Problem, ...]:
+        text = json.dumps(entry, default=str)
+        if self._checked.get(name, ("", ()))[0] != text:
+            self._checked[name] = text, problems(name, self.cells(name), entry)
+        return self._checked[name][1]

@@ -12,7 +12,7 @@ from dpcore.evaluation.run import Comparison, Run, compare
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory import balanced_guess
+from dpcore.privacy.accounting.guarantee import best_guess
 from dpcore.workloads import Marginals
 
 from ..charts.drag import Frames, drag
@@ -111,7 +111,7 @@ def frames(made: Releases, *, hidden: bool) -> Frames:
 
 def _said(epsilon: float, error: float, n: int, hidden: bool) -> tuple[str, str]:
     """The sentence of a frame, and the short one."""
-    guess = f"{balanced_guess(epsilon, DELTA):.0%}"
+    guess = f"{best_guess(0.5, epsilon, DELTA):.0%}"
     words = (
         f"At **ε = {number(epsilon)}**, even somebody who knows every other applicant and sees the orange bars guesses "
         f"right whether a given one was admitted at most **{guess} of the time** (a coin gets 50%)."

@@ -1,0 +1,310 @@
+"""What the columns of a new table seem to be, and bounds read off it: all of it a private peek at the records.
+
+`guess_columns` says kinds and why a column is set aside, in words that quote no cell and count nothing; `read_off`
+gives one column's values or bounds. Whoever uses either marks the schema as peeked.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from .domain import MISSING_TEXTS, _key
+from .readings import (
+    ANY_CASE,
+    AS_WRITTEN,
+    COMMA,
+    ORDERS,
+    PARTS,
+    POINT,
+    WEEKDAYS,
+    folded,
+    read_cells,
+    read_date,
+    read_value,
+)
+from .schema import LARGEST
+
+MOST_VALUES = 200  # categories of a column that is read off
+FEW_ROWS = 20  # fewer say nothing about whether values repeat
+LONG_TEXT = 40  # mean characters of a cell of free text
+EACH, BINS = 20, 10  # whole numbers that get a cell each; about so many bins else
+CROWDED = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
+NEAR = 1e-12  # times their size: numbers that are no farther apart are one
+STRAY = 200  # one row in so many may lie far outside the bounds
+CODES = frozenset({"id", "code", "zip", "zipcode", "postcode"})
+NAMING = frozenset({"id", "ids", "uuid", "guid", "key", "nr", "no", "number", "index", "ssn", "account"})
+NAMING |= {"email", "mail", "phone"}
+DATE, TEXT = "date", "text"
+ASIDE = {
+    "empty": "no value in any row",
+    "constant": "the same value in every row, so there is nothing to learn",
+    "id": "looks like an ID, as nearly every row has a value of its own; it may name a person",
+    "date": "dates have no cells; use a part of them",
+    "text": "looks like free text, with too many different values to count",
+    "unnamed": "no name in the header",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guess:
+    """What a column seems to be: its kind, or "date" or "text"; how it would be read; why it is set aside, if it is.
+
+    `offers` are other readings that would make something of it: of a date its parts, of spellings one value.
+    """
+
+    name: str
+    kind: str
+    read: str = AS_WRITTEN
+    aside: str = ""
+    offers: tuple[str, ...] = ()
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """Where a schema begins with it: kind and reading, a date by its first offer, without values or bounds."""
+        if self.kind == DATE:
+            return begun(self.offers[0])
+        kind = "categorical" if self.kind == TEXT else self.kind
+        return {"kind": kind} | ({"read": self.read} if self.read else {})
+
+    @property
+    def why(self) -> str:
+        """Why it is set aside, in words; empty where it is used."""
+        return ASIDE.get(self.aside, "")
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The distinct texts (r,) of a column's present cells, how often each stands, and how many cells are missing."""
+
+    texts: list[str]
+    counts: np.ndarray
+    missing: int
+
+    @property
+    def present(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def nearly_all_differ(self) -> bool:
+        return self.present >= FEW_ROWS and len(self.texts) >= 0.9 * self.present
+
+
+def guess_columns(frame: pd.DataFrame) -> tuple[Guess, ...]:
+    """A guess for every column: a private peek, as it looks at the records."""
+    return tuple(guess_column(str(name), pd.Series(frame.iloc[:, i])) for i, name in enumerate(frame.columns))
+
+
+def guess_column(name: str, cells: pd.Series) -> Guess:
+    """What one column seems to be."""
+    seen = _seen(cells)
+    words = set(re.sub(r"(?<=[a-z])(?=[A-Z])|[^0-9A-Za-z]+", " ", name).lower().split())
+    if not name:
+        return Guess(name=name, kind=TEXT, aside="unnamed")
+    if not seen.texts:
+        return Guess(name=name, kind="categorical", aside="empty")
+    constant = len(seen.texts) == 1 and not seen.missing
+    if orders := _orders(cells, seen.texts):
+        offers = tuple(f"{part} of {order}" for order in orders for part in PARTS)
+        return Guess(name=name, kind=DATE, aside="constant" if constant else "date", offers=offers)
+    read, numbers = _numbers(cells, seen.texts)
+    if numbers is None or words & CODES:
+        return _of_texts(name, seen, words, constant)
+    whole = bool((numbers == np.floor(numbers)).all())
+    kind = "integer" if whole else "numeric"
+    counted = whole and len(seen.texts) == seen.present == numbers.max() - numbers.min() + 1 >= FEW_ROWS
+    named = whole and bool(words & NAMING) and seen.nearly_all_differ
+    aside = "constant" if constant else "id" if counted or named else ""
+    return Guess(name=name, kind=kind, read=read, aside=aside)
+
+
+def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> dict[str, Any]:
+    """A schema's entry for one column with its values, or round bounds and bins, from the records: a private peek.
+
+    Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
+    """
+    spec: dict[str, Any] = {"kind": kind} | ({"read": read} if read else {})
+    if public := of_calendar(read):
+        return public | _policy(_seen(cells).missing)
+    if kind == "categorical":
+        seen = _seen(cells)
+        values = _spellings(seen) if read == ANY_CASE else sorted(seen.texts)
+        if len(values) > MOST_VALUES:
+            raise InputError(
+                f"column {name!r}: {len(values)} different values are more than {MOST_VALUES}; set it aside, or group "
+                "its values"
+            )
+        if not values:
+            raise InputError(f"column {name!r}: it holds no value that could be read off")
+        return spec | {"values": values} | _policy(seen.missing)
+    seen = _seen(read_cells(cells, read))
+    found = pd.Series(pd.to_numeric(pd.Series(seen.texts, dtype=object), errors="coerce")).to_numpy(dtype=float)
+    if not len(found) or not (np.abs(found) <= LARGEST).all():
+        raise InputError(f"column {name!r}: its cells are not all numbers up to {LARGEST:g}; choose another kind")
+    whole = bool((found == np.floor(found)).all())
+    spec["kind"] = "integer" if whole and kind == "integer" else "numeric"
+    return spec | round_bounds(found, seen.counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
+
+
+def begun(read: str) -> dict[str, Any]:
+    """The entry of a column that is read so, as far as it is known without the records."""
+    return of_calendar(read) or {"kind": "categorical" if read == ANY_CASE else "integer", "read": read}
+
+
+def of_calendar(read: str) -> dict[str, Any]:
+    """The entry of a column of months or weekdays, whose values everybody knows; empty for other readings."""
+    if read.startswith("month"):
+        return {"kind": "integer", "low": 1, "high": 12, "read": read}
+    if read.startswith("weekday"):
+        return {"kind": "categorical", "values": list(WEEKDAYS), "ordered": True, "read": read}
+    return {}
+
+
+def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dict[str, Any]:
+    """Bounds and bins for numbers (r,) that stand `counts` (r,) times: round, and not quantiles.
+
+    Bins are equally wide, or 1, 2, 5, 10, … where most numbers ≥ 0 would share one, as incomes do.
+    A few rows (one in STRAY, one at least) that lie so far out that the others would fill less than half of the bounds
+    are counted in the outermost bins: one outlier does not swallow a column.
+    """
+    low, high = _bulk(numbers, counts)
+    clip = {"out_of_range": "clip"}
+    if whole and high - low < EACH:
+        return {"low": int(low), "high": int(high)} | clip
+    same = high - low <= NEAR * max(abs(low), abs(high), NEAR)
+    step = max(abs(low), 1.0) / 10 if same else _step(high - low, whole)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    if first == last:
+        first, last = (first - 1, last) if low > 0 else (first, last + 1)
+    kind = int if whole else float
+    ends = kind(max(_times(first, step), -LARGEST)), kind(min(_times(last, step), LARGEST))
+    filled = np.histogram(np.clip(numbers, *ends), last - first, ends, weights=counts)[0]
+    if low >= 0 and not same and filled.max() > CROWDED * filled.sum() and len(edges := _decades(high, kind)) > 2:
+        return {"edges": edges} | clip
+    return {"low": ends[0], "high": ends[1], "bins": last - first} | clip
+
+
+def _decades(high: float, kind: type) -> list:
+    """0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is not below `high`."""
+    powers = range(math.floor(math.log10(high)) - BINS // 3, math.floor(math.log10(high)) + 2)
+    series = [_times(m, 10.0**p) if p < 0 else float(m * 10**p) for p in powers for m in (1, 2, 5)]
+    upto = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
+    return [kind(0), *(kind(v) for v in upto[-BINS:] if kind(v) == v > 0)]
+
+
+def _bulk(numbers: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
+    """The ends of the numbers without a few that lie far out; every round keeps at most half of the width."""
+    order = np.argsort(numbers)
+    numbers, counts = numbers[order], counts[order]
+    rows = int(counts.sum())
+    left = max(1, rows // STRAY)  # rows that may still go
+    while left and len(numbers) > 2:
+        lost, first, last = _halved(numbers, counts)
+        if lost > left or first == last:
+            lost, first, last = _quartered(numbers, counts, left)
+        if not lost or 3 * lost >= rows or first == last:
+            break
+        left -= lost
+        numbers, counts = numbers[first : last + 1], counts[first : last + 1]
+    return float(numbers[0]), float(numbers[-1])
+
+
+def _halved(numbers: np.ndarray, counts: np.ndarray) -> tuple[int, int, int]:
+    """How many rows go when those beyond the middle on one side do, whichever are fewer; which numbers stay."""
+    middle, end = (numbers[0] + numbers[-1]) / 2, len(numbers) - 1
+    last = int(np.searchsorted(numbers, middle, side="right")) - 1
+    first = int(np.searchsorted(numbers, middle, side="left"))
+    return min((int(counts[last + 1 :].sum()), 0, last), (int(counts[:first].sum()), first, end))
+
+
+def _quartered(numbers: np.ndarray, counts: np.ndarray, left: int) -> tuple[int, int, int]:
+    """The same for rows on both sides, at most `left`; none where the rest is wider than a quarter."""
+    below = np.cumsum(counts)
+    firsts = np.arange(int(np.searchsorted(below, left, side="right")) + 1)
+    under = np.append(0, below)[firsts]
+    lasts = np.searchsorted(below, below[-1] - (left - under), side="left")
+    widths = np.where(lasts > firsts, numbers[lasts] - numbers[np.minimum(firsts, len(numbers) - 1)], np.inf)
+    best = int(widths.argmin())
+    if widths[best] > (numbers[-1] - numbers[0]) / 4:
+        return 0, 0, len(numbers) - 1
+    first, last = int(firsts[best]), int(lasts[best])
+    return int(counts[:first].sum() + counts[last + 1 :].sum()), first, last
+
+
+def _step(width: float, whole: bool) -> float:
+    """1, 2 or 5 times a power of ten that cuts the width into BINS parts or fewer."""
+    power = 10.0 ** math.floor(math.log10(width / BINS))
+    step = next((m * power for m in (1, 2, 5, 10) if width <= m * power * BINS), 10 * power)
+    return max(step, 1.0) if whole else step
+
+
+def _times(count: int, step: float) -> float:
+    """count · step without the rounding of a step below 1."""
+    return count / round(1 / step) if step < 1 and round(1 / step) * step == 1 else count * step
+
+
+def _policy(missing: int) -> dict[str, str]:
+    return {"missing": "category"} if missing else {}
+
+
+def _seen(cells: pd.Series) -> _Seen:
+    if not isinstance(cells.dtype, pd.StringDtype) and cells.dtype.kind not in "iufbM":
+        cells = cells.astype(object).map(_key, na_action="ignore").astype("str")
+    counted = cells.value_counts(sort=False, dropna=True)
+    merged: dict[str, int] = {}
+    for value, count in zip(counted.index.tolist(), counted.tolist(), strict=True):
+        text = _key(value)
+        if text not in MISSING_TEXTS:
+            merged[text] = merged.get(text, 0) + count
+    return _Seen(list(merged), np.fromiter(merged.values(), int, len(merged)), len(cells) - sum(merged.values()))
+
+
+def _orders(cells: pd.Series, texts: Sequence[str]) -> tuple[str, ...]:
+    """The orders in which every text is a day, day before month first; none where one of them is no day in any."""
+    if cells.dtype.kind == "M":
+        return ("y-m-d",)
+    if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
+        return ()
+    fit = tuple(order for order in ORDERS if all(read_date(text, order) for text in texts))
+    return fit[:1] if fit[:1] == ("y-m-d",) else fit
+
+
+def _numbers(cells: pd.Series, texts: Sequence[str]) -> tuple[str, np.ndarray | None]:
+    """How the texts are read as numbers, and the numbers (r,); None where they are none, or too large to tell apart."""
+    if cells.dtype.kind == "b":
+        return AS_WRITTEN, None
+    for read in (AS_WRITTEN, POINT, COMMA):
+        values = pd.Series([read_value(text, read) for text in texts], dtype=object)
+        numbers = pd.Series(pd.to_numeric(values, errors="coerce")).to_numpy(dtype=float)
+        if (np.abs(numbers) <= LARGEST).all():
+            return read, numbers
+    return AS_WRITTEN, None
+
+
+def _of_texts(name: str, seen: _Seen, words: set[str], constant: bool) -> Guess:
+    """A guess for categories: used, unless they are names, free text or one value only."""
+    lengths = np.fromiter(map(len, seen.texts), int, len(seen.texts))
+    one = len({folded(text) for text in seen.texts}) < len(seen.texts)
+    long = float(lengths @ seen.counts) / seen.present > LONG_TEXT
+    many = len(seen.texts) > MOST_VALUES or (len(seen.texts) > FEW_ROWS and 2 * len(seen.texts) > seen.present)
+    guess = {"name": name, "offers": (ANY_CASE,) * one}
+    if constant:
+        return Guess(kind="categorical", aside="constant", **guess)
+    if long:
+        return Guess(kind=TEXT, aside="text", **guess)
+    if seen.nearly_all_differ or (many and words & NAMING):
+        return Guess(kind="categorical", aside="id", **guess)
+    return Guess(kind=TEXT if many else "categorical", aside="text" * many, **guess)
+
+
+def _spellings(seen: _Seen) -> list[str]:
+    """One text for all that are read alike, the most frequent one."""
+    best: dict[str, tuple[int, str]] = {}
+    for text, count in zip(seen.texts, seen.counts.tolist(), strict=True):
+        best[folded(text)] = min(best.get(folded(text), (0, text)), (-count, text))
+    return sorted(text for _, text in best.values())

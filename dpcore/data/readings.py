@@ -1,0 +1,90 @@
+"""How the cells of a column are read before they are counted: dates, amounts of money, spellings.
+
+A reading is chosen by a person, or guessed once and then stands in the schema. It reads every cell by itself, whatever
+else the column holds, so replacing one person's rows changes what is read in those rows only. What it cannot read stays
+as it was written, and is then missing or refused like any other cell.
+"""
+
+import re
+from datetime import date
+
+import numpy as np
+import pandas as pd
+
+AS_WRITTEN, ANY_CASE = "", "any case"
+POINT, COMMA = "amount, decimal point", "amount, decimal comma"
+PARTS, ORDERS = ("year", "month", "weekday"), ("y-m-d", "d/m/y", "m/d/y")
+DATES = tuple(f"{part} of {order}" for part in PARTS for order in ORDERS)
+READINGS = (AS_WRITTEN, ANY_CASE, POINT, COMMA, *DATES)
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+PIVOT = 69  # two-digit years from here on are of the last century, as POSIX has it
+YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T].*)?", re.ASCII | re.DOTALL)
+YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[ T].*)?", re.ASCII | re.DOTALL)
+SIGNS = r"[\s\u00a0\u202f]*(?:[$€£¥₹%‰]|(?:USD|EUR|GBP|CHF|JPY|SEK|NOK|DKK|kr)\b\.?)?[\s\u00a0\u202f]*"
+BODY = r"(?P<sign>[-+\u2212]?){}(?P<whole>[1-9]\d{{0,2}}(?:(?:{}|[ \u00a0\u202f'])\d{{3}})+|\d+)?(?:{}(?P<part>\d+))?{}"
+AMOUNT = {
+    POINT: re.compile(SIGNS + BODY.format(SIGNS, ",", r"\.", SIGNS), re.ASCII),
+    COMMA: re.compile(SIGNS + BODY.format(SIGNS, r"\.", ",", SIGNS), re.ASCII),
+}
+PLAIN = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
+
+
+def read_cells(cells: pd.Series, how: str) -> pd.Series:
+    """The cells as `how` (of READINGS) reads them, one by one; numbers stay numbers."""
+    if not how or cells.dtype.kind in "iufb":
+        return cells
+    if isinstance(cells.dtype, pd.StringDtype) or cells.dtype.kind == "M":
+        codes, distinct = pd.factorize(cells, use_na_sentinel=True)
+        values = np.empty(len(distinct) + 1, dtype=object)
+        values[:-1] = [read_value(value, how) for value in distinct]
+        return pd.Series(values[codes], index=cells.index, dtype=object)
+    return cells.astype(object).map(lambda value: read_value(value, how), na_action="ignore")
+
+
+def read_value(value: object, how: str) -> object:
+    """One cell as `how` reads it, or as it was when it cannot be read so; reading twice is reading once."""
+    if not how or isinstance(value, (int, float, np.number)):
+        return value
+    text = str(value).strip()
+    if how == ANY_CASE:
+        return folded(text)
+    if how in AMOUNT:
+        number = _amount(text, how)
+        return value if number is None else number
+    part, _, order = how.partition(" of ")
+    day = read_date(text, order)
+    if day is None:
+        return value
+    return {"year": day.year, "month": day.month, "weekday": WEEKDAYS[day.weekday()]}[part]
+
+
+def folded(text: str) -> str:
+    """A text without what its letters' case and the spaces in and around it say."""
+    return " ".join(text.split()).casefold()
+
+
+def read_date(text: str, order: str) -> date | None:
+    """The day that begins a text: year first where four digits are, else in this order; None for no such day."""
+    if found := YEAR_FIRST.fullmatch(text):
+        year, month, day = found[1], found[3], found[4]
+    elif found := YEAR_LAST.fullmatch(text):
+        if order == "y-m-d":
+            return None
+        day, month, year = (found[1], found[3], found[4]) if order == "d/m/y" else (found[3], found[1], found[4])
+    else:
+        return None
+    number = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= PIVOT else 2000)
+    try:
+        return date(number, int(month), int(day))
+    except ValueError:
+        return None
+
+
+def _amount(text: str, how: str) -> float | None:
+    """The number of an amount: `€ 1,234.50`, `12 %`, `-$3`; its unit is not converted. None for what is none."""
+    found = AMOUNT[how].fullmatch(text)
+    if found and (found["whole"] or found["part"]):
+        digits = re.sub(r"\D", "", found["whole"] or "0")
+        number = float(f"{digits}.{found['part'] or 0}")
+        return -number if found["sign"] in ("-", "\u2212") else number
+    return float(text) if PLAIN.fullmatch(text) else None

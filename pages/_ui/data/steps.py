@@ -1,0 +1,201 @@
+"""Three steps from a table as it came to one that can be explored: what came in, what is public, whom it protects."""
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from dpcore.data import repairs
+from dpcore.data.guessing import DATE, Guess, begun
+from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
+from dpcore.data.readings import ANY_CASE
+from dpcore.data.repairs import Problem
+from dpcore.tags import Tag
+
+from ..shell.frame import heading, tag
+from ..shell.session import session
+from ..shell.state import stakeholder, table
+from ..shell.table import GUESSED, Table
+from ..shell.text import clean, plain
+from .table_editor import attempt, edit, upload_schema, whom
+
+SHOWN = 40  # lines of one list: the rest is in the grid
+READ_LABEL = "Read bounds and values off the records"
+
+
+def came_in(current: Table) -> None:
+    """What the columns seem to be, and which are set aside, with the reason and one click to change it."""
+    heading("1 · What came in", Tag.PEEK if current.guesses else current.tag)
+    used, every = len(current.done) + len(_wrong(current)), len(current.names)
+    st.text(f"{every} columns: {used} in use, {every - used} set aside: no algorithm reads those.")
+    if not current.guesses or stakeholder():
+        return
+    st.caption("Kinds, and why a column is set aside, are guesses that looked at the records. One click changes them.")
+    entries = current.schema.get("columns", {})
+    aside = [guess for guess in current.guesses if guess.aside and guess.name not in entries]
+    dates, others = [g for g in aside if _date(g)], [g for g in aside if not _date(g)]
+    for at, guess in enumerate(dates[:SHOWN]):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"date-{at}"):
+            st.markdown(f"**{plain(guess.name)}** is set aside: {guess.why}.", width="stretch")
+            for label, read in _parts(guess):
+                st.button(label, key=f"date-{at}-{label}", on_click=_use, args=(guess, read))
+    for reason in dict.fromkeys(guess.why for guess in others):
+        same = [guess for guess in others if guess.why == reason]
+        with st.container(horizontal=True, vertical_alignment="center", key=f"aside-{same[0].aside}"):
+            st.markdown(f"**{_columns(same)}** set aside: {reason}.")
+            for at, guess in enumerate(same[:SHOWN] if same[0].name else []):
+                label, words = f"Use {plain(guess.name, 24)}", "Use it all the same."
+                st.button(label, key=f"use-{guess.aside}-{at}", help=words, on_click=_use, args=(guess, ""))
+    if any(len(some) > SHOWN for some in (dates, others)):
+        st.caption("What has no button here can be ticked in the grid below.")
+
+
+def public(current: Table) -> None:
+    """How far the schema is, all that is wrong with it with one click to mend each, and the grid."""
+    heading("2 · What is public", current.tag)
+    wrong = _wrong(current)
+    total = len(current.done) + len(wrong)
+    if total:
+        st.progress(len(current.done) / total, f"{len(current.done)} of {total} columns done")
+    if hidden(current):
+        st.caption("Its schema was guessed or read off the records, a private peek: not shown in this view.")
+        upload_schema(current)
+        return
+    if current.peeked:
+        st.caption(_provenance(current))
+        if not current.read_off and not current.confirmed:
+            st.button(
+                "I know these kinds and columns without this table", icon=":material/check:", on_click=_confirm,
+                help="Then the schema counts as typed by a person.",
+            )  # fmt: skip
+    told, refused = st.session_state.pop("_schema_problem", ("", ""))
+    if refused and told == current.name:
+        st.error(_words(refused))
+    _open([problem for problem in current.problems if problem.open])
+    rest = [problem for problem in current.problems if not problem.open]
+    offered = _spellings(current)
+    if (rest or offered) and not stakeholder():  # it is about cells
+        session().look(current)
+        tag(Tag.PEEK)
+    for at, problem in enumerate(rest[:SHOWN]):
+        _line(f"problem-{at}", problem.column, problem.what, problem.fixes)
+    if len(rest) > SHOWN:
+        st.caption(f"{len(rest) - SHOWN} more columns need something; they come up as these are mended.")
+    for at, name in enumerate(offered[:SHOWN]):
+        what = f"column {name!r}: some of its values differ only in letters' case or in spaces"
+        _line(f"offer-{at}", name, what, (repairs.ONE,))
+    if current.problem and not current.problems:
+        st.warning(_words(current.problem), icon=":material/edit:")
+    with st.expander("Schema: what is public about the columns", icon=":material/schema:"):
+        edit(current)
+
+
+def protected(current: Table) -> None:
+    """Whom the guarantee protects: rows, or people with so many rows each."""
+    heading("3 · Whom does it protect?", Tag.TYPED)
+    columns = [None, *current.names]
+    left, right = st.columns(2)
+    person = left.selectbox(
+        "Column that names the person", columns, columns.index(current.unit.person), key=f"person-{id(current)}",
+        format_func=whom,
+    )  # fmt: skip
+    most = right.number_input("Rows of one person, at most", 1, 1000, current.unit.most_rows, disabled=person is None)
+    current.protect(PrivacyUnit(person, most) if person is not None else PrivacyUnit())
+    st.caption(plain(f"Protected: {current.unit.words}.", 200))
+    if person is not None:
+        st.caption(
+            "Which rows are left out depends on what that person's rows say, by a hash; rows without a person are "
+            f"one person's. All noise is scaled to this many rows. {COUNTED}"
+        )
+
+
+def hidden(current: Table) -> bool:
+    """Whether a schema guessed or read off the records must not be shown here."""
+    return stakeholder() and current.peeked
+
+
+def _open(problems: list[Problem]) -> None:
+    """The columns of which nothing is said yet, in one line."""
+    if not problems:
+        return
+    names = [problem.column for problem in problems]
+    with st.container(border=True, key="open"):
+        st.markdown(
+            f"**{len(names)} column{'s' * (len(names) > 1)} without values or bounds:** "
+            + plain(", ".join(map(clean, names)), 400)
+            + ". They are public, so a person must fill them in, in the grid below; or:"
+        )
+        with st.container(horizontal=True):
+            st.button(
+                READ_LABEL, type="primary", icon=":material/visibility:", help=Tag.PEEK.meaning,
+                disabled=stakeholder(), on_click=_mend, args=(names, repairs.READ),
+            )  # fmt: skip
+            st.button("Leave them out", key="leave-open", on_click=_mend, args=(names, repairs.ASIDE))
+        st.caption("Only these columns are read, with round bounds; what was typed stays, and the schema stays marked.")
+
+
+def _line(key: str, name: str, what: str, fixes: Iterable[str]) -> None:
+    """What is wrong with a column, and its repairs as buttons."""
+    with st.container(horizontal=True, vertical_alignment="center", key=key):
+        st.markdown(_words(what, "Something is wrong with this column."), width="stretch")
+        for fix in fixes:
+            peeks = fix in repairs.PEEKS
+            st.button(
+                repairs.FIXES[fix], key=f"{key}-{fix}", icon=":material/visibility:" if peeks else None,
+                help=Tag.PEEK.meaning if peeks else None, disabled=peeks and stakeholder(),
+                on_click=_mend, args=([name], fix),
+            )  # fmt: skip
+
+
+# What is called by a button asks for the table: an argument would keep one that was forgotten.
+
+
+def _confirm() -> None:
+    table().confirm()
+
+
+def _mend(names: list[str], fix: str) -> None:
+    current = table()
+    if fix in repairs.PEEKS:
+        session().look(current)
+    attempt(current, lambda: current.mend(names, fix))
+
+
+def _use(guess: Guess, read: str) -> None:
+    table().change({guess.name: begun(read) if read else guess.entry}, GUESSED)
+
+
+def _parts(guess: Guess) -> list[tuple[str, str]]:
+    """Labels and readings of what can be made of a date; with the order of its numbers where there are several."""
+    parts = [read.partition(" of ") for read in guess.offers]
+    several = len({order for _, _, order in parts}) > 1
+    return [(part.capitalize() + f", {order}" * several, "".join((part, of, order))) for part, of, order in parts]
+
+
+def _columns(guesses: list[Guess]) -> str:
+    return "1 column is" if len(guesses) == 1 else f"{len(guesses)} columns are"
+
+
+def _date(guess: Guess) -> bool:
+    return guess.aside == DATE
+
+
+def _spellings(current: Table) -> list[str]:
+    """Columns in use whose values can be counted as fewer, as far as they were read off."""
+    entries = current.schema.get("columns", {})
+    offered = [g.name for g in current.guesses if ANY_CASE in g.offers and g.name in current.done]
+    return [name for name in offered if entries[name]["kind"] == "categorical" and not entries[name].get("read")]
+
+
+def _wrong(current: Table) -> set[str]:
+    return {problem.column for problem in current.problems}
+
+
+def _provenance(current: Table) -> str:
+    if current.read_off:
+        return "Bounds or values were read off the records, so they are not covered by the guarantee: a private peek."
+    return "Kinds and the choice of columns were guessed from the records, so they are not covered by the guarantee."
+
+
+def _words(problem: str, vague: str = "The schema does not serve this table yet.") -> str:
+    """What is wrong may quote a cell."""
+    return vague if stakeholder() else plain(problem, 400)

@@ -1,0 +1,174 @@
+"""A table as it comes, 30 columns of messy kinds: from upload to frontier by clicks alone; its times are printed."""
+
+import csv
+import re
+import time
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.browser.test_explore import visit
+from tests.browser.test_looks import FRAMEWORK
+from tests.conftest import HOSTILE
+
+ROWS = 2000
+READ = "Read bounds and values off the records"
+MISSING = ["", "NA", "n/a", "-", "?", "null", "None", "NaN", "missing", "N/A"]
+
+
+def messy(path, rows=ROWS):
+    """Write the table; the names of its columns."""
+    rng = np.random.default_rng(0)
+
+    def one(*values):
+        return rng.choice(values, rows).tolist()
+
+    def holed(cells):
+        return [cell if rng.random() > 0.1 else MISSING[i % len(MISSING)] for i, cell in enumerate(cells)]
+
+    days = [(1 + i % 28, 1 + i * 7 % 12, 2015 + i * 3 % 9) for i in range(rows)]
+    age = rng.integers(18, 90, rows)
+    columns = {
+        "": range(rows),
+        "record_id": [f"r{i:06d}" for i in rng.permutation(rows)],
+        "customerNo": rng.permutation(rows) * 7919 + 10,
+        "e-mail": [f"person{i}@mail.example" for i in range(rows)],
+        "created": [f"{y}-{m:02d}-{d:02d}" for d, m, y in days],
+        "admitted at": [f"{y}-{m:02d}-{d:02d}T08:{d:02d}:00" for d, m, y in days],
+        "born (d/m/y)": [f"{d}/{m}/{y - 50}" for d, m, y in days],
+        "left": holed([f"{d:02d}.{m:02d}.{y}" for d, m, y in days]),
+        "height": [f"{v:.1f}".replace(".", ",") for v in rng.normal(170, 9, rows)],
+        "fee": [f"€ {v:,.2f}" for v in rng.lognormal(6, 1, rows)],
+        "share": [f"{v} %" for v in rng.integers(0, 101, rows)],
+        "salary": [f"${v:,}" for v in rng.integers(15, 140, rows) * 1000],
+        "consent": one("yes", "Yes", " yes ", "no", "NO"),
+        "sex": one("F", "M", "f", "m "),
+        "remark": [f"Came on day {i} and said that everything was as it had been" for i in range(rows)],
+        "nickname": [f"nick{i % 700}" for i in range(rows)],
+        "country": ["Utopia"] * rows,
+        "version": [3] * rows,
+        "unused": [MISSING[i % len(MISSING)] for i in range(rows)],
+        "age": [*age[:-1], 99999],
+        "balance": [-987654321, *np.round(rng.normal(100, 30, rows - 1), 2)],
+        "children": [f"{v}.0" for v in rng.integers(0, 6, rows)],
+        "score": holed(rng.integers(1, 6, rows)),
+        "zip code": [f"{v:05d}" for v in rng.integers(0, 30, rows) * 1003],
+        "smoker": one("True", "False"),
+        HOSTILE[0]: one("<b>bold</b>", "**stars**", "&lt;i&gt;"),
+        HOSTILE[1]: one("![y](http://evil.example/y.png)", "b"),
+        HOSTILE[2]: rng.integers(0, 4, rows),
+        HOSTILE[3]: holed(one("a", "b", "c")),
+        "grade;level": one("A; first", "B; second", "C, third"),
+    }
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return list(columns)
+
+
+def still(page):
+    """Wait until the page has been drawn."""
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
+
+
+def press(page, label):
+    page.get_by_role("button", name=label, exact=True).first.click()
+    still(page)
+
+
+def serious(page):
+    found = Axe().run(page, context={"exclude": [["header"], ["[data-testid=stSidebar]"]]}).response["violations"]
+    found = [v for v in found if v["impact"] in ("serious", "critical") and v["id"] not in FRAMEWORK]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:300]}" for v in found]
+
+
+def bring(page, server, path):
+    visit(page, server, "/data", "Data")
+    page.locator(".st-key-upload input[type=file]").set_input_files(path)
+    expect(page.get_by_text(f"{path.name}: ")).to_be_visible()
+    expect(page.get_by_text("without values or bounds")).to_be_visible()
+    still(page)
+
+
+def test_a_messy_table_goes_from_upload_to_frontier_by_clicks(page, server, tmp_path):
+    names = messy(tmp_path / "messy.csv")
+    assert len(names) == 30
+    start = time.perf_counter()
+    bring(page, server, tmp_path / "messy.csv")
+    for reason in (
+        "looks like an ID",
+        "dates have no cells",
+        "free text",
+        "same value in every row",
+        "no value in any row",
+    ):
+        expect(page.get_by_text(reason).first).to_be_visible()
+    uploaded = time.perf_counter() - start
+    for part in ("Year", "Month", "Weekday", "Year"):
+        press(page, part)
+    press(page, READ)
+    while page.get_by_role("button", name="Count its spellings as one value").count():
+        press(page, "Count its spellings as one value")
+    done = page.get_by_text(re.compile(r"(\d+) of \1 columns done"))
+    expect(done).to_be_visible()
+    assert int(done.inner_text().split()[0]) >= 20
+    expect(page.get_by_text("not covered by the guarantee")).to_be_visible()
+    ready = time.perf_counter() - start
+    page.get_by_role("link", name="Compare", exact=True).click()
+    expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
+    expect(page.get_by_text("columns to begin with")).to_be_visible()
+    page.get_by_role("button", name="Run the comparison").click()
+    expect(page.locator(".js-plotly-plot .points path").first).to_be_visible(timeout=90_000)
+    first = time.perf_counter() - start
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=600_000)
+    whole = time.perf_counter() - start
+    print(f"\nuploaded {uploaded:.1f} s, ready {ready:.1f} s, first dots {first:.1f} s, frontier {whole:.1f} s")
+    assert page.locator("img[src*=evil], img[src=x], a[href*=evil], .katex").count() == 0
+
+
+def test_two_hundred_columns_are_ready_and_explore_begins_with_some(page, server, tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "wide.csv"
+    header = ",".join(f"question {i}" for i in range(200))
+    cells = rng.integers(0, 5, (5000, 200))
+    path.write_text(header + "\n" + "\n".join(",".join(map(str, row)) for row in cells))
+    visit(page, server, "/data", "Data")
+    still(page)
+    start = time.perf_counter()
+    page.locator(".st-key-upload input[type=file]").set_input_files(path)
+    expect(page.get_by_text("200 columns without values or bounds")).to_be_visible()
+    uploaded = time.perf_counter() - start
+    press(page, READ)
+    expect(page.get_by_text("200 of 200 columns done")).to_be_visible()
+    expect(page.get_by_text("10^139 cells").first).to_be_visible()
+    print(f"\n200 columns: shown after {uploaded:.1f} s, ready after {time.perf_counter() - start:.1f} s")
+    page.get_by_role("link", name="Explore it").click()
+    expect(page.get_by_text("columns to begin with")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Typical error [\d.e+-]+ points; worst"))).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_steps_are_readable(page, server, tmp_path, width, scheme):
+    messy(tmp_path / "messy.csv", 300)
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    bring(page, server, tmp_path / "messy.csv")
+    assert serious(page) == [], "before anything is read off"
+    press(page, READ)
+    page.wait_for_timeout(500)
+    assert serious(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_reload_says_that_the_table_is_gone(page, server, tmp_path):
+    messy(tmp_path / "messy.csv", 100)
+    bring(page, server, tmp_path / "messy.csv")
+    assert "table=uploaded" in page.url
+    page.reload()
+    expect(page.get_by_text("Your table is gone")).to_be_visible()
+    assert "uploaded" not in page.url

@@ -1,0 +1,81 @@
+"""The columns a page opens with: from sizes alone, within the cells, never none."""
+
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.data import samples
+from dpcore.data.choice import MANY, MOST, first_columns
+from dpcore.data.domain import Column, Domain
+from dpcore.errors import InputError
+from dpcore.problems import require_enumerable
+from dpcore.workloads import Marginals, Union
+
+
+def domain(sizes):
+    columns = [Column(name=f"c{i}", kind="integer", low=0, high=size - 1) for i, size in enumerate(sizes)]
+    return Domain(tuple(columns))
+
+
+@given(st.lists(st.integers(1, 2 * MANY), min_size=1, max_size=40), st.integers(1, 10**6))
+def test_what_is_chosen_fits_and_nothing_more_would(sizes, cells):
+    whole = domain(sizes)
+    names = first_columns(whole, cells)
+    assert names == tuple(n for n in whole.names if n in names)
+    usable = [f"c{i}" for i, size in enumerate(sizes) if 1 < size <= min(MANY, cells)]
+    if not usable:
+        assert len(names) == 1
+        return
+    chosen = whole.project(names)
+    assert chosen.size <= cells
+    assert 1 <= len(names) <= MOST
+    assert all(1 < size <= MANY for size in chosen.shape)
+    if len(names) < MOST:
+        left = [whole.project([name]).size for name in usable if name not in names]
+        assert all(chosen.size * size > cells for size in left)
+
+
+def test_a_column_that_crowds_out_the_others_is_passed_over():
+    assert first_columns(domain([1, 5000, 3, 4]), 100_000) == ("c2", "c3")
+    assert first_columns(domain([1, 5000, 3000]), 10) == ("c2",)
+    assert len(first_columns(domain([2] * 200), 100_000)) == MOST
+
+
+def test_the_first_columns_fit_the_cells_and_are_never_none():
+    whole = Domain(tuple(Column(name=n, kind="integer", low=0, high=s - 1) for n, s in (("a", 4), ("b", 5), ("c", 6))))
+    assert [first_columns(whole, k) for k in (1, 19, 20, 10**6)] == [("a",), ("a",), ("a", "b"), ("a", "b", "c")]
+
+
+@pytest.mark.parametrize("sample", [samples.census, samples.berkeley, samples.titanic])
+def test_samples_open_with_all_their_columns(sample):
+    whole = sample().domain
+    assert math.prod(whole.shape) <= 100_000
+    assert first_columns(whole, 100_000) == whole.names
+
+
+@pytest.mark.parametrize("columns", [40, 4000])
+def test_a_domain_of_many_columns_is_refused_in_words_and_pairs_are_listed(columns):
+    whole = domain([10] * columns)
+    with pytest.raises(InputError, match=rf"about 10\^{columns} cells \({columns} columns\) are more than"):
+        require_enumerable(whole)
+
+
+def test_a_union_lists_what_it_reads_only_when_it_is_asked():
+    whole = domain([2, 3])
+    union = Union([Marginals.all(whole, 2), Marginals.all(whole, 1)])
+    assert "matrix" not in vars(union)
+    assert union.matrix.shape == (11, 11)
+    assert union.matrix is union.matrix
+
+
+@given(st.lists(st.sampled_from(["1", " 2", "3.0", "", "NA", " nan ", None, "4"]), min_size=1, max_size=20))
+def test_numbers_in_texts_are_read_alike_however_they_are_kept(cells):
+    column = Column(name="x", kind="integer", low=1, high=4, missing="category")
+    kept = [pd.Series(cells, dtype=kind) for kind in ("str", object, "category")]
+    first = [column.encode(series).tolist() for series in kept]
+    assert first[0] == first[1] == first[2]
+    known = {"1": 0, " 2": 1, "3.0": 2, "4": 3}
+    assert first[0] == [known.get(cell, 4) for cell in cells]

@@ -1,0 +1,199 @@
+"""What columns seem to be, and round bounds: sensible on messy kinds, total on any cells, and never quoting one."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dpcore.data.domain import Domain
+from dpcore.data.guessing import ASIDE, MOST_VALUES, STRAY, guess_column, guess_columns, read_off, round_bounds
+from dpcore.data.readings import ANY_CASE, COMMA, POINT
+from dpcore.data.schema import domain_from_json
+from dpcore.errors import InputError
+
+N = 200
+SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
+KINDS = {
+    "id": ([f"p{i:04d}" for i in range(N)], ("categorical", "", "id")),
+    "count": (range(1, N + 1), ("integer", "", "id")),
+    "customer_no": ([i * 7919 % 99991 for i in range(N)], ("integer", "", "id")),
+    "salary": ([20_000 + i * 7919 % 9973 for i in range(N)], ("integer", "", "")),
+    "when": ([f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(N)], ("date", "", "date")),
+    "typed": (pd.date_range("2020-01-01", periods=N), ("date", "", "date")),
+    "born": ([f"{1 + i % 28}/{1 + i % 12}/19{60 + i % 40}" for i in range(N)], ("date", "", "date")),
+    "price": ([f"{i},{i % 10}0" for i in range(N)], ("numeric", COMMA, "")),
+    "paid": ([f"${i % 70:,}.50" for i in range(N)], ("numeric", POINT, "")),
+    "rate": ([f"{i % 30}%" for i in range(N)], ("integer", POINT, "")),
+    "answer": ([SPELLINGS[i % 5] for i in range(N)], ("categorical", "", "")),
+    "note": ([f"patient {i} came back with a letter of the doctor" for i in range(N)], ("text", "", "text")),
+    "words": ([f"word {i % 150}" for i in range(N)], ("text", "", "text")),
+    "always": (["x"] * N, ("categorical", "", "constant")),
+    "nothing": (["NA", "", "?", None] * (N // 4), ("categorical", "", "empty")),
+    "rarely": (["x", ""] * (N // 2), ("categorical", "", "")),
+    "floats": ([f"{i % 9}.0" for i in range(N)], ("integer", "", "")),
+    "zip code": ([f"{i % 40:05d}" for i in range(N)], ("categorical", "", "")),
+    "flag": ([True, False] * (N // 2), ("categorical", "", "")),
+    "measured": (np.random.default_rng(0).normal(size=N), ("numeric", "", "")),
+    "": (range(N), ("text", "", "unnamed")),
+    "<img src=x>": (["a", "b"] * (N // 2), ("categorical", "", "")),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("texts", [False, True])
+def test_a_column_is_what_it_seems_and_set_aside_with_a_reason(name, texts):
+    cells, expected = KINDS[name]
+    series = pd.Series(list(cells))
+    if texts:
+        series = series.map(lambda v: v if v is None else str(v)).astype("str")
+    found = guess_column(name, series)
+    assert (found.kind, found.read, found.aside) == expected
+    assert (found.why == "") == (found.aside == "")
+    assert found.why in ("", *ASIDE.values())
+    assert guess_column(name, series[::-1]) == found, "the order of rows says nothing"
+
+
+def test_spellings_and_orders_of_days_are_offered():
+    offers = {name: guess_column(name, pd.Series(KINDS[name][0])).offers for name in ("answer", "when", "born")}
+    assert offers["answer"] == (ANY_CASE,)
+    assert offers["when"] == ("year of y-m-d", "month of y-m-d", "weekday of y-m-d")
+    assert offers["born"][0] == "year of d/m/y"
+    both = guess_column("d", pd.Series(["1/2/2020", "3/4/2021"])).offers
+    assert (both[0], both[-1]) == ("year of d/m/y", "weekday of m/d/y"), "a person must say which"
+    american = guess_column("d", pd.Series(["1/22/2020", "3/4/2021"])).offers
+    assert american[0] == "year of m/d/y"
+    assert len(american) == 3
+
+
+@pytest.mark.parametrize("name", [n for n, (_, (kind, _, aside)) in KINDS.items() if not aside])
+def test_what_is_read_off_encodes_its_own_table(name):
+    frame = pd.DataFrame({name: list(KINDS[name][0])})
+    (guess,) = guess_columns(frame)
+    spec = json.loads(json.dumps(read_off(name, frame[name], guess.kind, guess.read)))
+    domain = domain_from_json({"columns": {name: spec}})
+    assert domain.encode(frame).n == N
+
+
+def test_spellings_that_are_read_alike_become_the_most_frequent_one():
+    cells = pd.Series(["yes", "Yes", "Yes", " yes ", "yes", "yes", "NO", "no"])
+    assert read_off("x", cells, "categorical", ANY_CASE) == {
+        "kind": "categorical", "read": ANY_CASE, "values": ["NO", "yes"],
+    }  # fmt: skip
+    assert read_off("x", cells, "categorical")["values"] == ["NO", "Yes", "no", "yes"]
+
+
+def test_parts_of_the_calendar_are_not_read_off():
+    for cells in (["2020-01-01"], ["2020-06-30", "2020-07-01"]):
+        assert read_off("x", pd.Series(cells), "date", "month of y-m-d") == {
+            "kind": "integer", "low": 1, "high": 12, "read": "month of y-m-d",
+        }  # fmt: skip
+        assert read_off("x", pd.Series(cells), "date", "weekday of y-m-d")["values"][0] == "Mon"
+    years = read_off("x", pd.Series(["1.2.1999", "n/a", "2004-02-03"]), "integer", "year of d/m/y")
+    assert (years["low"], years["high"], years["missing"]) == (1999, 2004, "category")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "message"),
+    [
+        ([f"v{i}" for i in range(MOST_VALUES + 1)], "categorical", "201 different values are more than 200"),
+        (["", "NA"], "categorical", "no value that could be read off"),
+        (["a", "1"], "integer", "not all numbers"),
+        (["1e300"], "numeric", "not all numbers up to"),
+    ],
+)
+def test_what_gives_no_cells_is_refused(cells, kind, message):
+    with pytest.raises(InputError, match=f"column 'x': .*{message}"):
+        read_off("x", pd.Series(cells), kind)
+
+
+BULKS = {
+    "ages": np.random.default_rng(0).integers(17, 91, 999),
+    "years": np.random.default_rng(1).integers(1987, 2024, 999),
+    "shares": np.random.default_rng(2).random(999),
+    "far from 0": 1e6 + np.random.default_rng(3).random(999),
+    "few": np.arange(1, 7),
+}
+FAR = [[], [10.0**9], [-(10.0**9)], [10.0**9, -(10.0**9)], [10.0**9, 10.0**6], [10.0**12, -(10.0**3)]]
+
+
+def bounded(numbers, **options):
+    values, counts = np.unique(np.asarray(numbers, dtype=float), return_counts=True)
+    return round_bounds(values, counts, **options)
+
+
+CASES = [(name, far) for name in BULKS for far in FAR if name != "few" or len(far) < 2]  # two of eight are not few
+
+
+@pytest.mark.parametrize(("name", "outliers"), CASES, ids=str)
+def test_an_outlier_does_not_swallow_a_column(name, outliers):
+    bulk, whole = BULKS[name], name in ("ages", "years", "few")
+    found = bounded([*bulk, *outliers], whole=whole)
+    assert found == bounded(bulk, whole=whole)
+    width = bulk.max() - bulk.min()
+    assert found["low"] <= bulk.min() + width / 4
+    assert found["high"] >= bulk.max() - width / 4
+    assert found["high"] - found["low"] <= 1.5 * max(width, 1)
+    assert found["out_of_range"] == "clip"
+
+
+def test_bounds_are_round_and_tell_little_of_the_extremes():
+    assert bounded(BULKS["years"], whole=True) == {"low": 1985, "high": 2025, "bins": 8, "out_of_range": "clip"}
+    assert bounded([0.1234, 0.4567, 0.9871], whole=False)["high"] == 1.0
+    assert bounded([3, 5], whole=True) == {"low": 3, "high": 5, "out_of_range": "clip"}
+    spread = bounded(np.exp(np.random.default_rng(0).normal(10, 1.5, 5000)), whole=False)
+    assert {e / 10 ** math.floor(math.log10(e)) for e in spread["edges"][1:]} <= {1, 2, 5}
+    assert domain_from_json({"columns": {"x": {"kind": "numeric"} | bounded([1e15 - 0.125, 1e15], whole=False)}})
+    frequent = [0.0] * 10 + [1000.0] * (10 // STRAY + 5)
+    assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
+
+
+NUMBERS = st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15).map(float) | st.integers(-30, 30).map(float)
+
+
+@settings(max_examples=300)
+@example([0.0, 5e-324], False)
+@example([1e15 - 0.125, 1e15], False)
+@given(st.lists(NUMBERS, min_size=1, max_size=30), st.booleans())
+def test_any_numbers_get_bounds_that_a_schema_takes_and_that_hold_most_of_them(numbers, whole):
+    numbers = [float(round(v)) for v in numbers] if whole else numbers
+    found = bounded(numbers, whole=whole)
+    (column,) = domain_from_json({"columns": {"x": {"kind": "integer" if whole else "numeric"} | found}}).columns
+    outside = sum(v < column.low or v > column.high for v in numbers)
+    assert outside <= max(1, len(numbers) // STRAY)
+    assert column.size <= 21 or whole
+    assert len(column.encode(pd.Series(numbers))) == len(numbers)
+
+
+CELL = st.none() | st.text(max_size=4) | st.sampled_from(["1", "2.5", "$3", "1,5", "NA", "2020-01-02", "3/4/2021"])
+CELL |= st.integers() | st.floats() | st.booleans() | st.dates()
+
+
+@settings(max_examples=300)
+@given(st.lists(CELL, max_size=25), st.text(max_size=5), st.booleans())
+def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
+    series = pd.Series(cells, dtype=object)
+    if texts:
+        series = series.map(lambda v: v if v is None else str(v)).astype("str")
+    guess = guess_column(name, series)
+    if guess.aside or not len(cells):
+        return
+    try:
+        spec = read_off(name, series, guess.kind, guess.read)
+    except InputError as error:
+        assert "different values" in str(error)  # noqa: PT017
+        return
+    domain = domain_from_json({"columns": {name: spec}})
+    assert isinstance(domain, Domain)
+    assert len(domain.columns[0].encode(series)) == len(cells)
+
+
+def test_a_guess_quotes_no_cell_and_counts_none():
+    secrets = [f"zebra-{i:03d}" for i in range(N)]
+    frame = pd.DataFrame({"a": secrets, "b": ["4711", "4712"] * (N // 2), "c": ["Quagga", "quagga"] * (N // 2)})
+    told = " ".join(f"{guess} {guess.why}" for guess in guess_columns(frame))
+    for secret in ("zebra", "4711", "uagga", str(N)):
+        assert secret not in told

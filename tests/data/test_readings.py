@@ -1,0 +1,120 @@
+"""Cells read one by one: dates, amounts and spellings; what is not understood stays as it was."""
+
+from datetime import date, datetime
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.data.domain import MISSING_TEXTS
+from dpcore.data.readings import ANY_CASE, COMMA, POINT, READINGS, WEEKDAYS, read_cells, read_date, read_value
+from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.errors import InputError
+
+AMOUNTS = {
+    POINT: {"€ 1,234.50": 1234.5, "12%": 12.0, "-$3": -3.0, "$-3.5": -3.5, "7 kr": 7.0, ".5": 0.5, "1 234": 1234.0}
+    | {"\u22123": -3.0, "1e3": 1000.0, "USD 1,000,000": 1e6},
+    COMMA: {"1.234,50 €": 1234.5, "12,5 %": 12.5, "-3,5": -3.5, "1.234": 1234.0, "12.5": 12.5, "0.123": 0.123},
+}
+NO_AMOUNTS = ["", "abc", "12a", "1,2,3", "€", "%", "--3", "1.2.3", "12,34.5", "NaN", "inf", "1_000", "٣"]
+
+
+@pytest.mark.parametrize(("how", "text"), [(how, text) for how, known in AMOUNTS.items() for text in known])
+def test_amounts_are_read_without_their_signs(how, text):
+    assert read_value(f" {text} ", how) == AMOUNTS[how][text]
+
+
+@pytest.mark.parametrize("text", NO_AMOUNTS)
+def test_what_is_no_amount_stays_as_it_was(text):
+    assert read_value(text, POINT) == text
+
+
+@given(st.dates(date(1969, 1, 1), date(2068, 12, 31)), st.sampled_from("-/."), st.booleans(), st.booleans())
+def test_a_day_written_in_an_order_is_read_in_it(day, between, short, timed):
+    year = f"{day.year % 100:02d}" if short else str(day.year)
+    after = " 10:30" if timed else ""
+    parts = {"d/m/y": (day.day, day.month, year), "m/d/y": (day.month, day.day, year)}
+    for order, written in parts.items():
+        assert read_date(between.join(map(str, written)) + after, order) == day
+        assert read_date(day.isoformat() + after, order) == day, "four digits first say so themselves"
+        assert read_value(between.join(map(str, written)), f"weekday of {order}") == WEEKDAYS[day.weekday()]
+    assert read_date(between.join(map(str, parts["d/m/y"])), "y-m-d") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["31/02/2020", "2020-13-01", "1/2", "2020", "1.2-2020", "aa/bb/cccc", "", "0000-01-01"]
+)
+def test_what_is_no_day_stays_as_it_was(text):
+    for how in ("year of y-m-d", "month of d/m/y", "weekday of m/d/y"):
+        assert read_value(text, how) == text
+
+
+CELLS = st.none() | st.text(max_size=6) | st.sampled_from([*AMOUNTS[POINT], *AMOUNTS[COMMA], "1/2/2020", "2020-01-02"])
+
+
+@given(st.lists(CELLS, min_size=1, max_size=12), st.sampled_from(READINGS), st.integers(0, 11))
+def test_each_cell_is_read_by_itself_and_reading_twice_is_reading_once(cells, how, at):
+    read = read_cells(pd.Series(cells, dtype="str"), how)
+    again = read_cells(read.astype(object), how)
+    assert [v for v in read if v == v and v is not None] == [v for v in again if v == v and v is not None]
+    alone = read_cells(pd.Series([cells[at % len(cells)]], dtype="str"), how)
+    assert str(alone.iloc[0]) == str(read.iloc[at % len(cells)])
+
+
+def column(**spec):
+    return domain_from_json({"columns": {"x": spec}}).columns[0]
+
+
+def test_a_column_reads_its_cells_before_it_counts_them():
+    years = column(kind="integer", low=2019, high=2021, read="year of d/m/y", missing="category", out_of_range="clip")
+    cells = ["1.2.2019", "2021-03-04", "n/a", "5/6/30", "2020"]
+    assert years.encode(pd.Series(cells)).tolist() == [0, 2, 3, 2, 1]
+    assert years.encode(pd.Series([datetime(2019, 5, 1), date(2020, 1, 1)], dtype=object)).tolist() == [0, 1]
+    assert years.encode(pd.to_datetime(pd.Series(["2019-01-01", None]))).tolist() == [0, 3]
+    assert years.numbers(pd.Series(cells[:2])).tolist() == [2019, 2021]
+    with pytest.raises(InputError, match=r"'soon' in row 2 is not a number in 2019\.\.2021"):
+        years.encode(pd.Series(["1.2.2019", "soon"]))
+    answer = column(kind="categorical", values=["Yes", "no"], read=ANY_CASE, missing="category")
+    assert answer.encode(pd.Series(["yes", " YES ", "No", "n/a", "NA", None])).tolist() == [0, 0, 1, 2, 2, 2]
+    money = column(kind="numeric", low=0, high=10, bins=2, read=COMMA)
+    assert money.encode(pd.Series(["7,50 €", "€ 1"])).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("text", sorted(MISSING_TEXTS))
+def test_every_spelling_of_missing_is_missing_unless_it_is_a_listed_value(text):
+    numbers = column(kind="integer", low=1, high=2, missing="category")
+    assert numbers.encode(pd.Series(["1", f" {text} "])).tolist() == [0, 2]
+    for read in ("", ANY_CASE):
+        assert column(kind="categorical", values=["a"], missing="category", read=read).encode(
+            pd.Series(["a", text])
+        ).tolist() == [0, 1]
+    if text:
+        assert column(kind="categorical", values=["a", text]).encode(pd.Series([text, "a"])).tolist() == [1, 0]
+
+
+BAD = {
+    "unknown": ({"kind": "integer", "low": 0, "high": 1, "read": "decade"}, "read='decade' is not one of"),
+    "kind": ({"kind": "categorical", "values": ["a"], "read": POINT}, "does not go with a categorical column"),
+    "spelling": ({"kind": "integer", "low": 0, "high": 1, "read": ANY_CASE}, "does not go with a integer column"),
+    "one value": ({"kind": "categorical", "values": ["Yes", "yes "], "read": ANY_CASE}, "'yes' stands twice"),
+}
+
+
+@pytest.mark.parametrize(("spec", "message"), BAD.values(), ids=BAD)
+def test_a_reading_that_does_not_fit_is_refused(spec, message):
+    with pytest.raises(InputError, match=message):
+        column(**spec)
+
+
+@pytest.mark.parametrize("how", [how for how in READINGS if how])
+def test_a_reading_is_part_of_the_schema_file(how):
+    kind = {"kind": "integer", "low": 1, "high": 9}
+    if how == ANY_CASE or how.startswith("weekday"):
+        kind = {"kind": "categorical", "values": list(WEEKDAYS)}
+    domain = domain_from_json({"columns": {"x": kind | {"read": how}, "y": kind | {"read": ""}}} if how != ANY_CASE
+        else {"columns": {"x": kind | {"read": how}, "y": kind}})  # fmt: skip
+    written = domain_to_json(domain)
+    assert written["columns"]["x"]["read"] == how
+    assert "read" not in written["columns"]["y"]
+    assert domain_from_json(written) == domain

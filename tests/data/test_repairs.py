@@ -1,0 +1,106 @@
+"""All that is wrong with a column at once, and repairs that mend it without undoing what was typed."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.data import repairs
+from dpcore.data.readings import ANY_CASE, COMMA
+from dpcore.data.repairs import ADD, ASIDE, CLIP, FIXES, GUESS, MISSING, ONE, READ, mended, problems
+from dpcore.data.schema import domain_from_json
+from dpcore.errors import InputError
+
+TEXTS = pd.Series(["yes", "Yes", " yes ", "no", "NA"])
+NUMBERS = pd.Series(["1", "2", "", "70"])
+WRONG = {
+    "nothing said": ({"kind": "integer"}, NUMBERS, [(READ, ASIDE)], ["low is not given"]),
+    "no values": ({"kind": "categorical", "values": None}, TEXTS, [(READ, ASIDE)], ["values are not given"]),
+    "no kind": ({}, TEXTS, [(GUESS, ASIDE)], ["kind=None"]),
+    "no entry": (3, TEXTS, [(GUESS, ASIDE)], ["must be a JSON object"]),
+    "bounds": ({"kind": "integer", "low": 3, "high": 1}, NUMBERS, [(READ, ASIDE)], ["low=3 must be below high=1"]),
+    "missing and outside": (
+        {"kind": "integer", "low": 1, "high": 9}, NUMBERS, [(CLIP, ASIDE), (MISSING, ASIDE)],
+        ["'70' in row 4 is outside 1..9", "1 of 4 cells are missing"],
+    ),
+    "spellings": (
+        {"kind": "categorical", "values": ["yes", "no"], "missing": "category"}, TEXTS, [(ONE, ADD, ASIDE)],
+        ["'Yes' in row 2 is not one of the allowed values"],
+    ),
+    "other values": ({"kind": "categorical", "values": ["yes"], "missing": "category"}, TEXTS, [(ADD, ASIDE)], ["Yes"]),
+    "no number": ({"kind": "integer", "low": 1, "high": 9}, TEXTS, [(GUESS, ASIDE)], ["is not a number"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("entry", "cells", "fixes", "words"), WRONG.values(), ids=WRONG)
+def test_all_that_is_wrong_is_said_at_once_and_each_repair_mends_it(entry, cells, fixes, words):
+    found = problems("x", cells, entry)
+    assert [problem.fixes for problem in found] == fixes
+    assert all(word in problem.what for problem, word in zip(found, words, strict=True))
+    for problem in found:
+        for fix in problem.fixes:
+            after = mended("x", cells, entry, fix)
+            assert (after is None) == (fix == ASIDE)
+            left = problems("x", cells, after) if after is not None else ()
+            assert problem not in left
+            assert len(left) < len(found)
+    while found and entry is not None:
+        entry = mended("x", cells, entry, found[0].fixes[0])
+        found = problems("x", cells, entry)
+    assert domain_from_json({"columns": {"x": entry}}).columns[0].encode(cells).shape == cells.shape
+
+
+def test_only_what_nobody_said_is_read_off():
+    entry = {"kind": "integer", "low": 0, "high": None, "missing": "category"}
+    read = mended("x", NUMBERS, entry, READ)
+    assert (read["low"], read["missing"]) == (0, "category")
+    assert read["high"] >= 2
+    assert mended("x", pd.Series(["5", "6"]), entry, READ)["missing"] == "category", "a policy that was typed stays"
+    assert mended("x", pd.Series(["1,5", "2"]), {"kind": "numeric", "read": COMMA}, READ)["read"] == COMMA
+    entry = {"kind": "categorical", "values": ["none of them", "no"], "missing": "category"}
+    assert mended("x", TEXTS, entry, ADD)["values"] == ["none of them", "no", "Yes", "yes"]
+    assert mended("x", TEXTS, entry, ONE) == {
+        "kind": "categorical", "read": ANY_CASE, "values": ["no", "yes"], "missing": "category",
+    }  # fmt: skip
+
+
+def test_repairs_that_read_the_records_are_known_as_such():
+    for fix in FIXES:
+        entry = {"kind": "categorical", "values": ["yes"]}
+        other = pd.Series(["zebra", "Zebra"])
+        kept = mended("x", other, entry, fix)
+        assert ("zebra" in str(kept).lower()) <= (fix in repairs.PEEKS)
+
+
+@pytest.mark.parametrize("cells", [pd.Series(["2020-01-02", "2021-03-04"]), pd.Series([f"w{i}" for i in range(300)])])
+def test_what_seems_to_be_no_column_to_count_is_not_taken_for_one(cells):
+    with pytest.raises(InputError, match="column 'x': .*; set it aside"):
+        mended("x", cells, {"kind": "integer", "low": 0, "high": 1}, GUESS)
+
+
+ENTRY = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["categorical", "integer", "numeric", "date", None])},
+    optional={
+        "values": st.none() | st.lists(st.sampled_from(["a", "A", "1", 2]), max_size=3),
+        "low": st.none() | st.integers(-2, 5), "high": st.none() | st.integers(-2, 5), "bins": st.integers(0, 3),
+        "missing": st.sampled_from(["refuse", "category"]), "out_of_range": st.sampled_from(["refuse", "clip"]),
+        "read": st.sampled_from(["", ANY_CASE, COMMA, "year of d/m/y", "?"]),
+    },
+)  # fmt: skip
+
+
+@given(ENTRY, st.lists(st.sampled_from(["a", "A ", "1", "2.5", "", "NA", "1/2/2020", "€ 3"]), min_size=1, max_size=8))
+def test_any_entry_is_fine_or_has_problems_with_repairs(entry, cells):
+    series = pd.Series(cells, dtype="str")
+    found = problems("x", series, entry)
+    if not found:
+        assert len(domain_from_json({"columns": {"x": entry}}).columns[0].encode(series)) == len(cells)
+    for problem in found:
+        assert set(problem.fixes) <= set(FIXES)
+        assert problem.fixes[-1] == ASIDE
+        for fix in problem.fixes:
+            try:
+                after = mended("x", series, entry, fix)
+            except InputError:
+                continue
+            assert after is None or isinstance(after, dict)

@@ -1,0 +1,168 @@
+"""The Data page, headless: three steps, one click each, and nothing that was looked up becomes public unsaid."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.data.schema import domain_from_json
+from pages._ui.shell.table import Table
+from tests.pages.test_pages import button, said
+
+pytestmark = pytest.mark.usefixtures("tab")
+ROOT = Path(__file__).parents[2]
+READ = "Read bounds and values off the records"
+KNOWN = "I know these kinds and columns without this table"
+ROWS = "\n".join(
+    f"p{i},{1 + i % 28}/{1 + i % 12}/2020,{['yes', 'Yes', ' yes ', 'no'][i % 4]},{20 + i % 60},{'' if i % 9 else 4}"
+    for i in range(300)
+)
+CSV = f"id,when,answer,age,rare\n{ROWS}\n".encode()
+
+
+def opened(content=CSV, name="t.csv", **query) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+    for key, value in query.items():
+        app.query_params[key] = value
+    app = app.switch_page(str(ROOT / "pages/data.py")).run()
+    if content is not None:
+        app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
+    assert not app.exception
+    return app
+
+
+def table(app) -> Table:
+    return app.session_state["session"].table
+
+
+def shown(app) -> str:
+    return said(app).replace("\\", "")
+
+
+def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click():
+    app = opened()
+    assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
+    assert "**1 column is** set aside: looks like an ID" in shown(app)
+    assert "**when** is set aside: dates have no cells" in shown(app)
+    assert "5 columns: 3 in use, 2 set aside" in " ".join(t.value for t in app.text)
+    button(app, "Month").click().run()
+    assert table(app).schema["columns"]["when"] == {
+        "kind": "integer", "low": 1, "high": 12, "read": "month of d/m/y",
+    }  # fmt: skip
+    assert "when" in table(app).done
+    button(app, "Use id").click().run()
+    assert "id" in table(app).schema["columns"]
+
+
+def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
+    app = opened()
+    table(app).change({"age": {"kind": "integer", "low": 0, "high": 120, "bins": 12}})
+    app.run()
+    button(app, READ).click().run()
+    mine = table(app)
+    assert mine.schema["columns"]["age"] == {"kind": "integer", "low": 0, "high": 120, "bins": 12}, "typed"
+    assert mine.origins == {"answer": "read off", "age": "guessed", "rare": "read off"}
+    assert mine.domain is not None
+    assert mine.domain.peeked
+    assert KNOWN not in {b.label for b in app.button}, "what was read off cannot be known any more"
+    assert app.session_state["session"].has_looked(mine)
+    button(app, "Count its spellings as one value").click().run()
+    assert table(app).schema["columns"]["answer"]["values"] == ["no", "yes"]
+    assert "id" not in table(app).schema["columns"], "what was set aside stays so"
+
+
+def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
+    app = opened()
+    mine = table(app)
+    values = {"kind": "categorical", "values": ["yes", "no"], "read": "any case"}
+    mine.change({"answer": values, "rare": None})
+    mine.change({"age": {"kind": "integer", "low": 0, "high": 120}})
+    app.run()
+    assert table(app).domain.peeked, "kinds came from the records"
+    button(app, KNOWN).click().run()
+    assert not table(app).domain.peeked
+    assert set(table(app).origins.values()) == {"typed"}
+    assert "peeked" not in table(app).schema
+    assert not app.session_state["session"].has_looked(mine), "no cell was shown"
+    button(app, "Month").click().run()
+    assert table(app).domain.peeked, "which number is the month was guessed from the records"
+    button(app, KNOWN).click().run()
+    assert not table(app).domain.peeked
+
+
+def test_once_read_off_a_table_stays_marked_whatever_is_left_out():
+    app = opened()
+    button(app, READ).click().run()
+    mine = table(app)
+    mine.confirm()
+    mine.change({"answer": None, "rare": None})
+    assert mine.peeked
+    assert mine.domain.peeked
+
+
+def test_all_problems_are_listed_at_once_each_with_its_repairs():
+    app = opened()
+    mine = table(app)
+    mine.change({"age": {"kind": "integer", "low": 30, "high": 40}, "rare": {"kind": "integer", "low": 4, "high": 4}})
+    app.run()
+    assert "is outside 30..40" in shown(app)
+    assert "cells are missing" in shown(app)
+    assert "1 column without values or bounds" in shown(app)
+    assert app.session_state["session"].has_looked(mine), "what is wrong quotes cells"
+    assert app.get("progress")
+    button(app, "Count them in the outermost cells").click().run()
+    button(app, "Give missing values a cell of their own").click().run()
+    assert set(table(app).done) == {"age", "rare"}
+    button(app, "Leave them out").click().run()
+    assert table(app).domain.names == ("age", "rare")
+
+
+def test_stakeholders_see_no_guess_and_nothing_that_quotes_a_cell():
+    app = opened(view="stakeholder")
+    for words in ("set aside:", "looks like an ID", READ, "answer"):
+        assert words not in shown(app)
+        assert words not in {b.label for b in app.button}
+
+
+def test_a_schema_of_a_persons_own_is_typed_and_one_that_says_so_is_peeked():
+    mine = table(opened())
+    schema = {"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}
+    mine.set_schema(schema)
+    assert (mine.peeked, mine.domain) == (False, domain_from_json(schema))
+    mine.set_schema(schema | {"peeked": True})
+    assert mine.domain.peeked
+    mine.change({"age": {"kind": "integer", "low": 0, "high": 99}})
+    assert mine.domain.peeked
+    mine.set_schema({"rare": 5})
+    assert mine.problem
+    mine.set_schema([1])
+    assert mine.domain is None
+    assert "must be a JSON object" in mine.problem
+
+
+def test_a_reload_says_that_the_table_is_gone_and_a_sample_says_nothing():
+    app = opened()
+    assert app.query_params["table"] in ("uploaded", ["uploaded"])
+    assert "gone" not in " ".join(w.value for w in app.warning)
+    again = opened(None, table="uploaded")
+    again.session_state["session"].table = None
+    again.query_params["table"] = "uploaded"
+    again.run()
+    assert "Your table is gone" in again.warning[0].value
+    assert "Invented census" in again.warning[0].value
+    assert "table" not in again.query_params
+    again.run()
+    assert "Your table is gone" in again.warning[0].value, "until another one is chosen"
+    again.selectbox(key="sample").set_value("titanic").run()
+    assert not again.warning
+
+
+def test_a_table_of_200_columns_is_ready_with_a_choice_that_is_said():
+    names = [f"c{i}" for i in range(200)]
+    rows = "\n".join(",".join(str((i * (j + 3)) % (2 + j % 5)) for j in range(200)) for i in range(60))
+    app = opened(f"{','.join(names)}\n{rows}\n".encode())
+    button(app, READ).click().run()
+    assert not app.exception
+    assert "10^" in " ".join(t.value for t in app.text)
+    app = app.switch_page(str(ROOT / "pages/explore.py")).run()
+    assert "columns to begin with" in " ".join(c.value for c in app.caption)
