@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -43,13 +43,18 @@ def frame(label: str) -> None:
     uploads.begin_page(label)
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
     st.html(STYLE)
-    with st.container(horizontal=True, key="menu", horizontal_alignment="right"):
-        if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
-            st.html(PRESENT)
+    if not ENTRIES[label].compact:
+        _present(st.container(horizontal=True, key="menu", horizontal_alignment="right"))
     if keep(table()).uploaded and "sample" in st.query_params:  # the address names samples, never uploads
         del st.query_params["sample"]
-    st.title(title, anchor=False)
-    st.markdown(lead)
+    if ENTRIES[label].compact:
+        with st.container(horizontal=True, key="menu", vertical_alignment="center"):
+            st.title(title, anchor=False, width="content")
+            st.caption(lead)
+            _present(st)
+    else:
+        st.title(title, anchor=False)
+        st.markdown(lead)
     if stakeholder():
         st.query_params["view"] = STAKEHOLDER
         st.info(
@@ -58,6 +63,12 @@ def frame(label: str) -> None:
             "nothing. To leave it, open the address without “view=stakeholder”.",
             icon=":material/visibility_off:",
         )
+
+
+def _present(place: Any) -> None:
+    """The switch for a projector."""
+    if place.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
+        st.html(PRESENT)
 
 
 def _drop_endless() -> None:
@@ -98,11 +109,12 @@ def unfinished(mine: Table, then: str) -> bool:
     return mine.domain is None
 
 
-def heading(text: str, kind: Tag) -> None:
-    """A section's question with its tag."""
+def heading(text: str, kind: Tag, *, said: bool = False) -> None:
+    """A section's question with its tag, where the page has not `said` it of all its sections."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.subheader(text, width="content", anchor=False)
-        tag(kind)
+        if not said:
+            tag(kind)
 
 
 def public(text: str) -> None:

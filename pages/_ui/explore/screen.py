@@ -1,0 +1,84 @@
+"""One screen: where things stand on it. All its style is here, and holds on this page only.
+
+At 1440 × 900 the verdict, four charts and the sliders are in sight without scrolling. The sliders stand on top of the
+sidebar and stay there while it scrolls. Where the sidebar is closed, as it is on a phone until somebody opens it, what
+is left of it is a bar of the sliders at the bottom of the screen; the page ends above it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pandas as pd
+import streamlit as st
+from plotly.graph_objects import Figure
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore.tags import Tag
+
+from ..shell.frame import TO_DATA, peek, tag
+from ..shell.results import QUIET, as_table
+from ..shell.table import Table
+from ..shell.text import clean, plain
+
+STYLE = """<style>
+/* The page: little air, so that all of it is in sight. */
+.block-container {padding: 3.9rem 1.4rem 2rem; max-width: 110rem;}
+.block-container > [data-testid="stVerticalBlock"] {gap: 0.4rem;}
+.st-key-menu h1 {font-size: 1.4rem; padding: 0;}
+.st-key-screen h3, .st-key-sections h3 {font-size: 1.02rem; padding: 0;}
+.st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
+.st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
+.st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.8rem; line-height: 1.2;}
+[class*="st-key-cell-"] {padding: 0.2rem 0.7rem 0.4rem;}
+[class*="st-key-head-"] > div:first-child {flex: 1 1 0; width: auto; min-width: 11rem;}
+.st-key-verdict {gap: 0.1rem;}
+.st-key-verdict p {margin: 0;}
+/* What belongs to settings that are no longer chosen is dimmed at once. */
+[data-stale="true"] {opacity: 0.35 !important; transition: none !important;}
+/* The sliders: on top of the sidebar, whatever is scrolled. */
+[data-testid="stSidebarHeader"] {height: 2.4rem; padding-bottom: 0; margin-bottom: 0;}
+[data-testid="stSidebarUserContent"] {padding-top: 0;}
+.st-key-sliders {position: sticky; top: 0; z-index: 10; padding-bottom: 0.5rem; background: inherit;}
+/* A closed sidebar: its sliders in a bar at the bottom, and nothing else of it. */
+[data-testid="stSidebar"][aria-expanded="false"] {
+  position: fixed; inset: auto 0 0 0; width: 100% !important; min-width: 100% !important; max-width: 100% !important;
+  height: auto; transform: none !important; visibility: visible; z-index: 100;
+  border-top: 1px solid rgba(128, 128, 128, 0.4); box-shadow: 0 -2px 8px rgba(0, 0, 0, 0.15);}
+</style>"""
+
+
+def head(table: Table) -> None:
+    """The style, and the line that says whose table this is and, once a page, what is shown of it."""
+    st.html(STYLE)
+    with st.container(horizontal=True, vertical_alignment="center", key="whose"):
+        st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+        tag(table.tag)
+        page, label, icon = TO_DATA
+        st.page_link(page, label=label, icon=icon)
+        _peeked()
+
+
+@peek
+def _peeked() -> None:
+    st.caption("Errors and real values on this page:", width="content")
+    tag(Tag.PEEK)
+
+
+@contextmanager
+def cell(key: str) -> Iterator[DeltaGenerator]:
+    """A part of the screen: its head is for the question that the chart answers, and for what is chosen there."""
+    with st.container(border=True, key=f"cell-{key}"):
+        yield st.container(horizontal=True, vertical_alignment="center", key=f"head-{key}")
+
+
+def draw(head: DeltaGenerator, figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
+    """A chart with its sentence; its numbers as a table, and a download of them, in the head."""
+    st.plotly_chart(figure, key=key, alt=summary, config=QUIET)
+    numbers(head, summary, frame, key)
+
+
+def numbers(head: DeltaGenerator, summary: str, frame: pd.DataFrame, key: str) -> None:
+    """The sentence, and in the head the numbers as a table and a download."""
+    st.caption(plain(summary, 400))
+    with head.popover("Table", type="tertiary", icon=":material/table:"):
+        as_table(frame, key)
