@@ -60,23 +60,23 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
         x=frame["error"], y=places, orientation="h", marker_color=SYNTHETIC, customdata=names, hovertemplate=hover
     )
     figure.update_yaxes(title=figure_text(title), autorange="reversed", **ticks(names, 30))
-    figure.update_xaxes(title="misplaced share of what is said about the group", tickformat=".2~%", rangemode="tozero")
+    figure.update_xaxes(title="misplaced share of the group", tickformat=".2~%", rangemode="tozero")
     return finish(figure, 120 + 26 * min(len(names), 30))
 
 
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:
     """Real beside synthetic shares of one column's values."""
     figure = go.Figure()
-    ticks = [figure_text(v, 22) for v in frame["value"]]
+    names = [figure_text(v, 22) for v in frame["value"]]
     for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/")):
         if name not in frame:
             continue
         figure.add_bar(
-            x=list(range(len(ticks))), y=frame[name], name=name,
+            x=list(range(len(names))), y=frame[name], name=name,
             marker={"color": colour, "pattern": {"shape": pattern}},
-            customdata=ticks, hovertemplate="%{customdata}: %{y:.4f}",
+            customdata=names, hovertemplate="%{customdata}: %{y:.4f}",
         )  # fmt: skip
-    figure.update_xaxes(title=figure_text(title), **ticks(ticks, 24))
+    figure.update_xaxes(title=figure_text(title), **ticks(names, 24))
     figure.update_layout(barmode="group", bargap=0.2)
     return finish(figure.update_yaxes(title="share of records", rangemode="tozero", tickformat=".2~%"))
 

@@ -15,8 +15,8 @@ HEIGHT = 232
 HINT = {"size": 11}
 FADED = 0.18
 SHORT = {
-    "max_error": "worst", "mean_error": "mean", "population_max_error": "worst, population",
-    "population_mean_error": "mean, population",
+    "max_error": "worst", "mean_error": "mean", "population_max_error": "worst (pop.)",
+    "population_mean_error": "mean (pop.)",
 }  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def convergence(records: pd.DataFrame, x: str, title: str, n: int, noun: str, be
         line = {"color": GREY, "dash": "longdash", "width": 2}
         _line(figure, own[x], own["max_error"], "worst, pinned A", line, n, noun)
     for name, value in beside.theory.items():
-        words = f"{SHORT[name]}, plain noise (theory)"
+        words = "plain noise" if name == "max_error" else "plain noise, mean"
         line = {"color": LINES[name][0], "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
         _line(figure, ends, pd.Series([value, value]), words, line, n, noun, "lines")
@@ -123,7 +123,7 @@ def columns(involved: pd.DataFrame) -> go.Figure:
         hovertemplate="%{customdata[0]}: %{x:.3g} points, %{customdata[1]} questions<extra></extra>",
     )  # fmt: skip
     figure.update_yaxes(autorange="reversed", **ticks(names, 12))
-    figure.update_xaxes(title="mean error, points", rangemode="tozero", nticks=4)
+    figure.update_xaxes(title="mean, points", rangemode="tozero", nticks=4)
     return _small(figure)
 
 
@@ -137,7 +137,14 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
         bars = None
         if name == "synthetic" and "low" in frame:
             above, below = frame["high"] - frame[name], frame[name] - frame["low"]
-            bars = {"array": 100 * above, "arrayminus": 100 * below, "symmetric": False, "thickness": 1.5, "width": 4}
+            bars = {
+                "array": 100 * above,
+                "arrayminus": 100 * below,
+                "symmetric": False,
+                "thickness": 2,
+                "width": 5,
+                "color": "#808080",
+            }
         figure.add_bar(
             x=list(range(len(names))), y=100 * frame[name], name=name, error_y=bars,
             marker={"color": colour, "pattern": {"shape": pattern}},
@@ -176,7 +183,7 @@ def pair(
 
 
 def _small(figure: go.Figure) -> go.Figure:
-    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": HINT}
+    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": HINT, "entrywidth": 66}
     margin = {"l": 4, "r": 4, "t": 24, "b": 4}
     figure.update_xaxes(title_standoff=4)
     return figure.update_layout(height=HEIGHT, margin=margin, legend=legend)

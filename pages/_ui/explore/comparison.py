@@ -106,7 +106,7 @@ def marginals(shown: Shown) -> None:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
     with cell("marginal") as head:
         with head:
-            heading("How do real and synthetic compare?", Tag.PEEK, said=True)
+            heading("How far off is a column?", Tag.PEEK, said=True)
         _marginal(shown, head)
 
 

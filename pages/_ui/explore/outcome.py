@@ -145,7 +145,7 @@ def _convergence(shown: Shown, head: DeltaGenerator) -> None:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
         summary += f" (band: {low} to {high} in {len(shown.runs)} runs with other noise)"
     if theory:
-        summary += f"; plain noise on every answer would make it up to {points(theory['max_error'])}"
+        summary += f"; plain noise, in theory, would make it up to {points(theory['max_error'])}"
     summary += "."
     if frame["epsilon_spent"].nunique() == 1:
         summary += " The whole budget is spent before the first round."

@@ -25,31 +25,61 @@ STYLE = """<style>
 .block-container {padding: 3.9rem 1.4rem 2rem; max-width: 110rem;}
 .block-container > [data-testid="stVerticalBlock"] {gap: 0.4rem;}
 .st-key-menu h1 {font-size: 1.4rem; padding: 0;}
-.st-key-screen h3, .st-key-sections h3 {font-size: 1.02rem; padding: 0;}
+.st-key-screen h3, .st-key-sections h3 {font-size: 1.02rem; padding: 0; line-height: 1.1;}
 .st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
 .st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.8rem; line-height: 1.2;}
-[class*="st-key-cell-"] {padding: 0.2rem 0.7rem 0.4rem;}
-[class*="st-key-head-"] > div:first-child {flex: 1 1 0; width: auto; min-width: 11rem;}
 .st-key-verdict {gap: 0.1rem;}
-.st-key-verdict p {margin: 0;}
+.st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
+  margin-bottom: 0;}
+.st-key-verdict p {margin: 0; line-height: 1.35;}
+.st-key-screen [class*="st-key-cell-"] {padding: 0.2rem 0.7rem 0.4rem;}
+[class*="st-key-head-"] > div:first-child {flex: 1 1 0; width: auto; min-width: 10rem;}
+@media (min-width: 641px) {[class*="st-key-head-"] {flex-wrap: nowrap !important;}}
 /* What belongs to settings that are no longer chosen is dimmed at once. */
 [data-stale="true"] {opacity: 0.35 !important; transition: none !important;}
 /* The sliders: on top of the sidebar, whatever is scrolled. */
 [data-testid="stSidebarHeader"] {height: 2.4rem; padding-bottom: 0; margin-bottom: 0;}
 [data-testid="stSidebarUserContent"] {padding-top: 0;}
-.st-key-sliders {position: sticky; top: 0; z-index: 10; padding-bottom: 0.5rem; background: inherit;}
-/* A closed sidebar: its sliders in a bar at the bottom, and nothing else of it. */
-[data-testid="stSidebar"][aria-expanded="false"] {
-  position: fixed; inset: auto 0 0 0; width: 100% !important; min-width: 100% !important; max-width: 100% !important;
-  height: auto; transform: none !important; visibility: visible; z-index: 100;
+[data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
+  position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: var(--st-secondary-background-color);}
+/* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
+[data-testid="stSidebar"][data-collapsed="true"] {
+  position: fixed !important; inset: auto 0 0 0; z-index: 100; width: 100% !important; min-width: 100% !important;
+  max-width: 100% !important; height: auto !important; transform: none !important; visibility: visible !important;
   border-top: 1px solid rgba(128, 128, 128, 0.4); box-shadow: 0 -2px 8px rgba(0, 0, 0, 0.15);}
+[data-collapsed="true"] [data-testid="stSidebarContent"] {
+  width: 100% !important; height: auto !important; overflow: visible; padding: 0.2rem 1rem 0.4rem;}
+[data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
+[data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
+[data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
+[data-collapsed="true"] .st-key-sliders [data-testid="stCaptionContainer"],
+[data-collapsed="true"] [data-testid="stSliderTickBar"] {display: none !important;}
+[data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
+[data-collapsed="true"] [data-testid="stSlider"] {
+  display: grid; grid-template-columns: 9.5rem 1fr; align-items: center; height: 2.5rem;}
+body:has([data-collapsed="true"]) .block-container {padding-bottom: 10.5rem;}
+</style>"""
+
+# For a projector: the same screen in large type, without what is not about the findings.
+PRESENT = """<style>
+.block-container {padding-top: 0.6rem;}
+.st-key-whose, .st-key-menu [data-testid="stCaptionContainer"] {display: none;}
+.st-key-screen h3 {font-size: 1rem;}
+.st-key-verdict [data-testid="stCaptionContainer"] p {font-size: 0.74rem; line-height: 1.25;}
+.st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.68rem;}
+[class*="st-key-head-"] {gap: 0.3rem;}
+[class*="st-key-head-"] button p, [class*="st-key-head-"] [data-baseweb="select"] {font-size: 0.75rem;}
+[class*="st-key-head-"] button {padding: 0 0.3rem; min-height: 1.8rem;}
+[class*="st-key-head-"] > div:first-child {min-width: 6rem;}
 </style>"""
 
 
 def head(table: Table) -> None:
     """The style, and the line that says whose table this is and, once a page, what is shown of it."""
     st.html(STYLE)
+    if st.session_state.get("present"):
+        st.html(PRESENT)
     with st.container(horizontal=True, vertical_alignment="center", key="whose"):
         st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
         tag(table.tag)

@@ -33,7 +33,9 @@ STYLE = """<style>
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
 </style>"""
-PRESENT = "<style>html {font-size: 21px;} .block-container {max-width: 100%;} header {display: none;}</style>"
+PRESENT = """<style>
+html {font-size: 21px;} .block-container {max-width: 100%;} [data-testid="stHeader"] {display: none;}
+</style>"""
 
 
 def frame(label: str) -> None:
