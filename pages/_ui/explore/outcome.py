@@ -26,7 +26,7 @@ from ..shell.text import amount, plain, points, question
 from .keep import pinned
 from .run import Worlds
 from .screen import cell, draw
-from .setup import Chosen
+from .setup import AGAINST, Chosen
 
 STAGE = re.compile(r"stage (\d+) of (\d+)")
 OVERSHOT = 5  # rounds of a new stage among which its jump is looked for
@@ -136,7 +136,7 @@ def _convergence(shown: Shown, head: DeltaGenerator) -> None:
             for _, name, words in stages:
                 st.markdown(f"**{name}.** {words}")
     against = head.segmented_control(
-        "Against", ["round", "ε spent"], default="round", required=True, key="against", bind="query-params",
+        "Against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params",
         label_visibility="collapsed",
     )  # fmt: skip
     x = "epsilon_spent" if against == "ε spent" else "t"

@@ -15,10 +15,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.tags import Tag
 
+from ..shell import link
 from ..shell.frame import TO_DATA, peek, tag
 from ..shell.results import QUIET, as_table
 from ..shell.table import Table
 from ..shell.text import clean, plain
+from .setup import rule
 
 STYLE = """<style>
 /* The page: little air, so that all of it is in sight. */
@@ -86,6 +88,8 @@ def head(table: Table) -> None:
         page, label, icon = TO_DATA
         st.page_link(page, label=label, icon=icon)
         _peeked()
+        link.copy(table)
+    link.check(rule)
 
 
 @peek

@@ -14,9 +14,11 @@ from dpcore.tags import Tag
 
 from ..shell import controls, questions
 from ..shell.frame import tag
+from ..shell.link import Rule
 from ..shell.table import Table
 
 ALPHA = "α"
+AGAINST = ("round", "ε spent")  # what a curve can be drawn against
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,15 @@ class Chosen:
     budget: Budget
     seeds: tuple[int, ...]
     again: bool
+
+
+def rule(name: str) -> Rule | None:
+    """What this page takes from the address for a parameter of that name."""
+    if name == "questions":
+        return Rule(questions.KINDS.__contains__, ", ".join(questions.KINDS))
+    if name == "against":
+        return Rule(AGAINST.__contains__, ", ".join(AGAINST))
+    return controls.rule(name)
 
 
 def choose(table: Table) -> Chosen:

@@ -12,10 +12,13 @@ from dpcore.params import Param, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 
+from .link import Rule
+
 AUTO, STAR = "auto", "*"
 EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTAS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
 WORLDS = 5  # runs with other noise each, unless a person says otherwise
+WHOLE = {"seed": (0, 2**31 - 1), "repeats": (1, 20)}  # whole numbers, from and to
 KEPT = {"bind": "query-params"}  # in the address, and there when a person comes back to the page
 
 
@@ -64,9 +67,9 @@ def worlds() -> tuple[int, ...]:
     """The seeds: of the run that is shown, and of those that replay it with other noise."""
     left, right = st.columns(2)
     words = "Exploring is reproducible: same seed, same run."
-    seed = left.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help=words, **KEPT)
+    seed = left.number_input("Seed", *WHOLE["seed"], 0, key="seed", help=words, **KEPT)
     words = "Runs with seeds seed, seed + 1, …: the charts show the first, and how far the others lie from it."
-    repeats = right.number_input("Repeats", 1, 20, WORLDS, key="repeats", help=words, **KEPT)
+    repeats = right.number_input("Repeats", *WHOLE["repeats"], WORLDS, key="repeats", help=words, **KEPT)
     return tuple(range(seed, seed + repeats))
 
 
@@ -92,17 +95,44 @@ def settings(
     return chosen
 
 
+def rule(name: str) -> Rule | None:
+    """What the widgets of this file take from the address for a parameter of that name."""
+    if name in ("epsilon", "delta"):
+        return _steps(EPSILONS if name == "epsilon" else DELTAS)
+    if name in WHOLE:
+        low, high = WHOLE[name]
+        return Rule(lambda text: text.isascii() and text.isdigit() and low <= int(text[:20]) <= high, f"{low} … {high}")
+    if name == "algorithm":
+        titles = [cls.about.title for cls in solving(QueryRelease).values()]
+        return Rule(titles.__contains__, ", ".join(titles))
+    algorithm, _, field = name.partition(".")
+    for p in parameters(ALGORITHMS[algorithm]) if algorithm in solving(QueryRelease) else ():
+        if p.name == field:
+            return Rule(p.choices.__contains__, ", ".join(p.choices)) if p.choices else _steps(_options(p), p.symbol)
+    return None
+
+
+def _steps(options: list, symbol: str = "") -> Rule:
+    """Of a slider: the steps it has."""
+    texts = {number(option) for option in options} | ({symbol + STAR} if symbol else set())
+    numbers = [option for option in options if not isinstance(option, str)]
+    words = f"{number(numbers[0])} … {number(numbers[-1])}, the {len(numbers)} steps of its slider"
+    return Rule(texts.__contains__, words)
+
+
+def _options(p: Param) -> list:
+    """The steps of a parameter's slider."""
+    steps = grid(p.low or 0.0, p.high or 0.0, p.kind)
+    return [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
+
+
 def _widget(p: Param, key: str, place: Any, star: float | None, *, named: bool = False) -> Any:
     """`named`: in words, as the sliders of ε and δ are."""
     label = f"{p.symbol}, {p.doc.split(':')[0].split(',')[0]}" if named else f"{p.name} {p.symbol}".strip()
     words = p.doc[0].upper() + p.doc[1:] + f" ({p.range})." + (f" Auto: from {p.auto}." if p.auto else "")
     if p.choices:
         return place.selectbox(label, p.choices, p.choices.index(p.default), key=key, help=words, **KEPT)
-    options = grid(p.low or 0.0, p.high or 0.0, p.kind)
-    if p.default is None:
-        options, value = [AUTO, *options], AUTO
-    else:
-        options, value = sorted({*options, p.default}), p.default
+    options, value = _options(p), AUTO if p.default is None else p.default
     if star is not None:
         numbers = [o for o in options if not isinstance(o, str)]
         options.insert(len(options) - len(numbers) + sum(o < star for o in numbers), p.symbol + STAR)

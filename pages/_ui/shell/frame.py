@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.tags import Tag
 
-from . import uploads
+from . import link, uploads
 from .menu import ENTRIES
 from .session import session
 from .state import STAKEHOLDER, keep, stakeholder, table
@@ -47,6 +47,7 @@ def frame(label: str) -> None:
     st.html(STYLE)
     if not ENTRIES[label].compact:
         _present(st.container(horizontal=True, key="menu", horizontal_alignment="right"))
+    link.sample()
     if keep(table()).uploaded and "sample" in st.query_params:  # the address names samples, never uploads
         del st.query_params["sample"]
     if ENTRIES[label].compact:
@@ -77,6 +78,7 @@ def _drop_endless() -> None:
     """Take numbers without end out of the address, and start anew: a widget of whole numbers would raise on them."""
     found = [name for name in st.query_params if any(_endless(v) for v in st.query_params.get_all(name))]
     for name in found:
+        link.note(name, st.query_params[name], "numbers that have an end")
         del st.query_params[name]
     if found:
         st.rerun()
