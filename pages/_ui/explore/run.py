@@ -112,7 +112,7 @@ def watch_replays(started: Worlds) -> None:
     """Look for replays that are still on their way, and draw the page anew when they are there."""
     if started.settled:
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="replays"):
         _replaying(started, len(started.replays))
         if not started.quick:
             st.button("Stop the replays", icon=":material/stop_circle:", on_click=started.cancel, type="tertiary")

@@ -31,7 +31,10 @@ STYLE = """<style>
 .st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
 .st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.8rem; line-height: 1.2;}
-.st-key-verdict {gap: 0.1rem;}
+.st-key-verdict {gap: 0.1rem; position: relative;}
+/* Comes and goes: it must not push the charts down and up again. */
+@media (min-width: 641px) {[data-testid="stLayoutWrapper"]:has(> .st-key-replays) {
+  position: absolute; right: 0; top: -2.2rem; width: auto;}}
 .st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
   margin-bottom: 0;}
 .st-key-verdict p {margin: 0; line-height: 1.35;}
