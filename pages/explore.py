@@ -67,6 +67,6 @@ if job.results:
         with spent:
             results.accounts(job)
         with pin:
-            keep.pin(table, job, results.curves(shown.runs))
+            keep.pin(table, job, shown.curve)
         with along:
             keep.downloads(table, job, chosen)

@@ -72,6 +72,11 @@ class Shown:
         """The answers of every run to the questions asked, (runs, m)."""
         return self.answers(self.both.workload)
 
+    @cached_property
+    def curve(self) -> pd.DataFrame:
+        """The convergence records of every run."""
+        return curves(self.runs)
+
     def answers(self, workload: Workload) -> np.ndarray:
         """The answers of every run to a workload, (runs, m)."""
         return np.stack([run.release.answers(workload) for run in self.runs])
@@ -128,7 +133,7 @@ def convergence(shown: Shown) -> None:
 
 
 def _convergence(shown: Shown, head: DeltaGenerator) -> None:
-    frame = curves(shown.runs)
+    frame = shown.curve
     own, last = frame[frame["seed"] == frame["seed"].iloc[0]], frame.groupby("seed").tail(1)
     theory, stages, end = _theory(shown), _stages(shown.result, own), own.iloc[-1]
     if stages:

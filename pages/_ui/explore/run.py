@@ -118,7 +118,7 @@ def watch_replays(started: Worlds) -> None:
             st.button("Stop the replays", icon=":material/stop_circle:", on_click=started.cancel, type="tertiary")
 
 
-@st.fragment(run_every=POLL)
+@st.fragment(run_every=POLL / 2)
 def _replaying(started: Worlds, drawn: int) -> None:
     there, many = len(started.replays), sum(len(job.task.seeds) for _, job in started.jobs)
     if started.settled or (there > drawn and not started.quick):
