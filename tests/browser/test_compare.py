@@ -63,7 +63,7 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
     address = f"{server}/{link.get_attribute('href')}"
     assert f"epsilon={heading.split('ε = ')[1].split(',')[0]}" in address
     page.goto(address)
-    verdict = page.get_by_text(re.compile("Typical error .* points; worst")).inner_text()
+    verdict = page.get_by_text(re.compile("Typical error .* points ≈ .* people; worst")).inner_text()
     assert float(re.search(r"worst ([\d.]+)", verdict)[1]) == pytest.approx(100 * shown, rel=0.06), "two digits shown"
 
 

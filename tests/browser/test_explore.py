@@ -21,7 +21,7 @@ def visit(page, server, path, heading):
 
 
 def verdict(page):
-    return page.get_by_text(re.compile(r"Typical error [\d.e+-]+ points; worst"))
+    return page.get_by_text(re.compile(r"Typical error [\d.e-]+ points ≈ [\d.,]+ people; worst [\d.e-]+ points ≈"))
 
 
 def upload(page, path, schema=None):
@@ -66,7 +66,7 @@ def test_upload_schema_run_chart_cancel(page, server, people):
 
     page.get_by_role("combobox", name="Algorithm").click()
     page.get_by_role("option", name="Frank-Wolfe").click()
-    page.get_by_text("More: δ, parameters, seed, repeats").click()
+    page.get_by_text("More: parameters, seed, repeats").click()
     page.get_by_role("slider", name="rounds T").press("End")  # a million rounds
     expect(page.get_by_text(re.compile(r"round [\d,]+ of at most 1,000,000"))).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
@@ -80,6 +80,7 @@ def test_rows_and_settings_can_be_taken_along(page, server, people):
     upload(page, *people)
     page.get_by_role("link", name="Explore it").click()
     expect(verdict(page)).to_be_visible()
+    page.get_by_role("tab", name="Take along").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Synthetic rows (CSV)").click()
     lines = download.value.path().read_text().splitlines()

@@ -39,7 +39,7 @@ def open_page(path, **query):
 
 def settled(app):
     """Run again, as the page's own polling does, until no job is on its way."""
-    while any(button.label == "Cancel" for button in app.button):
+    while any(button.label == "Cancel" for button in app.button) or any("replayed" in c.value for c in app.caption):
         app.run()
     return app
 
@@ -154,7 +154,7 @@ def test_explore_shows_verdict_and_every_chart_with_data():
     drawn = figures(app)
     assert len(drawn) == 6
     assert all(figure["data"] for figure in drawn)
-    assert len(app.get("vega_lite_chart")) == 1
+    assert [tab.label for tab in app.tabs] == ["Groups", "Ask", "What was spent", "Pin & compare", "Take along"]
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -206,7 +206,7 @@ def test_a_pinned_run_stands_beside_the_next_one():
     settled(app.select_slider(key="epsilon").set_value(0.1).run())
     table = next(f.value for f in app.dataframe if "A (pinned)" in f.value)
     assert table.loc["ε"].tolist() == ["1", "0.1"]
-    assert any(trace.get("name") == "worst query, pinned A" for trace in figures(app)[0]["data"])
+    assert any(trace.get("name") == "worst, pinned A" for trace in figures(app)[0]["data"])
 
 
 @pytest.mark.parametrize("key", lessons.LESSONS)

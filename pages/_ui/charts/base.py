@@ -23,8 +23,14 @@ def finish(figure: go.Figure, height: int = 380) -> go.Figure:
     return figure.update_layout(height=height, margin={"l": 10, "r": 10, "t": 40, "b": 10}, legend=legend)
 
 
-def convergence(records: pd.DataFrame, x: str, x_title: str, pinned: pd.DataFrame | None = None) -> go.Figure:
-    """Errors against `x`: the median over seeds as a line, the range over seeds as a band; a pinned run in grey."""
+def ticks(labels: list[str], most: int) -> dict[str, list]:
+    """Tick positions and texts, thinned so that they do not overlap."""
+    shown = list(range(0, len(labels), max(1, -(-len(labels) // most))))
+    return {"tickvals": shown, "ticktext": [labels[i] for i in shown]}
+
+
+def convergence(records: pd.DataFrame, x: str, x_title: str) -> go.Figure:
+    """Errors against `x`: the median over seeds as a line, the range over seeds as a band."""
     figure = go.Figure()
     for name, (colour, dash, words) in LINES.items():
         if name not in records:
@@ -40,11 +46,6 @@ def convergence(records: pd.DataFrame, x: str, x_title: str, pinned: pd.DataFram
         figure.add_scatter(
             x=middle.index, y=middle, mode=mode, name=words, line={"color": colour, "dash": dash}, marker_size=10
         )
-    if pinned is not None:
-        middle = pinned.groupby(x)["max_error"].median()
-        mode = "lines" if len(middle) > 1 else "markers"
-        line = {"color": GREY, "dash": "longdash"}
-        figure.add_scatter(x=middle.index, y=middle, mode=mode, name="worst query, pinned A", line=line, marker_size=10)
     figure.update_yaxes(title="error (difference of probabilities)", type="log", exponentformat="power", dtick=1)
     return finish(figure.update_xaxes(title=x_title, rangemode="tozero"))
 
@@ -58,7 +59,7 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     figure.add_bar(
         x=frame["error"], y=places, orientation="h", marker_color=SYNTHETIC, customdata=names, hovertemplate=hover
     )
-    figure.update_yaxes(title=figure_text(title), autorange="reversed", **_ticks(names, 30))
+    figure.update_yaxes(title=figure_text(title), autorange="reversed", **ticks(names, 30))
     figure.update_xaxes(
         title="disagreement: 0% says the same, 100% nothing in common", tickformat=".2~%", rangemode="tozero"
     )
@@ -68,16 +69,16 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:
     """Real beside synthetic shares of one column's values."""
     figure = go.Figure()
-    ticks = [figure_text(v, 22) for v in frame["value"]]
-    for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/"), ("pinned A", GREY, "x")):
+    names = [figure_text(v, 22) for v in frame["value"]]
+    for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/")):
         if name not in frame:
             continue
         figure.add_bar(
-            x=list(range(len(ticks))), y=frame[name], name=name,
+            x=list(range(len(names))), y=frame[name], name=name,
             marker={"color": colour, "pattern": {"shape": pattern}},
-            customdata=ticks, hovertemplate="%{customdata}: %{y:.4f}",
+            customdata=names, hovertemplate="%{customdata}: %{y:.4f}",
         )  # fmt: skip
-    figure.update_xaxes(title=figure_text(title), **_ticks(ticks, 24))
+    figure.update_xaxes(title=figure_text(title), **ticks(names, 24))
     figure.update_layout(barmode="group", bargap=0.2)
     return finish(figure.update_yaxes(title="share of records", rangemode="tozero", tickformat=".2~%"))
 
@@ -100,12 +101,6 @@ def heat_map(
         customdata=np.array([[(r, c) for c in columns] for r in rows]),
         hovertemplate="%{customdata[0]}, %{customdata[1]}: %{z:.2%}<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(title=figure_text(axes[1]), tickangle=-45, **_ticks(columns, 12))
-    figure.update_yaxes(title=figure_text(axes[0]), autorange="reversed", **_ticks(rows, 16))
+    figure.update_xaxes(title=figure_text(axes[1]), tickangle=-45, **ticks(columns, 12))
+    figure.update_yaxes(title=figure_text(axes[0]), autorange="reversed", **ticks(rows, 16))
     return finish(figure.update_layout(title={"text": title, "font_size": 14}), 360)
-
-
-def _ticks(labels: list[str], most: int) -> dict[str, list]:
-    """Tick positions and texts, thinned so that they do not overlap."""
-    shown = list(range(0, len(labels), max(1, -(-len(labels) // most))))
-    return {"tickvals": shown, "ticktext": [labels[i] for i in shown]}

@@ -1,57 +1,94 @@
-"""Real beside synthetic: by question, by subgroup, by column and by pair of columns. All of it is a private peek."""
+"""Real beside synthetic: by question, by column, by pair of columns and by group. All of it is a private peek."""
 
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.data.domain import Domain
-from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
-from dpcore.experiments.pool import Result
+from dpcore.evaluation.run import compare, pairs_with, subgroups
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from ..charts import base as charts
-from ..charts import linked
+from ..charts import base
+from ..charts import screen as charts
 from ..shell.frame import heading, peek
-from ..shell.results import QUIET, below, panel
+from ..shell.results import QUIET, panel
 from ..shell.state import shared
-from ..shell.table import Table
-from ..shell.text import clean, points, question
+from ..shell.text import clean, question
+from .outcome import Shown
+from .screen import cell, draw, numbers
 
+CHOOSER = 190  # pixels of a widget beside a question
 LISTED = 1000  # queries that are put into words
 
 
+def listed(shown: Shown) -> tuple[pd.DataFrame, list[list[str]]]:
+    """The worst questions, worst first, with the range of their errors over the runs; and the columns of each."""
+    both = shown.both
+    worst = both.worst(LISTED)
+    labels = [both.workload.label(int(j)) for j in worst]
+    table = pd.DataFrame(
+        {
+            "question": [question(label) for label in labels],
+            "real": both.real[worst], "synthetic": both.synthetic[worst], "error": both.gaps[worst],
+        }
+    )  # fmt: skip
+    if shown.replays:
+        gaps = np.abs(shown.worlds[:, worst] - both.real[worst])
+        table = table.assign(low=gaps.min(axis=0), high=gaps.max(axis=0))
+    return table, [sorted({clean(column) for column, _ in label}) for label in labels]
+
+
+@st.fragment
 @peek
-def queries(real: Comparison) -> None:
-    """Every query's error sorted, linked to the columns it involves, and the worst ten in words."""
-    heading("Which questions are answered worst?", Tag.PEEK)
-    worst = real.worst(LISTED)
-    labels = [real.workload.label(int(j)) for j in worst]
-    words = [question(label) for label in labels]
-    shown = {"question": words, "real": real.real[worst], "synthetic": real.synthetic[worst], "error": real.gaps[worst]}
-    table = pd.DataFrame(shown)
+def queries(shown: Shown) -> None:
+    """Every question's error, worst first, linked to the columns it involves."""
+    with cell("queries") as head:
+        with head:
+            heading("Which questions are answered worst?", Tag.PEEK, said=True)
+        _queries(shown, head)
+
+
+def _queries(shown: Shown, head: DeltaGenerator) -> None:
+    table, columns = listed(shown)
+    tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
+    summary = f"One question in ten is off by more than {tenth}; half of them by more than {half}."
     left, right = st.columns([3, 2])
-    with left:
-        columns = [sorted({clean(column) for column, _ in label}) for label in labels]
-        tenth, half = (points(float(np.quantile(real.gaps, q))) for q in (0.9, 0.5))
-        summary = f"One question in ten is off by more than {tenth} points; half of them by more than {half}."
-        st.altair_chart(linked.queries(table, columns), key="queries", alt=summary)
-        below(summary + " Drag over the dots to see which columns they involve.", table, "queries")
-    with right:
-        st.markdown("**The ten worst, in words**")
-        shares = st.column_config.NumberColumn(format="percent")
-        config = {"real": shares, "synthetic": shares, "error": shares}
-        st.dataframe(table.head(10), hide_index=True, column_config=config)
+    figure = charts.questions(table, shown.n, shown.noun)
+    event = left.plotly_chart(
+        figure, key="queries", alt=summary, config=QUIET, on_select="rerun", selection_mode=("box",)
+    )
+    marked = [p["point_index"] for p in event["selection"]["points"]] if event else []  # type: ignore[index]
+    rows = pd.DataFrame({"column": columns, "error": table["error"]})
+    rows = rows.iloc[sorted({i for i in marked if i < len(rows)})] if marked else rows
+    each = rows.explode("column").groupby("column")["error"].agg(["mean", "size"])
+    each = each.reset_index().set_axis(["column", "error", "questions"], axis=1)
+    each = each.sort_values("error", ascending=False, ignore_index=True)
+    what = f"{len(rows):,} marked questions" if marked else "All questions shown"
+    words = f"{what}: those on {each['column'].iloc[0]} are off most, {shown.words(each['error'].iloc[0])} on average."
+    right.plotly_chart(charts.columns(each), key="columns", alt=words, config=QUIET)
+    numbers(head, f"{summary} {words} Drag over the dots to mark some.", table, "queries")
 
 
 @peek
-def groups(table: Table, result: Result, domain: Domain) -> None:
+def worst(shown: Shown) -> None:
+    """The worst ten in words."""
+    heading("The ten worst, in words", Tag.PEEK, said=True)
+    shares = st.column_config.NumberColumn(format="percent")
+    names = ("real", "synthetic", "error", "low", "high")
+    st.dataframe(listed(shown)[0].head(10), hide_index=True, column_config=dict.fromkeys(names, shares))
+
+
+@st.fragment
+@peek
+def groups(shown: Shown) -> None:
     """Error among the members of each value of a column, small groups first."""
-    heading("Which groups pay most?", Tag.PEEK)
+    heading("Which groups pay most?", Tag.PEEK, said=True)
+    domain = shown.chosen.problem.domain
     column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"groups-{hash(domain.names)}", **shared())
-    both = compare(result.release, table.rows(domain.names), pairs_with(domain, column))
+    both = compare(shown.result.release, shown.table.rows(domain.names), pairs_with(domain, column))
     found = subgroups(both, column)
     frame = pd.DataFrame({"group": found.labels, "share": found.share, "error": found.error})
     frame = frame[frame["share"] > 0].sort_values("share", ignore_index=True)
@@ -60,41 +97,77 @@ def groups(table: Table, result: Result, domain: Domain) -> None:
         f"Of what is said about {clean(small['group'])} ({small['share']:.2%} of records), {small['error']:.2%} is "
         f"misplaced; about {clean(large['group'])} ({large['share']:.1%}), {large['error']:.2%}."
     )
-    panel(charts.groups(frame, column), summary, frame, "groups")
+    panel(base.groups(frame, column), summary, frame, "groups")
 
 
+@st.fragment
 @peek
-def marginals(table: Table, result: Result, domain: Domain, pinned: Result | None) -> None:
-    """One column real beside synthetic, and two columns as heat maps on one scale."""
-    names, rows = domain.names, table.rows(domain.names)
-    heading("How do real and synthetic compare?", Tag.PEEK)
-    column = st.selectbox("Column", names, format_func=clean, key=f"column-{hash(names)}", **shared())
+def marginals(shown: Shown) -> None:
+    """One column real beside synthetic, with how far other noise moves the synthetic one."""
+    with cell("marginal") as head:
+        with head:
+            heading("How far off is a column?", Tag.PEEK, said=True)
+        _marginal(shown, head)
+
+
+def _marginal(shown: Shown, head: DeltaGenerator) -> None:
+    domain = shown.chosen.problem.domain
+    names, rows = domain.names, shown.table.rows(domain.names)
+    column = head.selectbox(
+        "Column",
+        names,
+        width=CHOOSER,
+        format_func=clean,
+        key=f"column-{hash(names)}",
+        label_visibility="collapsed",
+        **shared(),
+    )
     single = Marginals(domain, [[column]])
-    pair = compare(result.release, rows, single)
-    labels = domain.columns[names.index(column)].labels
+    pair, labels = compare(shown.result.release, rows, single), domain.columns[names.index(column)].labels
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
-    if pinned is not None:
-        frame["pinned A"] = pinned.release.answers(single)
-    most, where = points(float(pair.gaps.max())), clean(labels[int(pair.worst(1)[0])])
-    summary = f"{clean(column)}: the largest difference is {most} points, at {where}."
-    panel(charts.bars(frame, column), summary, frame, "marginal")
-    if len(names) > 1:
-        _pair(table, result, domain)
+    words = f"{clean(column)}: off most at {clean(labels[int(pair.worst(1)[0])])}, by {shown.words(pair.gaps.max())}."
+    if shown.replays:
+        worlds = shown.answers(single)
+        frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
+        words += f" Bars: the range over {len(worlds)} runs with other noise."
+    if shown.pinned is not None:
+        frame["pinned A"] = shown.pinned[0].release.answers(single)
+    draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal")
 
 
-def _pair(table: Table, result: Result, domain: Domain) -> None:
+@st.fragment
+@peek
+def pair(shown: Shown) -> None:
+    """Two columns as heat maps: real, synthetic, and the difference."""
+    with cell("pair") as head:
+        with head:
+            heading("And two columns together?", Tag.PEEK, said=True)
+        _pair(shown, head)
+
+
+def _pair(shown: Shown, head: DeltaGenerator) -> None:
+    domain = shown.chosen.problem.domain
     names = domain.names
+    if len(names) < 2:
+        st.caption("Choose a second column to see two of them together.")
+        return
     pairs = {" × ".join(map(clean, pair)): pair for pair in combinations(names, 2)}
-    chosen = pairs[st.selectbox("Two columns", list(pairs), key=f"pair-{hash(names)}", **shared())]
-    both = compare(result.release, table.rows(names), Marginals(domain, [chosen]))
+    asked = head.selectbox(
+        "Two columns", list(pairs), width=CHOOSER, key=f"pair-{hash(names)}", label_visibility="collapsed", **shared()
+    )
+    chosen = pairs[asked]
+    two = Marginals(domain, [chosen])
+    both = compare(shown.result.release, shown.table.rows(names), two)
     first, second = (domain.columns[names.index(name)] for name in chosen)
     real, synthetic = (answers.reshape(first.size, second.size) for answers in (both.real, both.synthetic))
-    limit, gap = float(max(real.max(), synthetic.max())), float(both.gaps.max()) or 1.0
-    shown = (("real", real, limit), ("synthetic", synthetic, limit), ("synthetic − real", synthetic - real, gap))
-    for (title, values, top), place in zip(shown, st.columns(3), strict=True):
-        figure = charts.heat_map(values, title, chosen, (first.labels, second.labels), top, signed="−" in title)
-        alt = f"Heat map, {title}: {' × '.join(map(clean, chosen))}"
-        place.plotly_chart(figure, key=f"heat-{title}", alt=alt, config=QUIET)
     index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
-    summary = f"The largest difference in this table is {points(gap)} points."
-    below(summary, index.assign(real=both.real, synthetic=both.synthetic), "pair")
+    frame = index.assign(real=both.real, synthetic=both.synthetic)
+    where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
+    words = f"{asked}: off most at {where}, by {shown.words(both.gaps.max())}."
+    if shown.replays:
+        worlds = shown.answers(two)
+        frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
+        ends = np.abs(worlds - both.real).max(axis=1)
+        words += f" With other noise: {shown.words(ends.min())} to {shown.words(ends.max())}."
+    figure = charts.pair(real, synthetic, chosen, (first.labels, second.labels))
+    draw(head, figure, words, frame, "pair")

@@ -17,6 +17,7 @@ from dpcore.tags import Tag
 from ..shell.frame import heading, peek
 from ..shell.session import session
 from ..shell.table import Table
+from .setup import Chosen
 
 
 @dataclass(eq=False)
@@ -45,7 +46,7 @@ def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
 @peek
 def pin(table: Table, job: Job, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
-    heading("Beside another run", Tag.PEEK)
+    heading("Beside another run", Tag.PEEK, said=True)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
             session().own("pinned", Pinned).keep(table.version, job.results[0], curve)
@@ -72,11 +73,11 @@ def _short(value: Any) -> str:
 
 
 @peek
-def downloads(table: Table, job: Job, queries: list[str]) -> None:
+def downloads(table: Table, job: Job, chosen: Chosen) -> None:
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]
     heading("Take it along", Tag.PAID)
-    settings = _settings(table, job, queries)
+    settings = _settings(table, job, chosen)
     with st.container(horizontal=True):
         st.download_button(
             "Synthetic rows (CSV)", lambda: _rows(result), "synthetic.csv", "text/csv", icon=":material/download:",
@@ -100,20 +101,20 @@ def _rows(result: Result) -> str:
     return result.release.sample(result.summary["n"], draws).to_csv(index=False)
 
 
-def _settings(table: Table, job: Job, queries: list[str]) -> dict[str, Any]:
+def _settings(table: Table, job: Job, chosen: Chosen) -> dict[str, Any]:
     """Everything that repeats the run but the table, and the command line that does."""
     task = job.task
-    chosen = {p.name: getattr(task.algorithm, p.name) for p in parameters(type(task.algorithm))}
+    given = {p.name: getattr(task.algorithm, p.name) for p in parameters(type(task.algorithm))}
     facts = {
-        "columns": list(task.problem.domain.names), "queries": queries,
+        "columns": list(task.problem.domain.names), "queries": chosen.texts,
         "algorithm": job.results[0].summary["algorithm"],
-        "epsilon": task.budget.epsilon, "delta": task.budget.delta, "parameters": chosen,
-        "seed": task.seeds[0], "repeat": len(task.seeds),
+        "epsilon": task.budget.epsilon, "delta": task.budget.delta, "parameters": given,
+        "seed": chosen.seeds[0], "repeat": len(chosen.seeds),
         "person": table.unit.person, "most_rows": table.unit.most_rows,
     }  # fmt: skip
     command = ["python", "-m", "dpcore", "run", _file(table), "--schema", "schema.json"]
     command += ["--columns", join_names(facts["columns"])]
-    command += [word for text in queries for word in ("--queries", text)]
+    command += [word for text in chosen.texts for word in ("--queries", text)]
     command += [
         "--algorithm",
         facts["algorithm"],
@@ -122,7 +123,7 @@ def _settings(table: Table, job: Job, queries: list[str]) -> dict[str, Any]:
         "--delta",
         f"{facts['delta']:g}",
     ]
-    command += [word for name, v in chosen.items() if v is not None for word in ("--set", f"{name}={v}")]
+    command += [word for name, v in given.items() if v is not None for word in ("--set", f"{name}={v}")]
     command += ["--seed", str(facts["seed"]), "--repeat", str(facts["repeat"])]
     if table.unit.person is not None:
         command += ["--person", table.unit.person, "--most-rows", str(table.unit.most_rows)]

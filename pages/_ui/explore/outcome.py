@@ -1,52 +1,198 @@
-"""What a run showed: the verdict, and how it settled; each part draws one finding with its tag."""
+"""What a run showed: the verdict, how far the noise moves it, and how it settled."""
 
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
-from dpcore.experiments.pool import Job
+from dpcore.experiments.pool import Result
 from dpcore.tags import Tag
+from dpcore.theory.plain_noise import plain_noise
+from dpcore.theory.schedules import balanced_guess
+from dpcore.workloads import Workload
 
-from ..charts import base as charts
+from ..charts import screen as charts
 from ..shell.frame import heading, peek
-from ..shell.results import curves, panel
-from ..shell.text import plain, points, question
+from ..shell.results import curves
+from ..shell.session import session
+from ..shell.table import Table
+from ..shell.text import amount, plain, points, question
+from .keep import pinned
+from .run import Worlds
+from .screen import cell, draw
+from .setup import AGAINST, Chosen
+
+STAGE = re.compile(r"stage (\d+) of (\d+)")
+OVERSHOT = 5  # rounds of a new stage among which its jump is looked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A run, its replays with other noise, and what they are compared with: what every part of the screen draws from.
+
+    `both` compares the first run with the records; `pinned` is the run A and its curve.
+    """
+
+    table: Table
+    chosen: Chosen
+    result: Result
+    replays: list[Result]
+    both: Comparison
+    pinned: tuple[Result, pd.DataFrame] | None
+
+    @classmethod
+    def of(cls, table: Table, chosen: Chosen, started: Worlds, both: Comparison) -> "Shown":
+        """What is there of the runs by now."""
+        first, replays = started.first.results[0], started.replays
+        return cls(table=table, chosen=chosen, result=first, replays=replays, both=both, pinned=pinned(table))
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return self.chosen.problem.n
+
+    @property
+    def noun(self) -> str:
+        """What a record stands for."""
+        return noun(self.table)
+
+    @property
+    def runs(self) -> list[Result]:
+        """The first run and its replays."""
+        return [self.result, *self.replays]
+
+    @cached_property
+    def worlds(self) -> np.ndarray:
+        """The answers of every run to the questions asked, (runs, m)."""
+        return self.answers(self.both.workload)
+
+    @cached_property
+    def curve(self) -> pd.DataFrame:
+        """The convergence records of every run."""
+        return curves(self.runs)
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """The answers of every run to a workload, (runs, m)."""
+        return np.stack([run.release.answers(workload) for run in self.runs])
+
+    def words(self, probability: float) -> str:
+        """A difference in points and people."""
+        return amount(probability, self.n, self.noun)
+
+
+def noun(table: Table) -> str:
+    """What a record of this table stands for."""
+    return "people" if table.unit.most_rows == 1 else "records"
 
 
 @peek
-def verdict(job: Job, real: Comparison, promise: str) -> None:
-    """The finding in one sentence, and what it cost."""
-    summary = job.results[0].summary
-    worst = int(real.worst(1)[0])
-    typical, most = points(float(real.gaps.mean())), points(float(real.gaps[worst]))
+def verdict(table: Table, result: Result, real: Comparison) -> None:
+    """The finding in one sentence, of the first run."""
+    worst, n, each = int(real.worst(1)[0]), result.summary["n"], noun(table)
+    typical, most = amount(float(real.gaps.mean()), n, each), amount(float(real.gaps[worst]), n, each)
     where = plain(question(real.workload.label(worst)), 120)
-    heading("Verdict", Tag.PEEK)
-    st.markdown(f"**Typical error {typical} points; worst {most}, in “{where}”.**")
-    spent = summary["spent"]
-    st.caption(
-        f"Percentage points of all {summary['n']:,} records, over {summary['queries']:,} questions on "
-        f"{summary['cells']:,} cells. Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, "
-        f"by {spent['accounting']}. Protected: {promise}."
-    )
+    st.markdown(f"**Typical error {typical}; worst {most}, in “{where}”.**")
 
 
 @peek
-def convergence(job: Job, pinned: pd.DataFrame | None) -> None:
-    """Error against rounds or against the budget spent, the median and range over seeds, and a pinned run behind."""
-    frame = curves(job.results)
-    heading("Does it settle?", Tag.PEEK)
-    against = st.segmented_control(
-        "Against", ["round", "ε spent"], default="round", required=True, key="against", bind="query-params"
+def spread(shown: Shown) -> None:
+    """How far the noise moves the verdict, what was spent, and what that promises."""
+    summary, truth = shown.result.summary, shown.both.real
+    spent = summary["spent"]
+    gaps = np.abs(shown.worlds - truth)
+    moved = ""
+    if shown.replays:
+        typical, worst = gaps.mean(axis=1), gaps.max(axis=1)
+        moved = (
+            f"In {len(gaps)} runs with other noise: typical {points(typical.min())} to {points(typical.max())}, worst "
+            f"{points(worst.min())} to {points(worst.max())}. "
+        )
+    guess = 100 * balanced_guess(spent["epsilon"], spent["delta"])
+    st.caption(
+        f"{moved}Points are percentage points of all {shown.n:,} records; {summary['queries']:,} questions, "
+        f"{summary['cells']:,} cells. Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, "
+        f"by {spent['accounting']}: who knows all others guesses right which of two records is in it at most "
+        f"{guess:.0f} of 100 times. Protected: {shown.table.unit.words}."
     )
+
+
+@st.fragment
+@peek
+def convergence(shown: Shown) -> None:
+    """Error against rounds or against the budget spent, the range over replays, theory's line, a pinned run behind."""
+    with cell("convergence") as head:
+        with head:
+            heading("Does it settle?", Tag.PEEK, said=True)
+        _convergence(shown, head)
+
+
+def _convergence(shown: Shown, head: DeltaGenerator) -> None:
+    frame = shown.curve
+    own, last = frame[frame["seed"] == frame["seed"].iloc[0]], frame.groupby("seed").tail(1)
+    theory, stages, end = _theory(shown), _stages(shown.result, own), own.iloc[-1]
+    if stages:
+        with head.popover("Why the jump?", type="tertiary"):
+            for _, name, words in stages:
+                st.markdown(f"**{name}.** {words}")
+    against = head.segmented_control(
+        "Against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params",
+        label_visibility="collapsed",
+    )  # fmt: skip
     x = "epsilon_spent" if against == "ε spent" else "t"
-    last = frame.groupby("seed").tail(1)
-    seeds = len(job.results)
-    summary = f"After {int(last['t'].median()):,} rounds the worst error is {points(last['max_error'].median())} points"
-    if seeds > 1:
-        summary += f" (from {points(last['max_error'].min())} to {points(last['max_error'].max())} over {seeds} seeds)"
+    summary = f"After {int(end['t']):,} rounds the worst error is {shown.words(end['max_error'])}"
+    if shown.replays:
+        low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
+        summary += f" (band: {low} to {high} in {len(shown.runs)} runs with other noise)"
+    if theory:
+        summary += f"; plain noise, in theory, would make it up to {points(theory['max_error'])}"
     summary += "."
     if frame["epsilon_spent"].nunique() == 1:
-        summary += " The whole budget is spent before the first round; all rounds refine what it bought."
+        summary += " The whole budget is spent before the first round."
     if "population_max_error" in frame:
-        summary += f" Against the population it is {points(last['population_max_error'].median())} points."
-    panel(charts.convergence(frame, x, "ε spent" if x != "t" else "round", pinned), summary, frame, "convergence")
+        summary += f" Against the population it is {points(end['population_max_error'])} points."
+    marks = [(float(own[x].iloc[i]), name) for i, name, _ in stages] if own[x].nunique() > 1 else []
+    beside = charts.Beside(theory=theory, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
+    figure = charts.convergence(frame, x, "ε spent" if x != "t" else "round", shown.n, shown.noun, beside)
+    draw(head, figure, summary, frame, "convergence")
+
+
+def _theory(shown: Shown) -> dict[str, float]:
+    """What noise on every answer would cost for this budget, nothing fitted; public numbers only."""
+    problem, budget = shown.chosen.problem, shown.chosen.budget
+
+    def found() -> dict[str, float]:
+        try:
+            worst, mean = plain_noise(problem.workload, budget, problem.effective_n)
+        except InputError:
+            return {}
+        return {"max_error": worst, "mean_error": mean}
+
+    key = (problem.domain, tuple(shown.chosen.texts), problem.effective_n, budget)
+    return session().memo("plain-noise", key, found)
+
+
+def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
+    """Where a new stage begins: the number of the record, its name, and what happens there in words."""
+    found, before = [], ""
+    for i, record in enumerate(result.records):
+        note = STAGE.match(record.note)
+        name = note[0] if note else ""
+        if i and name != before:
+            left, jump = own["max_error"].iloc[i - 1], own["max_error"].iloc[i : i + OVERSHOT].max()
+            spent = own["epsilon_spent"].iloc[i] - own["epsilon_spent"].iloc[i - 1]
+            words = f"At round {int(own['t'].iloc[i])} a new fit begins, with what the last one found as its start."
+            if jump > left:
+                words += (
+                    " The first steps of a fit try directions and go too far: the worst error jumps from "
+                    f"{points(left)} to {points(jump)} points, and falls as the steps settle."
+                )
+            words += f" It costs ε = {spent:.2g} more." if spent else " No budget is spent on it: only the fit is new."
+            found.append((i, name, words))
+        before = name
+    return found

@@ -1,51 +1,129 @@
-"""The run that Explore shows: started when its settings change, the curve so far while it runs."""
+"""The run that Explore shows, started when its settings change; and its replays, with other noise, behind it."""
+
+import time
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms.base import Algorithm
 from dpcore.experiments.pool import Job as PoolJob
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
+from dpcore.experiments.pool import Result
 from dpcore.tags import Tag
 
 from ..charts import base as charts
-from ..jobs.job import watch
-from ..jobs.runs import Runs, Wanted, tab_runs
+from ..jobs.job import POLL, watch
+from ..jobs.runs import Runs, Wanted
+from ..shell import turns
 from ..shell.frame import heading, peek
+from ..shell.session import session
 from ..shell.table import Table
+from .setup import Chosen
+
+QUICK = 1.0  # seconds up to which a run is quick: its replays then use all workers, and are drawn together
 
 
-def start(
-    table: Table,
-    algorithm: Algorithm,
-    problem: QueryRelease,
-    asked: list[str],
-    budget: Budget,
-    seeds: tuple[int, ...],
-    *,
-    again: bool,
-) -> Runs:
-    """The run of these settings: the one that is there, or a new one when they changed or a person asks again.
+@dataclass(eq=False)
+class Worlds(Runs):
+    """One run, the first of its seeds, and replays of it with the others: what watches this watches the first.
 
-    `asked` are the texts of the problem's queries, by which a changed question is seen.
+    The replays are asked for when the first has ended, so that a long run never keeps two workers busy.
     """
-    mine, rows = tab_runs("explore"), table.rows(problem.domain.names)
-    settings = (rows, algorithm, problem.group, asked, budget, seeds)
-    if mine.asked != settings or again:
+
+    rest: tuple[int, ...] = ()
+
+    @property
+    def first(self) -> PoolJob:
+        """The run that is shown."""
+        return self.jobs[0][1]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the first run has ended."""
+        return self.first.ended
+
+    @property
+    def settled(self) -> bool:
+        """Whether the replays have ended too."""
+        return not self.rest and super().ended
+
+    @property
+    def replays(self) -> list[Result]:
+        """What has come back of them, in the order of the seeds."""
+        return [result for _, job in self.jobs[1:] if job.state != "failed" for result in job.results]
+
+    @property
+    def quick(self) -> bool:
+        """Whether a run takes no longer than a person waits."""
+        return bool(self.first.results) and self.first.results[0].summary["seconds"] <= QUICK
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the first run."""
+        return self.first.wait(seconds)
+
+    def gather(self) -> None:
+        """Ask for the replays once the first run is there."""
+        if not self.rest or not self.first.ended:
+            return
+        rest, self.rest = self.rest, ()
+        if self.first.state != "done":
+            return
+        for seeds in [(seed,) for seed in rest] if self.quick else [rest]:
+            self.submit(None, replace(self.first.task, seeds=seeds))
+
+    def cancel(self) -> None:
+        """Ask for the end of all of them; what is there stays."""
+        self.rest = ()
+        super().cancel()
+
+
+def start(table: Table, chosen: Chosen) -> Worlds:
+    """The runs of these settings: those that are there, or new ones when they changed or a person asks again.
+
+    A changed question is seen by its text.
+    """
+    mine, rows = session().own("explore", Worlds), table.rows(chosen.problem.domain.names)
+    problem = chosen.problem
+    settings = (rows, chosen.algorithm, problem.group, chosen.texts, chosen.budget, chosen.seeds)
+    if mine.asked != settings or chosen.again:
         population = table.population
         if population is not None and table.domain is not None:
             population = table.domain.marginal(population, problem.domain.names)
-        public = {"algorithm": algorithm, "problem": problem, "budget": budget, "seeds": seeds}
-        mine.start(settings, [Wanted(None, rows, public | {"population": population})])
+        public = {"algorithm": chosen.algorithm, "problem": problem, "budget": chosen.budget}
+        first = public | {"seeds": chosen.seeds[:1], "population": population}
+        mine.start(settings, [Wanted(None, rows, first)])
+        mine.rest = chosen.seeds[1:]
     return mine
 
 
-def follow(started: Runs) -> PoolJob:
-    """Its job, waited for a moment, and with the curve so far while it is longer."""
-    job = started.jobs[0][1]
-    watch(started, "explore", live=lambda: _so_far(job))
-    return job
+def follow(started: Worlds) -> PoolJob:
+    """The first run's job, waited for a moment, and with the curve so far while it is longer."""
+    watch(started, "explore", live=lambda: _so_far(started.first))
+    return started.first
+
+
+def wait_for_replays(started: Worlds, until: float) -> None:
+    """Where the replays are soon there, draw everything with them at once: wait for them, up to a time."""
+    with turns.aside():
+        for _, job in started.jobs[1:] if started.quick else []:
+            job.wait(max(until - time.monotonic(), 0.0))
+
+
+def watch_replays(started: Worlds) -> None:
+    """Look for replays that are still on their way, and draw the page anew when they are there."""
+    if started.settled:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="replays"):
+        _replaying(started, len(started.replays))
+        if not started.quick:
+            st.button("Stop the replays", icon=":material/stop_circle:", on_click=started.cancel, type="tertiary")
+
+
+@st.fragment(run_every=POLL / 2)
+def _replaying(started: Worlds, drawn: int) -> None:
+    there, many = len(started.replays), sum(len(job.task.seeds) for _, job in started.jobs)
+    if started.settled or (there > drawn and not started.quick):
+        st.rerun()
+    st.caption(f"The noise is replayed: {there + 1} of {many} runs so far.")
 
 
 @peek
@@ -54,7 +132,7 @@ def _so_far(job: PoolJob) -> None:
     if not job.records:
         return
     name, value = job.records[-1].empirical.headline
-    heading("Does it settle?", Tag.PEEK)
+    heading("Does it settle?", Tag.PEEK, said=True)
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.records])
     st.caption(f"So far: {name} {value:.3g}.")
     curve = charts.convergence(frame, "t", "round")

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
 from dpcore.tags import Tag
 
-from . import uploads
+from . import link, uploads
 from .menu import ENTRIES
 from .session import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
@@ -33,7 +33,9 @@ STYLE = """<style>
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
 </style>"""
-PRESENT = "<style>html {font-size: 21px;} .block-container {max-width: 100%;} header {display: none;}</style>"
+PRESENT = """<style>
+html {font-size: 21px;} .block-container {max-width: 100%;} [data-testid="stHeader"] {display: none;}
+</style>"""
 
 
 def frame(label: str) -> None:
@@ -43,12 +45,18 @@ def frame(label: str) -> None:
     uploads.begin_page(label)
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
     st.html(STYLE)
-    with st.container(horizontal=True, key="menu", horizontal_alignment="right"):
-        if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
-            st.html(PRESENT)
+    if not ENTRIES[label].compact:
+        _present(st.container(horizontal=True, key="menu", horizontal_alignment="right"))
+    link.sample()
     gone = lost()
-    st.title(title, anchor=False)
-    st.markdown(lead)
+    if ENTRIES[label].compact:
+        with st.container(horizontal=True, key="menu", vertical_alignment="center"):
+            st.title(title, anchor=False, width="content")
+            st.caption(lead)
+            _present(st)
+    else:
+        st.title(title, anchor=False)
+        st.markdown(lead)
     if gone:
         with st.container(horizontal=True, vertical_alignment="center", key="lost"):
             st.warning(
@@ -66,10 +74,17 @@ def frame(label: str) -> None:
         )
 
 
+def _present(place: Any) -> None:
+    """The switch for a projector."""
+    if place.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
+        st.html(PRESENT)
+
+
 def _drop_endless() -> None:
     """Take numbers without end out of the address, and start anew: a widget of whole numbers would raise on them."""
     found = [name for name in st.query_params if any(_endless(v) for v in st.query_params.get_all(name))]
     for name in found:
+        link.note(name, st.query_params[name], "numbers that have an end")
         del st.query_params[name]
     if found:
         st.rerun()
@@ -104,11 +119,12 @@ def unfinished(mine: Table, then: str) -> bool:
     return mine.domain is None
 
 
-def heading(text: str, kind: Tag, words: str | None = None) -> None:
-    """A section's question with its tag; `words` explain what it says, as a tooltip."""
+def heading(text: str, kind: Tag, words: str | None = None, *, said: bool = False) -> None:
+    """A section's question with its tag, where the page has not `said` it of all; `words` explain it, as a tooltip."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.subheader(text, width="content", anchor=False, help=words)
-        tag(kind)
+        if not said:
+            tag(kind)
 
 
 def public(text: str) -> None:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """A page: its file, its name in the menu, its title and the line below that."""
+    """A page: its file, its name in the menu, its title and the line below; beside it where `compact`."""
 
     path: str
     label: str
     title: str
     lead: str
     first: bool = False
+    compact: bool = False
 
 
 MENU: dict[str, list[Entry]] = {
@@ -34,6 +35,7 @@ MENU: dict[str, list[Entry]] = {
             "Explore",
             "Explore",
             "What does privacy cost on this table? Choose questions, an algorithm and ε; the charts follow.",
+            compact=True,
         ),
         Entry(
             "pages/compare.py",

@@ -27,9 +27,14 @@ def below(summary: str, frame: pd.DataFrame, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(plain(summary, 400))
         with st.popover("Show as table", type="tertiary", icon=":material/table:"):
-            st.dataframe(frame.head(1000), hide_index=True)
-            csv = frame.to_csv(index=False)
-            st.download_button("Download CSV", csv, f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore")
+            as_table(frame, key)
+
+
+def as_table(frame: pd.DataFrame, key: str) -> None:
+    """The numbers of a chart, and a download of them."""
+    st.dataframe(frame.head(1000), hide_index=True)
+    csv = frame.to_csv(index=False)
+    st.download_button("Download CSV", csv, f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore")
 
 
 def curves(results: list[Result]) -> pd.DataFrame:

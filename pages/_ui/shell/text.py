@@ -32,4 +32,10 @@ def question(label: tuple[tuple[str, str], ...]) -> str:
 
 def points(probability: float) -> str:
     """A difference of probabilities in percentage points with two significant digits."""
-    return f"{100 * probability:.2g}"
+    return f"{float(f'{100 * probability:.2g}'):g}"
+
+
+def amount(probability: float, n: float, noun: str) -> str:
+    """A difference of probabilities in points and, as seen by whoever counts, in people: `0.44 points ≈ 88 people`."""
+    many = probability * n
+    return f"{points(probability)} points ≈ {f'{many:,.0f}' if many >= 10 else f'{many:.2g}'} {noun}"

@@ -10,9 +10,9 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Comparison, Run, compare
 from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.guarantee import best_guess
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.privacy.accounting.guarantee import best_guess
 from dpcore.workloads import Marginals
 
 from ..charts.drag import Frames, drag

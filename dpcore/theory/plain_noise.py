@@ -1,0 +1,27 @@
+"""What the textbook's mechanism costs: noise on every answer, and nothing done about it. A yardstick with constants."""
+
+import math
+
+import numpy as np
+
+from ..privacy.accounting.budget import Budget, Pure
+from ..privacy.accounting.calibrations import gaussian_share
+from ..privacy.measurement import noise_scale
+from ..privacy.statistics.answers import Answers
+from ..workloads import Workload
+
+
+def plain_noise(workload: Workload, budget: Budget, n: float) -> tuple[float, float]:
+    """(E max_j |ξ_j|, mean_j E|ξ_j|) of noise ξ (m,) on all answers at once, bought with the whole budget.
+
+    At δ > 0 ξ is Gaussian with σ = Δ₂/(nμ): the maximum is at most σ √(2 log 2m), by the union bound over ±ξ_j, and the
+    mean σ √(2/π). At δ = 0 ξ_j are independent Laplace variables with b = Δ₁/(nε): the maximum of m exponential
+    variables is b H_m = b Σ_{i ≤ m} 1/i on average, and the mean is b.
+    """
+    answers, m = Answers(workload), workload.m
+    if budget.delta == 0:
+        b = noise_scale(answers, Pure(budget.epsilon), n)
+        return b * float(np.sum(1 / np.arange(1, m + 1))), b
+    (spend,) = gaussian_share(budget, [1.0])
+    sigma = noise_scale(answers, spend, n)
+    return sigma * math.sqrt(2 * math.log(2 * m)), sigma * math.sqrt(2 / math.pi)

@@ -1,0 +1,121 @@
+"""One screen: where things stand on it. All its style is here, and holds on this page only.
+
+At 1440 × 900 the verdict, four charts and the sliders are in sight without scrolling. The sliders stand on top of the
+sidebar and stay there while it scrolls. Where the sidebar is closed, as it is on a phone until somebody opens it, what
+is left of it is a bar of the sliders at the bottom of the screen; the page ends above it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pandas as pd
+import streamlit as st
+from plotly.graph_objects import Figure
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore.tags import Tag
+
+from ..shell import link
+from ..shell.frame import TO_DATA, peek, tag
+from ..shell.results import QUIET, as_table
+from ..shell.table import Table
+from ..shell.text import clean, plain
+from .setup import rule
+
+STYLE = """<style>
+/* The page: little air, so that all of it is in sight. */
+.block-container {padding: 3.9rem 1.4rem 2rem; max-width: 110rem;}
+.block-container > [data-testid="stVerticalBlock"] {gap: 0.4rem;}
+.st-key-menu h1 {font-size: 1.4rem; padding: 0;}
+.st-key-screen h3, .st-key-sections h3 {font-size: 1.02rem; padding: 0; line-height: 1.1;}
+.st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
+.st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
+.st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.8rem; line-height: 1.2;}
+.st-key-verdict {gap: 0.1rem; position: relative;}
+/* Comes and goes: it must not push the charts down and up again. */
+@media (min-width: 641px) {[data-testid="stLayoutWrapper"]:has(> .st-key-replays) {
+  position: absolute; right: 0; top: -2.2rem; width: auto;}}
+.st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
+  margin-bottom: 0;}
+.st-key-verdict p {margin: 0; line-height: 1.35;}
+.st-key-screen [class*="st-key-cell-"] {padding: 0.2rem 0.7rem 0.4rem;}
+[class*="st-key-head-"] > div:first-child {flex: 1 1 0; width: auto; min-width: 10rem;}
+@media (min-width: 641px) {[class*="st-key-head-"] {flex-wrap: nowrap !important;}}
+/* What belongs to settings that are no longer chosen is dimmed at once. */
+[data-stale="true"] {opacity: 0.35 !important; transition: none !important;}
+/* The sliders: on top of the sidebar, whatever is scrolled. */
+[data-testid="stSidebarHeader"] {height: 2.4rem; padding-bottom: 0; margin-bottom: 0;}
+[data-testid="stSidebarUserContent"] {padding-top: 0;}
+[data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
+  position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: var(--st-secondary-background-color);}
+/* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
+[data-testid="stSidebar"][data-collapsed="true"] {
+  position: fixed !important; inset: auto 0 0 0; z-index: 100; width: 100% !important; min-width: 100% !important;
+  max-width: 100% !important; height: auto !important; transform: none !important; visibility: visible !important;
+  border-top: 1px solid rgba(128, 128, 128, 0.4); box-shadow: 0 -2px 8px rgba(0, 0, 0, 0.15);}
+[data-collapsed="true"] [data-testid="stSidebarContent"] {
+  width: 100% !important; height: auto !important; overflow: visible; padding: 0.2rem 1rem 0.4rem;}
+[data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
+[data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
+[data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
+[data-collapsed="true"] .st-key-sliders [data-testid="stCaptionContainer"],
+[data-collapsed="true"] [data-testid="stSliderTickBar"] {display: none !important;}
+[data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
+[data-collapsed="true"] [data-testid="stSlider"] {
+  display: grid; grid-template-columns: 9.5rem 1fr; align-items: center; height: 2.5rem;}
+body:has([data-collapsed="true"]) .block-container {padding-bottom: 10.5rem;}
+</style>"""
+
+# For a projector: the same screen in large type, without what is not about the findings.
+PRESENT = """<style>
+.block-container {padding-top: 0.6rem;}
+.st-key-whose, .st-key-menu [data-testid="stCaptionContainer"] {display: none;}
+.st-key-screen h3 {font-size: 1rem;}
+.st-key-verdict [data-testid="stCaptionContainer"] p {font-size: 0.74rem; line-height: 1.25;}
+.st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.68rem;}
+[class*="st-key-head-"] {gap: 0.3rem;}
+[class*="st-key-head-"] button p, [class*="st-key-head-"] [data-baseweb="select"] {font-size: 0.75rem;}
+[class*="st-key-head-"] button {padding: 0 0.3rem; min-height: 1.8rem;}
+[class*="st-key-head-"] > div:first-child {min-width: 6rem;}
+</style>"""
+
+
+def head(table: Table) -> None:
+    """The style, and the line that says whose table this is and, once a page, what is shown of it."""
+    st.html(STYLE)
+    if st.session_state.get("present"):
+        st.html(PRESENT)
+    with st.container(horizontal=True, vertical_alignment="center", key="whose"):
+        st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+        tag(table.tag)
+        page, label, icon = TO_DATA
+        st.page_link(page, label=label, icon=icon)
+        _peeked()
+        link.copy(table)
+    link.check(rule)
+
+
+@peek
+def _peeked() -> None:
+    st.caption("Errors and real values on this page:", width="content")
+    tag(Tag.PEEK)
+
+
+@contextmanager
+def cell(key: str) -> Iterator[DeltaGenerator]:
+    """A part of the screen: its head is for the question that the chart answers, and for what is chosen there."""
+    with st.container(border=True, key=f"cell-{key}"):
+        yield st.container(horizontal=True, vertical_alignment="center", key=f"head-{key}")
+
+
+def draw(head: DeltaGenerator, figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
+    """A chart with its sentence; its numbers as a table, and a download of them, in the head."""
+    st.plotly_chart(figure, key=key, alt=summary, config=QUIET)
+    numbers(head, summary, frame, key)
+
+
+def numbers(head: DeltaGenerator, summary: str, frame: pd.DataFrame, key: str) -> None:
+    """The sentence, and in the head the numbers as a table and a download."""
+    st.caption(plain(summary, 400))
+    with head.popover("Table", type="tertiary", icon=":material/table:"):
+        as_table(frame, key)

@@ -1,0 +1,77 @@
+"""What is chosen on Explore, in the sidebar: the sliders first, then algorithm and questions, then the rest."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import Algorithm, make_plan
+from dpcore.errors import BudgetError, InputError
+from dpcore.params import build
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.tags import Tag
+
+from ..shell import controls, questions
+from ..shell.frame import tag
+from ..shell.link import Rule
+from ..shell.table import Table
+
+ALPHA = "α"
+AGAINST = ("round", "ε spent")  # what a curve can be drawn against
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """Everything that a run is made of; `texts` are the questions as the command line writes them."""
+
+    problem: QueryRelease
+    texts: list[str]
+    algorithm: Algorithm
+    budget: Budget
+    seeds: tuple[int, ...]
+    again: bool
+
+
+def rule(name: str) -> Rule | None:
+    """What this page takes from the address for a parameter of that name."""
+    if name == "questions":
+        return Rule(questions.KINDS.__contains__, ", ".join(questions.KINDS))
+    if name == "against":
+        return Rule(AGAINST.__contains__, ", ".join(AGAINST))
+    return controls.rule(name)
+
+
+def choose(table: Table) -> Chosen:
+    """The widgets. Raises InputError for a choice that cannot be run; those that were drawn stay."""
+    with st.sidebar:
+        sliders = st.container(key="sliders", gap=None)
+        with sliders:
+            epsilon = controls.epsilon_slider()
+            delta_place, alpha_place = st.container(), st.container()
+        st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
+        name = controls.algorithm()
+        more = st.expander("More: parameters, seed, repeats", icon=":material/tune:")
+        workload, texts = questions.choose(table)
+        problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.unit.most_rows)
+        budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
+        with more:
+            seeds = controls.worlds()
+            settings = controls.settings(name, problem, budget, {ALPHA: alpha_place}, more)
+            again = st.button("Run again", icon=":material/replay:")
+        tag(Tag.TYPED)
+    algorithm = build(ALGORITHMS[name], settings)
+    return Chosen(problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again)
+
+
+def _pure(name: str, problem: QueryRelease, epsilon: float) -> bool:
+    """Whether this algorithm promises at δ = 0 only."""
+    return not _plans(name, problem, Budget(epsilon, 1e-9)) and _plans(name, problem, Budget(epsilon, 0.0))
+
+
+def _plans(name: str, problem: QueryRelease, budget: Budget) -> bool:
+    try:
+        make_plan(ALGORITHMS[name](), problem, budget)
+    except (BudgetError, InputError):
+        return False
+    return True

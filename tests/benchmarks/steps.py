@@ -1,0 +1,70 @@
+"""One step of ε on Explore: how long until the verdict is there, and until all has settled, replays too.
+
+python -m tests.benchmarks.steps --steps 12
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.browser.conftest import FLAGS
+from tests.serving import serving
+
+VERDICT, SETTLED = 0.6, 1.5  # goals, in seconds, on a quiet machine
+WARM = 2  # steps before those that count
+# Watches the page in the browser itself, so that no polling from outside is measured.
+WATCH = """words => { window.times = {};
+  const begun = performance.now();
+  const look = () => {
+    const now = (performance.now() - begun) / 1000, verdict = document.querySelector('.st-key-verdict');
+    const text = verdict ? verdict.innerText : '';
+    const stale = document.querySelector('.st-key-screen [data-stale=true], .st-key-verdict [data-stale=true]');
+    if (stale && !window.times.dimmed) window.times.dimmed = now;
+    if (text && text.split('\\n')[0] !== words && !window.times.verdict) window.times.verdict = now;
+    const there = text.includes('runs with other noise') && !text.includes('replayed');
+    const idle = !document.querySelector('[data-testid=stStatusWidget]');
+    if (window.times.verdict && there && !stale && idle) window.times.settled = now;
+    else { window.times.settled = undefined; requestAnimationFrame(look); } };
+  requestAnimationFrame(look); }"""
+
+
+def step(page: Page, key: str) -> dict[str, float]:
+    """One press of an arrow key on the slider of ε."""
+    before = page.locator(".st-key-verdict").inner_text().split("\n")[0]
+    slider = page.get_by_role("slider", name="ε, privacy budget")
+    slider.focus()
+    page.evaluate(WATCH, before)
+    page.keyboard.press(key)
+    page.wait_for_function("window.times.settled !== undefined", timeout=60_000)
+    time.sleep(0.5)
+    return page.evaluate("window.times")
+
+
+def measure(steps: int, folder: Path) -> dict[str, object]:
+    """Steps down and up again on the census sample."""
+    with serving(folder / "log") as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(f"{server.address}/explore?sample=census")
+        expect(page.get_by_text("runs with other noise: typical")).to_be_visible(timeout=60_000)
+        time.sleep(2)
+        keys = ["ArrowLeft" if i // 6 % 2 == 0 else "ArrowRight" for i in range(steps + WARM)]
+        found = [step(page, key) for key in keys][WARM:]
+        browser.close()
+    columns = {name: sorted(round(one[name], 2) for one in found) for name in ("dimmed", "verdict", "settled")}
+    medians = {name: statistics.median(values) for name, values in columns.items()}
+    return {"goals": {"verdict": VERDICT, "settled": SETTLED}, "median": medians, "all": columns}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=12)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        print(json.dumps(measure(chosen.steps, Path(name)), indent=1))

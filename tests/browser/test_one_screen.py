@@ -1,0 +1,176 @@
+"""Explore on one screen: what is in sight, where the sliders are, and that everything answers them."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+CELLS = ("convergence", "queries", "marginal", "pair")
+NAMES = ("ε, privacy budget", "δ, failure probability", "α, entropy weight")
+REPLAYED = "In 5 runs with other noise: typical"
+
+
+def opened(page, server, query=""):
+    """The page when everything is drawn, replays of the noise too."""
+    page.goto(f"{server}/explore{query}")
+    expect(page.get_by_text(REPLAYED)).to_be_visible()
+    for cell in CELLS:
+        expect(page.locator(f".st-key-cell-{cell} .js-plotly-plot .main-svg").first).to_be_visible()
+    settled(page)
+
+
+def settled(page):
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
+    page.wait_for_timeout(300)
+
+
+def inside(page, box, size):
+    """Whether a box lies inside the viewport."""
+    return (
+        box["x"] >= 0 and box["y"] >= 0 and box["x"] + box["width"] <= size["width"] + 1
+        and box["y"] + box["height"] <= size["height"] + 1
+    )  # fmt: skip
+
+
+def sliders(page):
+    """The boxes of the three sliders, labels and all."""
+    found = page.locator(".st-key-sliders [data-testid=stSlider]")
+    expect(found).to_have_count(3)
+    for number, name in enumerate(NAMES):
+        expect(found.nth(number).get_by_role("slider", name=name)).to_be_visible()
+    return [found.nth(number).bounding_box() for number in range(3)]
+
+
+def to_the_end(page):
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)")
+    page.wait_for_timeout(300)
+
+
+@pytest.mark.parametrize("query", ["", "?present=true"], ids=["page", "presenter"])
+def test_verdict_four_charts_and_three_sliders_are_in_sight_at_once(page, server, query):
+    page.set_viewport_size(WIDE)
+    opened(page, server, query)
+    parts = [page.locator(".st-key-verdict"), *(page.locator(f".st-key-cell-{cell}") for cell in CELLS)]
+    boxes = [part.bounding_box() for part in parts]
+    assert all(inside(page, box, WIDE) for box in [*boxes, *sliders(page)]), boxes
+    for cell in CELLS:
+        chart = page.locator(f".st-key-cell-{cell} .js-plotly-plot").first.bounding_box()
+        assert chart["height"] >= 200
+        assert chart["width"] >= 250
+    for number, box in enumerate(boxes):
+        for other in boxes[number + 1 :]:
+            apart = (
+                box["x"] + box["width"] <= other["x"] or other["x"] + other["width"] <= box["x"]
+                or box["y"] + box["height"] <= other["y"] + 1 or other["y"] + other["height"] <= box["y"] + 1
+            )  # fmt: skip
+            assert apart, (box, other)
+    to_the_end(page)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") > 100
+    assert all(inside(page, box, WIDE) for box in sliders(page))
+
+
+def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
+    page.set_viewport_size({"width": 1440, "height": 500})
+    opened(page, server)
+    page.get_by_text("More: parameters, seed, repeats").click()
+    page.evaluate("document.querySelector('[data-testid=stSidebarContent]').scrollTo(0, 1e6)")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.querySelector('[data-testid=stSidebarContent]').scrollTop") > 100
+    assert all(inside(page, box, {"width": 1440, "height": 500}) for box in sliders(page))
+
+
+@pytest.mark.parametrize("query", ["", "?present=true"], ids=["page", "presenter"])
+def test_on_a_phone_the_sliders_are_a_bar_at_the_bottom_that_covers_nothing(page, server, query):
+    page.set_viewport_size(PHONE)
+    opened(page, server, query)
+    bar = page.locator("[data-testid=stSidebar]").bounding_box()
+    assert (bar["x"], bar["width"]) == (0, PHONE["width"])
+    assert bar["y"] + bar["height"] == pytest.approx(PHONE["height"], abs=1)
+    assert bar["height"] < PHONE["height"] / 4
+    assert all(inside(page, box, PHONE) and box["y"] >= bar["y"] for box in sliders(page))
+    to_the_end(page)
+    assert all(inside(page, box, PHONE) for box in sliders(page))
+    last = page.locator(".st-key-sections").bounding_box()
+    assert last["y"] + last["height"] <= bar["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    before = page.locator(".st-key-verdict").inner_text()
+    page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
+    expect(page.get_by_text("ε = 0.7 at δ = 1e-09").first).to_be_visible()
+    assert page.locator(".st-key-verdict").inner_text() != before
+
+
+def test_a_closed_sidebar_leaves_the_sliders(page, server):
+    page.set_viewport_size(WIDE)
+    opened(page, server)
+    page.locator("[data-testid=stSidebar]").hover()
+    page.locator("[data-testid=stSidebarCollapseButton] button").click()
+    page.wait_for_timeout(600)
+    boxes = sliders(page)
+    assert all(inside(page, box, WIDE) for box in boxes)
+    assert min(box["y"] for box in boxes) > WIDE["height"] / 2
+
+
+def test_the_other_settings_can_be_reached_on_a_phone(page, server):
+    page.set_viewport_size(PHONE)
+    opened(page, server)
+    expect(page.get_by_role("combobox", name="Algorithm")).to_be_hidden()
+    page.get_by_role("button", name="Expand sidebar").click()
+    expect(page.get_by_role("combobox", name="Algorithm")).to_be_visible()
+
+
+def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
+    opened(page, server)
+    dimmed = page.evaluate_handle(
+        """() => new Promise(done => { const look = () => {
+            const old = document.querySelector('.st-key-screen [data-stale=true]');
+            if (old) done(getComputedStyle(old).opacity); else requestAnimationFrame(look); }; look(); })
+        .then(v => window.dimmed = v) && 0"""
+    )
+    assert dimmed is not None
+    page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
+    page.wait_for_function("window.dimmed !== undefined")
+    assert page.evaluate("window.dimmed") == "0.35"
+    expect(page.get_by_text("ε = 0.7 at δ = 1e-09").first).to_be_visible()
+    settled(page)
+
+
+def test_a_brush_over_the_questions_marks_them_and_shows_their_columns(page, server):
+    opened(page, server)
+    cell = page.locator(".st-key-cell-queries")
+    expect(cell.get_by_text("All questions shown")).to_be_visible()
+    area = cell.locator(".js-plotly-plot").first.locator(".nsewdrag").bounding_box()
+    middle = area["y"] + area["height"] / 2
+    page.mouse.move(area["x"] + 3, middle)
+    page.mouse.down()
+    page.mouse.move(area["x"] + area["width"] / 2, middle + 20, steps=8)
+    page.mouse.up()
+    expect(cell.get_by_text(re.compile(r"\d+ marked questions"))).to_be_visible()
+
+
+def test_a_column_and_a_pair_are_chosen_in_place(page, server):
+    opened(page, server)
+    for cell, name, option in (("marginal", "Column", "income"), ("pair", "Two columns", "sex × income")):
+        part = page.locator(f".st-key-cell-{cell}")
+        part.get_by_role("combobox", name=name).click()
+        page.get_by_role("option", name=option, exact=True).click()
+        expect(part.get_by_text(re.compile(f"^{option}.{{1,2}} off most at"))).to_be_visible()
+
+
+def test_the_jump_between_stages_is_marked_and_explained(page, server):
+    opened(page, server)
+    cell = page.locator(".st-key-cell-convergence")
+    expect(cell.locator(".annotation-text", has_text="stage 2 of 2")).to_be_visible()
+    cell.get_by_role("button", name="Why the jump?").click()
+    expect(page.get_by_text(re.compile("stage 2 of 2. At round .* a new fit begins"))).to_be_visible()
+
+
+def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened(page, server, "?sample=census&epsilon=0.5")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("Copied: settings only, no data is in the link.")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == page.url
+    assert "epsilon=0.5" in copied

@@ -1,0 +1,183 @@
+"""Explore, headless: replays of the noise, units, the sliders an algorithm has, links that say what cannot be."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.data import samples
+from dpcore.errors import BudgetError
+from dpcore.evaluation.run import Run
+from dpcore.parsing.queries import read_queries
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from pages._ui.charts import screen
+from pages._ui.explore import setup
+from pages._ui.shell import controls
+from pages._ui.shell.text import amount
+from tests.pages.test_pages import EXPLORE, button, figures, open_page, said, settled
+
+pytestmark = pytest.mark.usefixtures("tab")
+
+
+def captions(app):
+    return " ".join(c.value for c in app.caption).replace("\\", "")
+
+
+def chart(app, name):
+    """A figure by the name of a trace that only it has."""
+    return next(f for f in figures(app) if any(trace.get("name") == name for trace in f["data"]))
+
+
+def errors(seeds):
+    """The berkeley sample's runs as the page should find them, by hand."""
+    sample = samples.berkeley()
+    workload, _ = read_queries(["marginals:2"], sample.domain)
+    rows = sample.domain.encode(sample.frame)
+    problem = QueryRelease(workload, rows.n)
+    runs = [
+        Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1.0, 1e-9), seed=seed).finish() for seed in seeds
+    ]
+    return np.array([run.records[-1].empirical.to_json()["max_error"] for run in runs])
+
+
+def test_the_noise_is_replayed_and_its_range_is_said_and_drawn():
+    app = open_page(EXPLORE, sample="berkeley")
+    worst = 100 * errors(range(controls.WORLDS))
+    low, high = (float(f"{v:.2g}") for v in (worst.min(), worst.max()))
+    assert low < high
+    assert "In 5 runs with other noise: typical" in captions(app)
+    assert f"worst {low:g} to {high:g}" in captions(app)
+    bar = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "synthetic")
+    assert max(_numbers(bar["error_y"]["array"])) + max(_numbers(bar["error_y"]["arrayminus"])) > 0
+    assert any(t.get("fill") == "toself" for t in chart(app, "plain noise")["data"])
+
+
+def _numbers(values):
+    """What Plotly wrote: a list, or bytes of a numpy array."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    return values
+
+
+def test_one_repeat_draws_no_bars_and_says_no_range():
+    app = open_page(EXPLORE, sample="berkeley", repeats="1")
+    assert "other noise" not in captions(app)
+    assert not any(t.get("fill") for t in chart(app, "plain noise")["data"])
+
+
+def test_the_first_seed_is_what_is_shown_whatever_is_replayed():
+    one, five = (said(open_page(EXPLORE, sample="berkeley", repeats=n)) for n in ("1", "5"))
+    verdict = re.compile(r"Typical error .*people")
+    assert verdict.search(one)[0] == verdict.search(five)[0]
+
+
+def test_errors_are_points_and_people_together():
+    assert amount(0.0044, 20_000, "people") == "0.44 points ≈ 88 people"
+    assert amount(0.00001, 20_000, "people") == "0.001 points ≈ 0.2 people"
+    assert amount(1.0, 20_000, "records") == "100 points ≈ 20,000 records"
+    app = open_page(EXPLORE)
+    found = re.search(r"worst ([\d.]+) points ≈ ([\d,]+) people", said(app))
+    assert float(found[2].replace(",", "")) == pytest.approx(float(found[1]) / 100 * 20_000, rel=0.06)
+
+
+def test_the_peek_is_said_once():
+    app = open_page(EXPLORE)
+    assert said(app).count("private peek") == 1
+
+
+@pytest.mark.parametrize("name", ["gaussian_maxent", "dpfw", "dpam", "mwem", "dualquery"])
+def test_alpha_stands_beside_epsilon_where_the_algorithm_has_it(name):
+    app = open_page(EXPLORE, sample="berkeley", algorithm=ALGORITHMS[name].about.title)
+    sliders = [w.label for w in app.sidebar.select_slider]
+    assert sliders[:2] == ["ε, privacy budget", "δ, failure probability"]
+    assert (sliders[2:3] == ["α, entropy weight"]) == hasattr(ALGORITHMS[name](), "alpha")
+
+
+def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
+    app = open_page(EXPLORE, sample="berkeley")
+    assert not app.select_slider(key="delta").disabled
+    plan = ALGORITHMS["mwem"].plan
+
+    def pure(self, problem, budget):
+        if budget.delta:
+            raise BudgetError("delta must be 0")
+        return plan(self, problem, budget)
+
+    monkeypatch.setattr(ALGORITHMS["mwem"], "plan", pure)
+    settled(app.selectbox(key="algorithm").set_value(ALGORITHMS["mwem"].about.title).run())
+    greyed = next(w for w in app.select_slider if w.label.startswith("δ"))
+    assert greyed.disabled
+    assert greyed.value == 0.0
+    assert not app.error
+    assert "at δ = 0," in captions(app)
+    settled(app.selectbox(key="algorithm").set_value(ALGORITHMS["gaussian_maxent"].about.title).run())
+    assert app.select_slider(key="delta").value == 1e-9
+
+
+BAD = {
+    "epsilon": "0.25", "delta": "1", "seed": "-4", "repeats": "21", "dpfw.alpha": "7", "algorithm": "![x](y)",
+    "questions": "everything", "against": "time", "sample": "mars", "dpfw.output": "first", "nobody": "knows",
+}  # fmt: skip
+
+
+def test_values_of_a_link_that_cannot_be_are_named_with_what_is_allowed_until_read():
+    app = open_page(EXPLORE, **BAD)
+    (warning,) = [w.value.replace("\\", "") for w in app.warning]
+    for name in BAD.keys() - {"nobody", "dpfw.output"}:
+        assert f"{name} = {BAD[name]} (allowed: " in warning, name
+    assert "epsilon = 0.25 (allowed: 0.01 … 10" in warning
+    assert "repeats = 21 (allowed: 1 … 20)" in warning
+    assert "sample = mars (allowed: census, berkeley, titanic)" in warning
+    assert "nobody" not in warning
+    assert "![" not in app.warning[0].value
+    app.query_params.clear()
+    assert app.run().warning, "kept until somebody has read it"
+    assert not button(app, "Understood").click().run().warning
+
+
+def test_a_number_without_end_is_named():
+    assert "epsilon = inf" in open_page(EXPLORE, epsilon="inf").warning[0].value
+
+
+def test_a_good_link_is_taken_without_a_word():
+    good = {"epsilon": "0.3", "delta": "1e-06", "seed": "3", "repeats": "2", "gaussian_maxent.alpha": "0.5"}
+    app = open_page(EXPLORE, sample="titanic", **good)
+    assert not app.warning
+    assert "ε = 0.3 at δ = 1e-06" in captions(app)
+
+
+@pytest.mark.parametrize("options", [controls.EPSILONS, controls.DELTAS])
+def test_every_step_of_a_slider_may_stand_in_a_link(options):
+    rule = setup.rule("epsilon" if options is controls.EPSILONS else "delta")
+    assert all(rule.takes(controls.number(step)) for step in options)
+
+
+def curve(seeds=1):
+    t = np.arange(1, 11)
+    return pd.DataFrame(
+        [
+            {"seed": seed, "t": i, "epsilon_spent": 0.1 * i, "max_error": 0.1 / i * (1 + seed), "mean_error": 0.01 / i}
+            for seed in range(seeds) for i in t[: 10 - 4 * (seed > 0)]
+        ]
+    )  # fmt: skip
+
+
+def test_the_band_holds_a_run_that_has_ended_where_it_ended():
+    figure = screen.convergence(curve(2), "t", "round", 1000, "people", screen.Beside())
+    band = next(t for t in figure.data if t.fill == "toself")
+    top = dict(zip(band.x[:10], band.y[:10], strict=True))
+    assert top[10] == pytest.approx(100 * 0.1 / 6 * 2)
+
+
+def test_lines_are_in_points_with_people_beside():
+    figure = screen.convergence(curve(), "epsilon_spent", "ε spent", 1000, "people", screen.Beside())
+    line = next(t for t in figure.data if t.name == "worst")
+    assert line.y[0] == pytest.approx(10)
+    assert line.customdata[0] == pytest.approx(100)
+    assert line.x[0] == pytest.approx(0.1)
+    assert json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "error, points"
