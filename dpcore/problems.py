@@ -197,7 +197,7 @@ def require_enumerable(domain: Domain) -> None:
     """Raise InputError, before any memory is taken, when the cells cannot be enumerated."""
     k = domain.size
     if k > MAX_CELLS:
-        beyond = k >= 10**15  # then neither can be read, nor need the bytes be a float
+        beyond = k >= 10**30  # then neither can be read, nor need the bytes be a float
         sizes = f"{len(domain.shape)} columns" if beyond else " × ".join(str(s) for s in domain.shape)
         raise InputError(
             (f"about 10^{math.floor(math.log10(k))}" if beyond else f"{k:,}")

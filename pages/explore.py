@@ -8,7 +8,8 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import compare
 from pages._ui.explore import comparison, keep, outcome, run, screen, setup
 from pages._ui.jobs.job import PATIENCE
-from pages._ui.shell import lessons, questions, results
+from pages._ui.lessons import lesson as lessons
+from pages._ui.shell import questions, results
 from pages._ui.shell.frame import unfinished
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table

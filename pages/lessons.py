@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._ui.shell.lessons import LESSONS
+from pages._ui.lessons.lesson import LESSONS
 
 for number, (key, lesson) in enumerate(LESSONS.items(), 1):
     with st.container(border=True):

@@ -30,7 +30,7 @@ ORDER = [
     *("models", "privacy", "theory", "algorithms", "evaluation", "experiments", "publishing", "cli", "__main__"),
 ]
 # What all pages share, in this order; every other folder serves the page of its name.
-UI = ("shell", "charts", "jobs", "server")
+UI = ("shell", "charts", "jobs", "lessons", "server")
 HOLDERS = {"data", "workloads", "releases", "geometry", "learning", "parsing", "privacy", "evaluation", "experiments"}
 HOLDERS |= {"publishing", "cli"}  # the rooms that may name records
 PACKAGE = "__init__"  # the public names

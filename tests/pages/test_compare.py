@@ -276,11 +276,11 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run():
     assert frame.loc["pair", "which"] == " × ".join(pair)
     assert frame.loc["pair", "≈ records"] == f"{4526 * largest(pair):,.0f}"
     both = compare(run.release, rows, Marginals.all(domain, 2))
-    worst, name = max((e, f"{name} = {label}") for name in domain.names for e, label in misplaced(both, name))
-    words = next(c.value for c in app.caption if "misplaced for" in c.value).replace("\\", "")
-    assert f"misplaced for {name}: {worst:.2%}" in words
+    worst, name = max((e, f"{name} = {label}") for name in domain.names for e, label in disagreements(both, name))
+    words = next(c.value for c in app.caption if "disagree most" in c.value).replace("\\", "")
+    assert f"about the group {name}: by {worst:.2%}" in words
 
 
-def misplaced(both, name):
+def disagreements(both, name):
     found = subgroups(both, name)
     return [(e, label) for e, s, label in zip(found.error, found.share, found.labels, strict=True) if s > 0]

@@ -14,8 +14,8 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from pages._ui.evolution import lessons as printed
-from pages._ui.shell.lesson_runs import SEEDS, Ran, nearest, sampling
-from pages._ui.shell.lessons import LESSONS
+from pages._ui.lessons.lesson import LESSONS
+from pages._ui.lessons.runs import SEEDS, Ran, nearest, sampling
 from pages._ui.shell.words import meaning
 from tests.pages.test_pages import EXPLORE, button, open_page, said, settled
 

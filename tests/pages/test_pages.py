@@ -17,7 +17,8 @@ from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from pages._ui.charts.drag import stop_told
 from pages._ui.data.table_editor import _from_grid, _to_grid
-from pages._ui.shell import lessons, questions, words
+from pages._ui.lessons import lesson as lessons
+from pages._ui.shell import questions, words
 from pages._ui.shell.controls import EPSILONS
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table

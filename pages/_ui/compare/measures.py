@@ -76,7 +76,7 @@ def _one_question(sweep: Sweep, words: str, scale: float) -> Measure:
 
 
 def _one_group(sweep: Sweep) -> Measure:
-    """One value of one column: what is misplaced of all that is said about its members."""
+    """One value of one column: how much the tables disagree about its members."""
     domain = sweep.problem.domain  # type: ignore[union-attr]
     left, right = st.columns(2)
     column = left.selectbox("Groups by", domain.names, format_func=clean, key=f"group-column-{sweep.id}", **shared())
@@ -90,4 +90,4 @@ def _one_group(sweep: Sweep) -> Measure:
         value = float(subgroups(both, column).error[labels.index(label)])
         return None if np.isnan(value) else value
 
-    return Measure("misplaced share of what is said about the group", of, lambda _: None, None)
+    return Measure("disagreement about the group", of, lambda _: None, None)

@@ -120,10 +120,10 @@ def _groups(sweep: Sweep) -> str:
         for i in sorted({present[found.share[present].argmin()], present[found.share[present].argmax()]}):
             where = f"{clean(name)}: {clean(found.labels[i])}"
             lines.append((where, f"{found.share[i]:.2%}", f"{found.error[i]:.2%}"))
-    words = f"<p>{TITLES[best.point.algorithm]} at ε = {epsilon:g}, seed {best.point.seed}: the share of all that the "
-    words += "synthetic table says about a group that is misplaced, for the smallest and the largest group of each "
-    words += "column.</p>"
-    return words + _table(lines, ("group", "share of records", "misplaced"))
+    words = f"<p>{TITLES[best.point.algorithm]} at ε = {epsilon:g}, seed {best.point.seed}: how much the "
+    words += "two tables disagree about the smallest and the largest group of each column, from 0% (they say the same) "
+    words += "to 100% (nothing in common).</p>"
+    return words + _table(lines, ("group", "share of records", "disagreement"))
 
 
 def _table(lines, head: Sequence[str] = ()) -> str:  # noqa: ANN001 - lines of texts

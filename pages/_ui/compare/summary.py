@@ -18,7 +18,7 @@ from .sweeps import TITLES, Dot, Sweep
 class Worst:
     """Where a run is furthest off: which `kind` of thing, its name, and the largest difference of shares.
 
-    Of a group: the share of all that is said about it that is misplaced.
+    Of a group: how much the real and the synthetic table disagree about it.
     """
 
     kind: str
@@ -39,10 +39,8 @@ def worst(sweep: Sweep, chosen: Dot | None) -> Dot | None:
     columns = pd.Index(["worst", "which", "off by", "≈ records"])
     st.dataframe(pd.DataFrame(lines, columns=columns), hide_index=True)
     which = "the clicked dot" if chosen else "the best run at the largest ε; click a dot for another"
-    words = (
-        f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, seed {point.seed}: {which}. Of all that is said about a "
-    )
-    words += f"group, most is misplaced for {plain(group.name, 120)}: {group.share:.2%}."
+    words = f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, seed {point.seed}: {which}. "
+    words += f"The tables disagree most about the group {plain(group.name, 120)}: by {group.share:.2%}."
     st.caption(words)
     return dot
 
@@ -57,7 +55,7 @@ def best(sweep: Sweep) -> Dot | None:
 
 
 def worst_of(both: Comparison) -> list[Worst]:
-    """The value of a column and the cell of a pair with the largest difference, and the group misplaced most."""
+    """The value of a column and the cell of a pair with the largest difference, and the group disagreed about most."""
     workload, gaps = both.workload, both.synthetic - both.real
     names, singles, pairs = workload.domain.names, {}, []
     for axes, shape, table in zip(workload.axes, workload.shapes, workload.tables, strict=True):

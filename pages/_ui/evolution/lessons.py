@@ -12,10 +12,10 @@ from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
 from ..charts import evolution as evolution_charts
+from ..lessons.lesson import Lesson, predict
+from ..lessons.runs import Found, Tries, nearest
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, tag
-from ..shell.lesson_runs import Found, Tries, nearest
-from ..shell.lessons import Lesson, predict
 from ..shell.results import panel
 
 ROUNDS = 14  # as for n = 1000

@@ -94,8 +94,8 @@ def groups(shown: Shown) -> None:
     frame = frame[frame["share"] > 0].sort_values("share", ignore_index=True)
     small, large = frame.iloc[0], frame.iloc[-1]
     summary = (
-        f"Of what is said about {clean(small['group'])} ({small['share']:.2%} of records), {small['error']:.2%} is "
-        f"misplaced; about {clean(large['group'])} ({large['share']:.1%}), {large['error']:.2%}."
+        f"The tables disagree about {clean(small['group'])} ({small['share']:.2%} of records) by {small['error']:.2%}, "
+        f"about {clean(large['group'])} ({large['share']:.1%}) by {large['error']:.2%}; 100% would be nothing in common."
     )
     panel(base.groups(frame, column), summary, frame, "groups")
 

@@ -12,9 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
+from dpcore.privacy.accounting.guarantee import best_guess
 from dpcore.tags import Tag
 from dpcore.theory.plain_noise import plain_noise
-from dpcore.theory.schedules import balanced_guess
 from dpcore.workloads import Workload
 
 from ..charts import screen as charts
@@ -113,7 +113,7 @@ def spread(shown: Shown) -> None:
             f"In {len(gaps)} runs with other noise: typical {points(typical.min())} to {points(typical.max())}, worst "
             f"{points(worst.min())} to {points(worst.max())}. "
         )
-    guess = 100 * balanced_guess(spent["epsilon"], spent["delta"])
+    guess = 100 * best_guess(0.5, spent["epsilon"], spent["delta"])
     st.caption(
         f"{moved}Points are percentage points of all {shown.n:,} records; {summary['queries']:,} questions, "
         f"{summary['cells']:,} cells. Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, "

@@ -11,10 +11,10 @@ from dpcore.algorithms import ALGORITHMS
 
 from ..jobs.job import watch
 from ..jobs.work import Work, begin
-from . import lesson_runs
-from .lesson_runs import SEEDS, Found, Tries
-from .session import session
-from .words import meaning
+from ..shell.session import session
+from ..shell.words import meaning
+from . import runs
+from .runs import SEEDS, Found, Tries
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ LESSONS = {
         "These are all pairs of columns of 20,000 people at ε = 1. With ε ten times smaller, how much larger is "
         "the typical error?",
         ("About the same", "About 3 times", "About 6 times", "About 10 times"),
-        lesson_runs.smaller_epsilon,
+        runs.smaller_epsilon,
         "Noise grows about tenfold, but the error less than that: fitting a smooth, non-negative distribution "
         "takes off most of a large noise and only little of a small one. Move ε from 1 to 0.1 and watch the "
         "verdict. The promise changes much more: at ε = 1 a snooper's odds may change by a factor of 2.7, at ε = "
@@ -61,7 +61,7 @@ LESSONS = {
         "109 of the 2,201 people on the Titanic were children. At ε = 0.3, about whom do the real and the synthetic "
         "table disagree more: children or adults?",
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
-        lesson_runs.small_groups,
+        runs.small_groups,
         "The noise on every count is the same, whoever is counted. For 2,092 adults it is nothing, for 109 "
         "children it is a large part of what is known about them. Look at “Which groups pay most?”, by Age, then "
         "by Class.",
@@ -73,7 +73,7 @@ LESSONS = {
         "This algorithm looks at the data in every round. Fresh noise in every round, or one noisy look reused in "
         "all rounds, for the same ε: which is more accurate?",
         ("Fresh noise: it averages out", "Both cost the same, so they are equal", "One look, reused"),
-        lesson_runs.fresh_noise,
+        runs.fresh_noise,
         "T fresh looks share one budget, so each is √T times noisier, and the algorithm chases the noise of each. "
         "One look has the whole budget; everything computed from it afterwards is free. Pin this run, set noise to"
         " “reused” among the parameters, and compare.",
@@ -84,7 +84,7 @@ LESSONS = {
         "This run uses step size, number of rounds and output as the theorem has them, corrected. A practical "
         "schedule keeps the same promise. How much smaller is its worst error?",
         ("It is larger: theory is optimal", "About equal", "About 3 times smaller"),
-        lesson_runs.paper_constants,
+        runs.paper_constants,
         "Theorems fix constants so that a proof goes through for the worst table. The promise of privacy must hold"
         " for the worst table too; accuracy need not be planned for it. Pin this run, set schedule to “practical” "
         "among the parameters: fewer rounds, a smaller error, exactly the same ε and δ.",
@@ -95,7 +95,7 @@ LESSONS = {
         "The table is a sample of 20,000 from a population that we know. When ε grows from 0.1 to 10, does the "
         "error against the population go to zero?",
         ("Yes, like the error against the table", "No: it stops at what sampling costs", "It grows: overfitting"),
-        lesson_runs.sampling,
+        runs.sampling,
         "Two lines: against the table, and against the population it was drawn from. Privacy noise vanishes with "
         "growing ε, sampling error does not. Once the first is far below the second, more ε buys nothing that "
         "matters for the population. Move ε and see where the lines part.",

@@ -14,8 +14,8 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 
-from .state import SAMPLES
-from .text import points
+from ..shell.state import SAMPLES
+from ..shell.text import points
 
 SEEDS = (0, 1, 2, 3, 4)
 DELTA = 1e-9  # that of Explore, unless somebody moves it
