@@ -95,7 +95,7 @@ def groups(shown: Shown) -> None:
     small, large = frame.iloc[0], frame.iloc[-1]
     summary = (
         f"The tables disagree about {clean(small['group'])} ({small['share']:.2%} of records) by {small['error']:.2%}, "
-        f"about {clean(large['group'])} ({large['share']:.1%}) by {large['error']:.2%}; 100% would be nothing in common."
+        f"about {clean(large['group'])} ({large['share']:.1%}) by {large['error']:.2%}; 100% is nothing in common."
     )
     panel(base.groups(frame, column), summary, frame, "groups")
 
