@@ -137,6 +137,7 @@ def variants() -> list[tuple[str, dict[str, str]]]:
     for name, cls in QUERIES.items():
         base = few_rounds(name)
         out.append((name, base))
+        out += [(name, base | {"cells": "9"})] * cls.graphical  # on a tree instead of listed cells
         out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
     return out
 

@@ -40,6 +40,7 @@ class Algorithm(Protocol):
 
     problem: ClassVar[type]
     enumerates: ClassVar[bool]  # whether it needs all k cells
+    graphical: ClassVar[bool]  # whether it takes a junction tree where they cannot be listed
     adaptive: ClassVar[bool]  # whether what is charged depends on released values; the plan is then an upper bound
     about: ClassVar[About]
 
@@ -59,7 +60,7 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
         raise InputError(f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}")
     if algorithm.enumerates:
         problem.require_enumerable()
-    elif isinstance(problem, QueryRelease) and problem.start is not None:
+    elif isinstance(problem, QueryRelease) and problem.start is not None and not algorithm.graphical:
         raise InputError(f"{type(algorithm).__name__} keeps no histogram and cannot start from a public table")
     plan = algorithm.plan(problem, budget)
     if plan.budget != budget:
@@ -79,8 +80,10 @@ PASS, PASSES, ARRAYS = 2e-9, 15, 40
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
     """Roughly the seconds and bytes a run will take, from public numbers; raises what `make_plan` raises."""
-    rounds = make_plan(algorithm, problem, budget)["rounds"]
-    k, m = problem.domain.size if algorithm.enumerates else 0, problem.workload.m
+    plan = make_plan(algorithm, problem, budget)
+    said = {choice.name: choice.value for choice in plan.choices}
+    rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
+    k = said.get("cells", problem.domain.size if algorithm.enumerates or algorithm.graphical else 0)
     return rounds * (1e-4 + PASS * PASSES * (k + 2 * m)), 8.0 * ARRAYS * k
 
 

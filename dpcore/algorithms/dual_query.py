@@ -56,6 +56,7 @@ class DualQuery:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="DualQuery",

@@ -72,6 +72,7 @@ class PrivateEvolution:
 
     problem: ClassVar[type] = PointRelease
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private Evolution",

@@ -54,6 +54,7 @@ class PrivateEvolutionTable:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private Evolution on a table",

@@ -4,13 +4,16 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
+from ..models.base import Model
 from ..workloads import Marginals, Union, Workload
 
 FLOOR = 1e-4  # of a category's share in the product of noisy 1-way marginals
 TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
+FIRST_STAGE = 0.6  # its weight of the prior, as a share of the last one's
 SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
 
 
@@ -23,12 +26,36 @@ class Evidence:
     sigma: np.ndarray
 
 
+def pooled(*parts: tuple[Marginals, np.ndarray, float]) -> Evidence:
+    """Noisy answers of measurements of tables, each with its standard deviation; repeated tables by precision."""
+    domain, facts = parts[0][0].domain, {}
+    for tables, values, stddev in parts:
+        precision = max(stddev, TINY) ** -2.0
+        for axes, table in zip(tables.axes, tables.tables, strict=True):
+            before, mean = facts.get(axes, (0.0, 0.0))
+            both = before + precision
+            facts[axes] = both, (before * mean + precision * values[table]) / both
+    workload = Marginals(domain, [[domain.names[a] for a in axes] for axes in facts])
+    y = np.concatenate([mean for _, mean in facts.values()])
+    return Evidence(workload, y, np.concatenate([np.full(len(mean), p**-0.5) for p, mean in facts.values()]))
+
+
 def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
     """The marginal tables of a workload, and the place of their answers among all."""
     if isinstance(workload, Union):
         places = zip(workload.workloads, workload.places, strict=True)
         return next(((w, place) for w, place in places if isinstance(w, Marginals)), None)
     return (workload, slice(workload.m)) if isinstance(workload, Marginals) else None
+
+
+def stages_of(workload: Workload) -> list[Workload]:
+    """The workloads fitted one after the other: first the tables one column smaller (pairs at least)."""
+    if not (found := tables_of(workload)):
+        return [workload]
+    names, tables = workload.domain.names, found[0].axes
+    largest = max(2, max(map(len, tables)) - 1)
+    lower = {sub for axes in tables for sub in combinations(axes, min(largest, len(axes)))}
+    return [Marginals(workload.domain, [[names[a] for a in axes] for axes in sorted(lower)]), workload]
 
 
 def summed(evidence: Evidence, workload: Workload) -> Evidence:
@@ -52,38 +79,52 @@ def summed(evidence: Evidence, workload: Workload) -> Evidence:
     return Evidence(workload, y / precision, 1 / np.sqrt(precision))
 
 
-def product(evidence: Evidence) -> np.ndarray:
-    """log of the product of noisy 1-way marginals (k,), floored; uniform in columns that no table holds."""
-    domain = evidence.workload.domain
-    log_D = np.zeros(domain.shape)
-    if found := tables_of(evidence.workload):
-        for axis in sorted({a for axes in found[0].axes for a in axes}):
-            single = Marginals(domain, [[domain.names[axis]]])
-            shares = np.maximum(summed(evidence, single).y, FLOOR)
-            shape = [-1 if a == axis else 1 for a in range(len(domain.shape))]
-            log_D += np.log(shares / shares.sum()).reshape(shape)
-    return log_D.ravel()
+def product(evidence: Evidence, model: Model) -> np.ndarray:
+    """Potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns that no table holds."""
+    found = tables_of(evidence.workload)
+    if not found:
+        return np.zeros(model.size)
+    names = model.domain.names
+    singles = Marginals(model.domain, [[names[a]] for a in sorted({a for axes in found[0].axes for a in axes})])
+    shares = np.maximum(summed(evidence, singles).y, FLOOR)
+    totals = np.concatenate([np.full(t.stop - t.start, shares[t].sum()) for t in singles.tables])
+    return model.reader(singles).adjoint(np.log(shares / totals))
 
 
-def fit(evidence: Evidence, weight: float, base: np.ndarray, rounds: int) -> Iterator[np.ndarray]:
-    """Iterates log D (k,), up to a constant, of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base).
+def staged(
+    evidence: Evidence, weight: float, rounds: int, model: Model, start: np.ndarray | None = None
+) -> Iterator[tuple[np.ndarray, str]]:
+    """Beliefs (size,) of the fit after each iteration, `rounds` at the most a stage, and which stage it is in words.
+
+    Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight; what they say is the
+    prior of the fit to all. Before that it is the potentials `start`, or the product of the noisy 1-way marginals.
+    """
+    theta = product(evidence, model) if start is None else start
+    stages = stages_of(evidence.workload)
+    for number, workload in enumerate(stages, start=1):
+        share = 1 if number == len(stages) else FIRST_STAGE
+        for theta, D in fit(summed(evidence, workload), share * weight, theta, rounds, model):  # noqa: B007, B020
+            yield D, f"stage {number} of {len(stages)}"
+
+
+def fit(
+    evidence: Evidence, weight: float, base: np.ndarray, rounds: int, model: Model
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials and beliefs (size,) of D.
 
     L-BFGS on the dual f(φ) = weight · log Z(φ) + ½‖φ‖² + φ·y/σ, which is strongly convex, so that every pair of
     differences has positive curvature and backtracking always ends. Source: Nocedal, Wright 2006, Algorithm 7.4.
     """
-    workload, target = evidence.workload, evidence.y / evidence.sigma
+    reader, target = model.reader(evidence.workload), evidence.y / evidence.sigma
 
-    def evaluate(phi: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        log_D = base - workload.adjoint(phi / evidence.sigma) / weight
-        top = log_D.max()
-        D = np.exp(log_D - top)
-        total = D.sum()
-        answers = workload.answers(D / total) / evidence.sigma
-        value = weight * (top + math.log(total)) + phi @ phi / 2 + phi @ target
-        return value, phi + target - answers, log_D
+    def evaluate(phi: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        theta = base - reader.adjoint(phi / evidence.sigma) / weight
+        log_z, D = model.normalise(theta)
+        value = float(weight * log_z + phi @ phi / 2 + phi @ target)
+        return value, phi + target - reader.answers(D) / evidence.sigma, theta, D
 
-    phi = np.zeros(workload.m)
-    value, gradient, log_D = evaluate(phi)
+    phi = np.zeros(evidence.workload.m)
+    value, gradient, *found = evaluate(phi)
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=20)
     for _ in range(rounds):
         direction = -_inverse_hessian(pairs, gradient)
@@ -97,8 +138,8 @@ def fit(evidence: Evidence, weight: float, base: np.ndarray, rounds: int) -> Ite
         if pair[0] @ pair[1] > 0:  # else rounding has eaten the curvature
             pairs.append(pair)
         phi = phi + step * direction
-        value, gradient, log_D = after
-        yield log_D
+        value, gradient, *found = after
+        yield found[0], found[1]
         if np.abs(gradient).max() <= SETTLED:
             return
 

@@ -50,6 +50,7 @@ class DPFW:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = True
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private Frank-Wolfe (DPFW)",

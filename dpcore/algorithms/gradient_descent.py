@@ -83,6 +83,7 @@ class NoisyGD:
 
     problem: ClassVar[type] = RiskMinimisation
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Noisy gradient descent",
@@ -143,6 +144,7 @@ class DPSGD:
 
     problem: ClassVar[type] = RiskMinimisation
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Mini-batch DP-SGD",

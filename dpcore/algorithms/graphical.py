@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..models.cells import Cells
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN
@@ -20,9 +21,8 @@ from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
-from .base import About, Step, softmax
-from .fitting import TINY, Evidence, fit, product, summed
-from .maximum_entropy import FIRST_STAGE, stages_of
+from .base import About, Step
+from .fitting import TINY, Evidence, staged
 from .past_measurements import tables_read
 
 SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
@@ -60,6 +60,7 @@ class AIM:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = True
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = True
     about: ClassVar[About] = About(
         title="Adaptive marginals (AIM)",
@@ -156,13 +157,10 @@ class Measured:
         y = np.concatenate([mean for _, mean in self.facts.values()])
         sigma = np.concatenate([np.full(len(mean), precision**-0.5) for precision, mean in self.facts.values()])
         evidence = Evidence(measured, y, sigma)
-        log_D = product(evidence) if self.log_start is None else self.log_start
-        stages = stages_of(measured)
-        for number, workload in enumerate(stages, start=1):
-            weight = ENTROPY * math.sqrt(2 * self.told) * (1 if number == len(stages) else FIRST_STAGE)
-            for log_D in fit(summed(evidence, workload), weight, log_D, rounds):  # noqa: B007, B020
-                pass
-        return softmax(log_D)
+        weight = ENTROPY * math.sqrt(2 * self.told)
+        for D, _ in staged(evidence, weight, rounds, Cells(measured.domain), self.log_start):  # noqa: B007
+            pass
+        return D
 
 
 def closure(tables: Marginals) -> Marginals:

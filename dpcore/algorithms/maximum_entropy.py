@@ -1,12 +1,14 @@
 """Gaussian noise on every answer once, then the maximum-entropy fit. Sees a Curator, never records."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from ..models.base import Model
+from ..models.cells import Cells
+from ..models.tree import Tree
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share
@@ -15,12 +17,14 @@ from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
 from ..problems import QueryRelease
-from ..releases import Histogram
 from ..workloads import Marginals, TableQueries, Union, Workload
-from .base import About, Step, softmax
-from .fitting import TINY, Evidence, fit, product, summed, tables_of
+from .base import About, Step
+from .fitting import TINY, Evidence, staged, stages_of, tables_of
+from .past_measurements import tables_read
+from .tree_choice import chosen_tables, measure_chosen, model_of
 
-FIRST_STAGE = 0.6  # its entropy weight, as a share of alpha
+CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more
+WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,23 +42,31 @@ class GaussianMaxEnt:
 
     each through its smooth dual, strongly concave in the noise-scaled residuals φ: log D = log base − Σ_j (φ_j/σ_j) q_j
     /(αμn) − log Z, with gradient φ + (y − answers(D))/σ. α scales with μn so that one value serves every ε and n; the
-    default was chosen on two public tables. Raises InputError at δ = 0.
+    default was chosen on two public tables. D is held on listed cells, or on a junction tree over the measured tables
+    where that is small. Where neither is possible the tables are chosen first (`measure_chosen`), and α is halved.
+    Raises InputError at δ = 0.
     Source: not in the papers; the baseline to beat. Log-linear fits: McKenna, Sheldon, Miklau 2019.
     """
 
     alpha: float = param(0.8, "entropy weight, in units of μ·n", symbol="α", low=0.05, high=20, log=True)
+    cells: int | None = param(
+        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
+        auto="10⁷ where all cells can be listed, else 10⁶ in the cliques of a tree",
+    )  # fmt: skip
     rounds: int = param(200, "iterations of the fit at the most, per stage", symbol="T", low=1, high=10_000, log=True)
 
     problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = True
+    enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = True
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Gaussian + maximum entropy",
         summary="Adds Gaussian noise to every answer once, with the whole budget, then fits the smoothest distribution "
-        "that explains the noisy answers. Non-negativity and smoothness remove most of the noise.",
-        use_when="the workload is a set of marginals on a domain that can be enumerated: the most accurate choice here",
-        avoid_when="δ must be 0, or the cells cannot be enumerated",
-        cost="two passes over k cells an iteration, typically 60 to 350 iterations",
+        "that explains the noisy answers. Non-negativity and smoothness remove most of the noise. Where the cells "
+        "cannot be listed it first finds out, with a small share of the budget, which columns to tie together.",
+        use_when="the workload is a set of marginals: the most accurate choice here, with any number of columns",
+        avoid_when="δ must be 0, or queries that are a matrix are asked of more cells than can be listed",
+        cost="two passes over k cells, or over the cells of a tree, an iteration, typically 60 to 350 iterations",
         source="this project; fit in the spirit of McKenna, Sheldon, Miklau 2019",
     )
 
@@ -62,42 +74,65 @@ class GaussianMaxEnt:
         check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """One Gaussian measurement with the whole budget."""
+        """One Gaussian measurement with the whole budget; where tables are chosen what `chosen_tables` says."""
+        model, measured = self._model(problem), _measured(problem.workload)
+        stages = 2 if model is None else len(stages_of(measured))
+        most = Choice("iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages")
+        alpha = Choice("alpha", self.alpha * (CHOSEN if model is None else 1), WHY_ALPHA)
+        shown = Choice("rounds", 2 * stages, "the first and the last iteration of every stage are shown")
+        if model is None:
+            tables = tables_read(problem.workload, "gaussian_maxent")
+            spends, choices = chosen_tables(tables, problem.effective_n, budget, self.cells)
+            return Plan(budget, spends, (shown, most, alpha, *choices))
+        rounds, of = (replace(most, name="rounds"),), "all there are"
+        if isinstance(model, Tree):
+            rounds, of = (shown, most), "of the tree that holds all measured tables"
+        cells = Choice("cells", model.size, of)
         (spend,) = gaussian_share(budget, [1.0])
-        measured = _measured(problem.workload)
-        sigma = deviation(Answers(measured), spend, problem.effective_n)
-        stages = len(stages_of(measured))
-        return Plan(
-            budget,
-            (Charge("measure", spend, statistic=Answers(measured)),),
-            (
-                *_substitute(problem.workload, measured),
-                Choice("rounds", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"),
-                Choice("alpha", self.alpha, "in units of μ·n, so that the prior weighs alike at every ε"),
-                Choice("sigma", sigma, "noise on every answer, Δ₂/(nμ)"),
-            ),
-        )
+        sigma = Choice("sigma", deviation(Answers(measured), spend, problem.effective_n), "noise on an answer, Δ₂/(nμ)")
+        charge = Charge("measure", spend, statistic=Answers(measured))
+        return Plan(budget, (charge,), (*_substitute(problem.workload, measured), *rounds, cells, alpha, sigma))
 
     def answer_noise(self, problem: QueryRelease, plan: Plan) -> float | None:
         """Standard deviation of the independent Gaussian noise on every answer asked, as it is measured and published.
 
-        None where the answers asked follow from others that are measured in their place.
+        None where the answers asked follow from others that are measured in their place, or some of them only.
         """
-        return plan["sigma"] if _measured(problem.workload) is problem.workload else None
+        whole = self._model(problem) is not None and _measured(problem.workload) is problem.workload
+        return plan["sigma"] if whole else None
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One iteration of the fit a step; the first one pays for everything."""
-        spend = plan.spend(Gaussian)
-        measured = _measured(problem.workload)
-        m = curator.measure(Answers(measured), spend)
-        evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
-        stages = stages_of(measured)
-        log_D, t = product(evidence) if problem.log_start is None else problem.log_start, 0
-        for number, workload in enumerate(stages, start=1):
-            weight = self.alpha * spend.mu * problem.effective_n * (1 if number == len(stages) else FIRST_STAGE)
-            for log_D in fit(summed(evidence, workload), weight, log_D, self.rounds):  # noqa: B020
-                t += 1
-                yield Step(t, Histogram(problem.domain, softmax(log_D)), f"stage {number} of {len(stages)}")
+        measured, model = _measured(problem.workload), self._model(problem)
+        spend: Gaussian = plan.charges[-1].spend  # type: ignore[assignment]
+        if model is None:
+            evidence, model = measure_chosen(tables_read(problem.workload, "gaussian_maxent"), plan, curator)
+        else:
+            m = curator.measure(Answers(measured), spend)
+            evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
+        weight = plan["alpha"] * spend.mu * problem.effective_n
+        iterates = staged(evidence, weight, self.rounds, model, problem.log_start)
+        shown = iterates if isinstance(model, Cells) else thinned(iterates)
+        for t, (D, note) in enumerate(shown, start=1):
+            yield Step(t, model.release(D), note)
+
+    def _model(self, problem: QueryRelease) -> Model | None:
+        return model_of(problem, _measured(problem.workload), self.cells)
+
+
+def thinned(iterates: Iterator[tuple[np.ndarray, str]]) -> Iterator[tuple[np.ndarray, str]]:
+    """The first and the last iterate of every stage, as answers to all tables of a wide domain take their time."""
+    stage, last = "", None
+    for D, note in iterates:
+        if note == stage:
+            last = D, note
+            continue
+        if last:
+            yield last
+        stage, last = note, None
+        yield D, note
+    if last:
+        yield last
 
 
 def _measured(workload: Workload) -> Workload:
@@ -121,13 +156,3 @@ def _substitute(asked: Workload, measured: Workload) -> tuple[Choice, ...]:
     count = f"{len(measured.tables)} marginal table{'s' * (len(measured.tables) > 1)}"
     words = count if isinstance(measured, Marginals) else f"{count} and queries, {measured.m} answers in all"
     return (Choice("measured", words, "the answers asked follow from these with less noise, by public variances"),)
-
-
-def stages_of(workload: Workload) -> list[Workload]:
-    """The workloads fitted one after the other: first the tables one column smaller (pairs at least)."""
-    if not (found := tables_of(workload)):
-        return [workload]
-    names, tables = workload.domain.names, found[0].axes
-    largest = max(2, max(map(len, tables)) - 1)
-    lower = {sub for axes in tables for sub in combinations(axes, min(largest, len(axes)))}
-    return [Marginals(workload.domain, [[names[a] for a in axes] for axes in sorted(lower)]), workload]

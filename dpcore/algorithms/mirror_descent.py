@@ -65,6 +65,7 @@ class DPAM:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = True
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private accelerated mirror descent (DPAM)",

@@ -58,6 +58,7 @@ class MWEM:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = True
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Multiplicative weights (MWEM)",

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
+from ..models.cells import Cells
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice
 from ..privacy.statistics.answers import SomeAnswers
 from ..problems import QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.union import marginal_tables, reading
-from .base import softmax
 from .fitting import TINY, Evidence, fit, product
 
 SWEEPS = 2  # over past measurements, each round
@@ -161,10 +161,11 @@ class Tables:
             [np.full(len(mean), sigma / math.sqrt(count)) for count, mean in self.facts.values()]
         )
         evidence = Evidence(measured, answers, deviations)
-        log_D = base = product(evidence) if self.log_start is None else self.log_start
-        for log_D in fit(evidence, TABLE_PRIOR * math.sqrt(2) / sigma, base, FIT_ROUNDS):  # noqa: B007
+        model = Cells(self.workload.domain)
+        base = product(evidence, model) if self.log_start is None else self.log_start
+        for _, D in fit(evidence, TABLE_PRIOR * math.sqrt(2) / sigma, base, FIT_ROUNDS, model):  # noqa: B007
             pass
-        return softmax(log_D)
+        return D
 
     def _table(self, j: int) -> int:
         """The table that query j is read off; any, for a query that is 0 everywhere."""

@@ -41,6 +41,7 @@ class OutputPerturbation:
 
     problem: ClassVar[type] = RiskMinimisation
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Output perturbation",
@@ -101,6 +102,7 @@ class ObjectivePerturbation:
 
     problem: ClassVar[type] = RiskMinimisation
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Objective perturbation",

@@ -66,6 +66,7 @@ class FEM:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     noise: ClassVar[str] = "exponential"
     about: ClassVar[About] = About(

@@ -64,6 +64,7 @@ class PMW:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = True
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = True
     about: ClassVar[About] = About(
         title="Online multiplicative weights (PMW)",

@@ -60,6 +60,7 @@ class RegularizedExponential:
 
     problem: ClassVar[type] = RiskMinimisation
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Regularised exponential mechanism",
@@ -142,6 +143,7 @@ class AlternatingSampler:
 
     problem: ClassVar[type] = RiskMinimisation
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Alternating sampler (as published)",
@@ -187,6 +189,7 @@ class Exponential:
 
     problem: ClassVar[type] = RiskMinimisation
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Exponential mechanism",
@@ -240,6 +243,7 @@ class RankExponential:
 
     problem: ClassVar[type] = RiskMinimisation
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Exponential mechanism on ranks",

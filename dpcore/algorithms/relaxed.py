@@ -70,6 +70,7 @@ class GEM:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Generative network (GEM)",
@@ -126,6 +127,7 @@ class RAP:
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Relaxed rows (RAP)",

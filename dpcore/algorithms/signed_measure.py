@@ -48,6 +48,7 @@ class PSMM:
 
     problem: ClassVar[type] = PointRelease
     enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private Signed Measure Mechanism (PSMM)",

@@ -8,10 +8,10 @@ from scipy.optimize import minimize, minimize_scalar
 
 from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.fitting import Evidence, fit, product, summed
-from dpcore.algorithms.maximum_entropy import stages_of
+from dpcore.algorithms.fitting import Evidence, fit, product, stages_of, summed
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Run
+from dpcore.models.cells import Cells
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.measurement import Measurement, deviation
@@ -144,11 +144,12 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     y = A @ rng.dirichlet(np.ones(12)) + sigma * rng.normal(size=len(A))
     base = rng.dirichlet(np.full(12, 3.0))
     expected = primal_optimum(A, y, sigma, base, weight)
-    *_, stopped = fit(Evidence(workload, y, sigma), weight, np.log(base), 400)
-    assert np.abs(A @ (softmax(stopped) - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
+    *_, (_, stopped) = fit(Evidence(workload, y, sigma), weight, np.log(base), 400, Cells(domain))
+    assert np.abs(A @ (stopped - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
     monkeypatch.setattr("dpcore.algorithms.fitting.SETTLED", 1e-7)
-    *_, settled = fit(Evidence(workload, y, sigma), weight, np.log(base), 400)
-    assert np.abs(softmax(settled) - expected).max() < 1e-5
+    *_, (theta, settled) = fit(Evidence(workload, y, sigma), weight, np.log(base), 400, Cells(domain))
+    assert np.abs(softmax(theta) - settled).max() < 1e-15
+    assert np.abs(settled - expected).max() < 1e-5
 
 
 @pytest.mark.parametrize("sigma", [1e-9, 1e-4, 0.05, 10])
@@ -159,7 +160,7 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
     evidence = Evidence(workload, y, np.full(workload.m, sigma))
     with within(5):
-        iterates = list(fit(evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600))
+        iterates = list(fit(evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600, Cells(workload.domain)))
     assert np.isfinite(iterates).all()
 
 
@@ -217,12 +218,12 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
 def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
     domain = codes(2, 3, 2)
     workload = Marginals(domain, [["a"], ["b"]])
-    base = softmax(product(Evidence(workload, np.array([0.25, 0.75, -0.1, 0.5, 0.5]), np.ones(5))))
+    base = softmax(product(Evidence(workload, np.array([0.25, 0.75, -0.1, 0.5, 0.5]), np.ones(5)), Cells(domain)))
     assert np.allclose(
         base, np.einsum("a,b,c->abc", [0.25, 0.75], [1e-4 / 1.0001, 0.5 / 1.0001, 0.5 / 1.0001], [0.5, 0.5]).ravel()
     )
     explicit = Explicit(domain, np.ones((1, 12)))
-    assert np.allclose(softmax(product(Evidence(explicit, np.ones(1), np.ones(1)))), 1 / 12)
+    assert np.allclose(softmax(product(Evidence(explicit, np.ones(1), np.ones(1)), Cells(domain))), 1 / 12)
     assert stages_of(explicit) == [explicit]
     assert [len(stage.tables) for stage in stages_of(Marginals.all(codes(2, 2, 2, 2), 3))] == [6, 4]
 

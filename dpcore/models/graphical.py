@@ -1,0 +1,156 @@
+"""What a model on a junction tree releases: answers to any tables, inside its cliques or not, and rows."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, chain, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from ..data.domain import Domain
+from ..errors import InputError
+from ..releases import systematic
+from ..tags import Tag
+from ..workloads import Marginals, Workload
+from ..workloads.union import marginal_tables, reading
+from .junction import Axes, JunctionTree, cells
+
+KEPT = 2_000_000  # cells of a message that is kept for other tables
+
+
+@dataclass(frozen=True, eq=False)
+class Graphical:
+    """A distribution on a junction tree by its cliques' marginal tables, `beliefs` (cells,), one after the other.
+
+    A table inside a clique is summed out of its belief; another one is summed along the subtree that spans it, clique
+    by clique: P(carried | separator) upwards, then out of the clique where all its columns meet.
+    """
+
+    domain: Domain
+    junction: JunctionTree
+    beliefs: np.ndarray
+    tag: ClassVar[Tag] = Tag.PAID
+    _messages: dict[tuple[int, Axes], np.ndarray] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _tables(self) -> tuple[np.ndarray, ...]:
+        """The marginal table of each clique, one axis a column."""
+        junction = self.junction
+        ends = accumulate((cells(junction.shape, clique) for clique in junction.cliques), initial=0)
+        parts = zip(pairwise(ends), junction.cliques, strict=True)
+        return tuple(self.beliefs[a:b].reshape([junction.shape[x] for x in clique]) for (a, b), clique in parts)
+
+    @cached_property
+    def _below(self) -> tuple[frozenset[int], ...]:
+        """The columns that first appear at or below each clique."""
+        junction = self.junction
+        out = [set(c) - set(s) for c, s in zip(junction.cliques, junction.separators, strict=True)]
+        for i in range(len(out) - 1, 0, -1):
+            out[junction.parents[i]] |= out[i]
+        return tuple(map(frozenset, out))
+
+    def table(self, axes: Axes) -> np.ndarray:
+        """The marginal table over sorted columns, one axis each."""
+        home = self.junction.home(axes)
+        if home is not None:
+            clique = self.junction.cliques[home]
+            return self._tables[home].sum(axis=tuple(k for k, a in enumerate(clique) if a not in axes))
+        i, junction = 0, self.junction
+        while deeper := [c for c in junction.children[i] if self._holds(c, axes)]:
+            (i,) = deeper
+        return self._summed(i, axes, axes)
+
+    def _holds(self, i: int, axes: Axes) -> bool:
+        """Whether all of these columns appear in clique i or below it, one of them below its separator."""
+        sep = set(self.junction.separators[i])
+        return set(axes) <= self._below[i] | sep and not set(axes) <= sep
+
+    def _summed(self, i: int, axes: Axes, kept: Axes, given: Axes = ()) -> np.ndarray:
+        """Σ over all columns but `kept` of P(clique i | given) times what the cliques below it carry of `axes`."""
+        junction, clique = self.junction, self.junction.cliques[i]
+        carried = [(c, tuple(sorted(self._below[c] & (set(axes) - set(clique))))) for c in junction.children[i]]
+        carried = [(c, own) for c, own in carried if own]
+        needed = set(kept).union(*(junction.separators[c] for c, _ in carried)) & set(clique)
+        have = [a for a in clique if a in needed]
+        out = self._tables[i].sum(axis=tuple(k for k, a in enumerate(clique) if a not in needed))
+        if given:
+            total = out.sum(axis=tuple(k for k, a in enumerate(have) if a not in given), keepdims=True)
+            out = np.divide(out, total, out=np.zeros_like(out), where=total > 0)
+        operands = [(out, have), *((self._up(c, own), (*junction.separators[c], *own)) for c, own in carried)]
+        names = {a: number for number, a in enumerate({a: None for _, ax in operands for a in ax})}
+        flat = chain.from_iterable((table, [names[a] for a in ax]) for table, ax in operands)
+        return np.einsum(*flat, [names[a] for a in kept], optimize=len(operands) > 1 and "greedy")
+
+    def _up(self, i: int, own: Axes) -> np.ndarray:
+        """P(own | separator of i), axes (separator, own): own first appear at or below clique i."""
+        found = self._messages.get((i, own))
+        if found is None:
+            sep = self.junction.separators[i]
+            found = self._summed(i, own, (*sep, *own), sep)
+            if found.size <= KEPT:
+                self._messages[i, own] = found
+        return found
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
+        base, matrix = tables_under(workload)
+        out = np.concatenate([self.table(axes).ravel() for axes in base.axes])
+        return out if matrix is None else matrix @ out
+
+    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+        """`rows` records: each clique's new columns by systematic sampling within every state of its separator."""
+        return self.domain.decode(self.codes(rows, rng), rng)
+
+    def codes(self, rows: int, rng: np.random.Generator) -> np.ndarray:
+        """The cells (rows, d) of such records."""
+        junction = self.junction
+        out = np.empty((rows, len(junction.shape)), dtype=np.int32)
+        for i, (clique, sep) in enumerate(zip(junction.cliques, junction.separators, strict=True)):
+            new = [a for a in clique if a not in sep]
+            order = [clique.index(a) for a in (*sep, *new)]
+            sizes = [junction.shape[a] for a in new]
+            table = self._tables[i].transpose(order).reshape(-1, int(np.prod(sizes)))
+            if not sep:
+                found = systematic(table[0], rows, rng)
+            else:
+                state = np.ravel_multi_index(tuple(out[:, a] for a in sep), tuple(junction.shape[a] for a in sep))
+                found = within(table, state, rng)
+            for a, code in zip(new, np.unravel_index(found, sizes), strict=True):
+                out[:, a] = code
+        return out[rng.permutation(rows)]
+
+
+def tables_under(workload: Workload) -> tuple[Marginals, Any]:
+    """The tables that a workload reads, and the sparse matrix with which it does, None for the tables themselves.
+
+    InputError where queries are not read off tables: a graphical model does not answer those.
+    """
+    base = marginal_tables(workload)
+    if base is None:
+        raise InputError("a graphical model answers queries on marginal tables; an explicit matrix it does not")
+    return base, None if isinstance(workload, Marginals) else reading(workload)
+
+
+def within(table: np.ndarray, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among the rows of a state.
+
+    r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves.
+    """
+    rows = len(state)
+    shuffled = rng.permutation(rows)
+    order = shuffled[np.argsort(state[shuffled], kind="stable")]
+    count = np.bincount(state, minlength=len(table))
+    first = np.cumsum(count) - count
+    ladder = np.cumsum(table, axis=1)
+    empty = ladder[:, -1] <= 0  # nothing is known of what stands beside such a state
+    ladder[empty] = np.arange(1, table.shape[1] + 1)
+    ladder /= ladder[:, -1:]
+    here = state[order]
+    offset = rng.random(len(table))
+    points = (np.arange(rows) - first[here] + offset[here]) / count[here]
+    flat = (ladder + np.arange(len(table))[:, None]).ravel()
+    found = np.searchsorted(flat, here + np.minimum(points, 1 - 1e-9), side="right") - here * table.shape[1]
+    out = np.empty(rows, dtype=np.int64)
+    out[order] = np.clip(found, 0, table.shape[1] - 1)
+    return out

@@ -1,0 +1,126 @@
+"""Log-linear distributions on a junction tree: any number of columns, as long as the cliques stay small.
+
+Sees answers, never records.
+"""
+
+from itertools import accumulate, pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..data.domain import Domain
+from ..errors import InputError
+from ..workloads import Marginals, Workload
+from .graphical import Graphical, tables_under
+from .junction import JunctionTree, cells
+
+
+class Tree:
+    """D ∝ exp(Σ_C θ_C(x_C)) on the cliques C of a junction tree. All θ_C, and all beliefs D_C, are one vector (size,).
+
+    One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
+    that no potential, however large or −∞, overflows or underflows where it matters. Source: Lauritzen, Spiegelhalter
+    1988; Jensen, Lauritzen, Olesen 1990 (division by separators).
+    """
+
+    def __init__(self, domain: Domain, junction: JunctionTree) -> None:
+        self.domain, self.junction = domain, junction
+        ends = list(accumulate((cells(junction.shape, clique) for clique in junction.cliques), initial=0))
+        self.places = [slice(a, b) for a, b in pairwise(ends)]
+        self.size = ends[-1]
+        self.shapes = [tuple(junction.shape[a] for a in clique) for clique in junction.cliques]
+        # Of each clique: which of its axes are not the separator's, and the separator's axes in its parent.
+        pairs = list(zip(junction.cliques, junction.separators, strict=True))
+        self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
+        self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
+
+    def reader(self, workload: Workload) -> "TreeReader":
+        """How the answers of a workload are read off beliefs; InputError where a table lies in no clique."""
+        found = self._readers.get(workload)
+        if found is None:
+            found = self._readers[workload] = TreeReader(self, workload)
+        return found
+
+    def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """log Z and the beliefs (cells,) of potentials θ (cells,): each clique's marginal table, summing to 1."""
+        tree, count = self.junction, len(self.places)
+        sums = [theta[place].reshape(shape) for place, shape in zip(self.places, self.shapes, strict=True)]
+        shares: list[np.ndarray] = [np.empty(0)] * count
+        masses: list[np.ndarray] = [np.empty(0)] * count
+        log_z = 0.0
+        with np.errstate(divide="ignore"):
+            for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
+                top = sums[i].max(axis=self._own[i], keepdims=True)
+                top[top == -np.inf] = 0.0
+                shares[i] = np.exp(sums[i] - top)
+                masses[i] = shares[i].sum(axis=self._own[i], keepdims=True)
+                message = np.log(masses[i]) + top
+                if i == 0:
+                    log_z = float(message.item())
+                else:
+                    parent = tree.parents[i]
+                    sums[parent] = sums[parent] + self._widened(message, i)
+        beliefs = np.empty(self.size)
+        for i, place in enumerate(self.places):
+            if i == 0:
+                factor = 1 / masses[0]
+            else:
+                above = self._narrowed(beliefs[self.places[tree.parents[i]]], i)
+                factor = np.divide(above, masses[i], out=np.zeros_like(above), where=masses[i] > 0)
+            np.multiply(shares[i], factor, out=beliefs[place].reshape(self.shapes[i]))
+        return log_z, beliefs
+
+    def release(self, beliefs: np.ndarray) -> Graphical:
+        """The distribution, which answers any tables and draws rows."""
+        return Graphical(self.domain, self.junction, beliefs)
+
+    def _widened(self, message: np.ndarray, i: int) -> np.ndarray:
+        """What clique i says of its separator, shaped so that it adds to its parent's table."""
+        clique = self.junction.cliques[self.junction.parents[i]]
+        sep = self.junction.separators[i]
+        return message.reshape([self.junction.shape[a] if a in sep else 1 for a in clique])
+
+    def _narrowed(self, belief: np.ndarray, i: int) -> np.ndarray:
+        """The parent's belief on the separator of clique i, shaped so that it multiplies the clique's table."""
+        parent = self.junction.parents[i]
+        clique, sep = self.junction.cliques[parent], self.junction.separators[i]
+        table = belief.reshape(self.shapes[parent]).sum(axis=tuple(k for k, a in enumerate(clique) if a not in sep))
+        return table.reshape([self.junction.shape[a] if a in sep else 1 for a in self.junction.cliques[i]])
+
+
+class TreeReader:
+    """Answers of a workload read off a tree's beliefs, and the adjoint. Every table must lie in a clique."""
+
+    def __init__(self, tree: Tree, workload: Workload) -> None:
+        base, self.matrix = tables_under(workload)
+        self.tree, self.m = tree, workload.m
+        self._cells = base.m
+        inside: dict[int, list[int]] = {}
+        for number, axes in enumerate(base.axes):
+            home = tree.junction.home(axes)
+            if home is None:
+                raise InputError(f"no clique of the model holds {' × '.join(base.columns[number])}")
+            inside.setdefault(home, []).append(number)
+        # Of each clique in use: its place, the tables over its own little domain, and where their answers go.
+        self._parts: list[tuple[slice, Marginals, np.ndarray]] = []
+        for home, numbers in sorted(inside.items()):
+            clique = tree.junction.cliques[home]
+            own = Domain(tuple(tree.domain.columns[a] for a in clique))
+            local = Marginals(own, [base.columns[number] for number in numbers])
+            target = np.concatenate([np.arange(base.m)[base.tables[number]] for number in numbers])
+            self._parts.append((tree.places[home], local, target))
+
+    def answers(self, D: np.ndarray) -> np.ndarray:
+        """⟨q_j, D⟩ (m,) of beliefs (size,)."""
+        out = np.empty(self._cells)
+        for place, local, target in self._parts:
+            out[target] = local.answers(D[place])
+        return out if self.matrix is None else self.matrix @ out
+
+    def adjoint(self, w: np.ndarray) -> np.ndarray:
+        """Potentials (cells,) whose sum is Σ_j w_j q_j."""
+        w = w if self.matrix is None else self.matrix.T @ w
+        theta = np.zeros(self.tree.size)
+        for place, local, target in self._parts:
+            theta[place] += local.adjoint(w[target])
+        return theta

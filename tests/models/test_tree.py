@@ -1,0 +1,227 @@
+"""Junction trees against listed cells: every number that a tree gives is one that brute force gives too."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.fitting import Evidence, fit
+from dpcore.algorithms.maximum_entropy import thinned
+from dpcore.algorithms.tree_choice import held
+from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
+from dpcore.models.cells import Cells
+from dpcore.models.graphical import within
+from dpcore.models.junction import cells, junction_tree
+from dpcore.models.tree import Tree
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Explicit, Marginals, TableQueries
+from tests.helpers import codes, random_rows
+
+SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
+
+
+def tables(draw, d: int):
+    """Some tables over d columns."""
+    every = [axes for ways in (1, 2, 3) for axes in itertools.combinations(range(d), ways)]
+    return draw(st.lists(st.sampled_from(every), min_size=1, max_size=6, unique=True))
+
+
+@st.composite
+def models(draw):
+    """A domain, tables, a tree over them, the same tables read off both, and weights w (m,), a few of them −∞."""
+    domain = codes(*draw(SMALL))
+    chosen = tables(draw, len(domain.shape))
+    workload = Marginals(domain, [[domain.names[a] for a in axes] for axes in chosen])
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    w = rng.normal(size=workload.m) * draw(st.sampled_from([0.1, 3.0, 800.0]))
+    w[rng.random(workload.m) < draw(st.sampled_from([0.0, 0.2]))] = -np.inf
+    return workload, Tree(domain, junction_tree(domain.shape, chosen)), w
+
+
+def every_table(domain) -> Marginals:
+    names = domain.names
+    return Marginals(domain, [c for ways in range(1, len(names) + 1) for c in itertools.combinations(names, ways)])
+
+
+@given(SMALL, st.data())
+def test_a_junction_tree_covers_its_tables_and_hangs_together(shape, data):
+    chosen = tables(data.draw, len(shape))
+    tree = junction_tree(shape, chosen)
+    assert all(tree.home(axes) is not None for axes in chosen)
+    assert set().union(*tree.cliques) == set(range(len(shape)))
+    assert tree.parents[0] == -1
+    assert all(0 <= parent < i for i, parent in enumerate(tree.parents) if i)
+    assert not any(set(a) < set(b) for a in tree.cliques for b in tree.cliques)
+    assert tree.cells == sum(cells(shape, clique) for clique in tree.cliques)
+    for column in range(len(shape)):  # the cliques of a column make one subtree: all but its top have it in common
+        tops = [i for i, c in enumerate(tree.cliques) if column in c and column not in tree.separators[i]]
+        assert len(tops) == 1
+
+
+def test_a_cycle_is_triangulated_and_a_domain_in_one_table_is_one_clique():
+    ring = junction_tree((2, 3, 4, 5), [(0, 1), (1, 2), (2, 3), (3, 0)])
+    assert sorted(map(len, ring.cliques)) == [3, 3]
+    assert set(ring.separators[1]) == {0, 2}, "the chord with fewer cells"
+    assert junction_tree((2, 3, 4), [(0, 1, 2)]).cliques == ((0, 1, 2),)
+    assert junction_tree((2, 3, 4), []).cliques == ((2,), (0,), (1,))
+
+
+@given(models())
+def test_a_tree_is_what_listing_all_cells_gives(found):
+    workload, tree, w = found
+    listed = Cells(workload.domain)
+    theta = workload.adjoint(w)
+    if theta.max() == -np.inf:
+        return
+    expected, D = listed.normalise(theta)
+    log_z, beliefs = tree.normalise(tree.reader(workload).adjoint(w))
+    assert log_z == pytest.approx(expected, abs=1e-10, rel=1e-13)
+    assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
+    every = every_table(workload.domain)
+    assert np.abs(tree.release(beliefs).answers(every) - every.answers(D)).max() < 1e-10
+
+
+@given(models())
+def test_the_gradient_of_log_z_is_the_answers(found):
+    workload, tree, w = found
+    reader, w = tree.reader(workload), np.where(np.isinf(w), 0.0, w / 100)
+    _, beliefs = tree.normalise(reader.adjoint(w))
+    step = 1e-5
+    for j in range(0, workload.m, 5):
+        ends = [tree.normalise(reader.adjoint(w + sign * step * (np.arange(len(w)) == j)))[0] for sign in (1, -1)]
+        assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(reader.answers(beliefs)[j], abs=1e-6)
+
+
+@given(models(), st.integers(0, 99))
+def test_a_fit_on_a_tree_is_the_fit_on_all_cells(found, seed):
+    workload, tree, _ = found
+    rng = np.random.default_rng(seed)
+    truth = workload.answers(rng.dirichlet(np.ones(workload.domain.size)))
+    sigma = rng.uniform(0.02, 0.1, workload.m)
+    evidence = Evidence(workload, truth + sigma * rng.normal(size=workload.m), sigma)
+    answers = []
+    for model in (Cells(workload.domain), tree):
+        *_, (_, D) = fit(evidence, 3.0, np.zeros(model.size), 200, model)
+        answers.append(model.reader(workload).answers(D))
+    assert np.abs(answers[0] - answers[1]).max() < 1e-2 * sigma.min(), "both at their optimum"
+
+
+def test_a_hundred_columns_of_forty_two_values_neither_overflow_nor_underflow():
+    domain = codes(*[42] * 16)
+    chain = [(a, a + 1) for a in range(15)]
+    tree = Tree(domain, junction_tree(domain.shape, chain))
+    workload = Marginals(domain, [[domain.names[a] for a in pair] for pair in chain])
+    # Each column is all but the same as the one before it, by e^2000 to one.
+    w = np.concatenate([np.where(np.eye(42), 1000.0, -1000.0).ravel() for _ in chain])
+    log_z, beliefs = tree.normalise(tree.reader(workload).adjoint(w))
+    assert log_z == pytest.approx(15_000 + np.log(42))
+    pair = tree.release(beliefs).table((0, 15))
+    assert np.allclose(pair, np.eye(42) / 42)
+    wide = junction_tree([42] * 100, [(a, a + 1) for a in range(99)])
+    assert wide.cells == 99 * 42**2
+
+
+def test_queries_on_tables_are_answered_and_a_matrix_is_refused():
+    domain = codes(3, 2, 4)
+    ranges = TableQueries.ranges(domain, ["a", "c"])
+    tree = Tree(domain, junction_tree(domain.shape, ranges.base.axes))
+    D = np.random.default_rng(0).dirichlet(np.ones(12))
+    w = np.random.default_rng(1).normal(size=ranges.m)
+    _, beliefs = tree.normalise(tree.reader(ranges).adjoint(w))
+    _, D = Cells(domain).normalise(ranges.adjoint(w))
+    assert tree.reader(ranges).answers(beliefs) == pytest.approx(ranges.answers(D), abs=1e-12)
+    assert tree.release(beliefs).answers(ranges) == pytest.approx(ranges.answers(D), abs=1e-12)
+    matrix = Explicit(domain, np.ones((1, 24)))
+    with pytest.raises(InputError, match="explicit matrix"):
+        tree.reader(matrix)
+    with pytest.raises(InputError, match="no clique of the model holds a × b"):
+        tree.reader(Marginals(domain, [["a", "b"]]))
+
+
+@given(models(), st.integers(0, 99))
+def test_rows_stand_as_often_as_the_model_says(found, seed):
+    workload, tree, w = found
+    theta = tree.reader(workload).adjoint(np.where(np.isinf(w), -np.inf, np.clip(w, -3, 3)))
+    if workload.adjoint(w).max() == -np.inf:
+        return
+    release = tree.release(tree.normalise(theta)[1])
+    n = 2000
+    drawn = release.codes(n, np.random.default_rng(seed))
+    rows = workload.domain.group(drawn)
+    root = tree.junction.cliques[0]
+    whole = Marginals(workload.domain, [[workload.domain.names[a] for a in root]])
+    gaps = np.abs(whole.answers_of_rows(rows) - release.answers(whole))
+    assert gaps.max() <= 1 / n + 1e-9, "the first clique by systematic sampling"
+    every = every_table(workload.domain)
+    exact, own = release.answers(every), every.answers_of_rows(rows)
+    assert (own[exact == 0] == 0).all(), "what cannot be is not drawn"
+    assert np.abs(own - exact).max() < 0.05
+    assert len(release.sample(7, np.random.default_rng(0))) == 7
+
+
+def test_rows_of_a_state_share_it_evenly():
+    table = np.array([[0.1, 0.3], [0.0, 0.0], [0.0, 0.6]])
+    state = np.repeat([0, 2], [40, 60])
+    found = within(table, state, np.random.default_rng(0))
+    assert (found[:40] == 0).sum() == 10
+    assert (found[40:] == 1).all()
+    lone = within(table, np.array([1, 1, 1, 1]), np.random.default_rng(0))
+    assert np.bincount(lone).tolist() == [2, 2], "a state that the table does not know gets every column alike"
+
+
+def test_only_tables_inside_a_clique_are_measured():
+    domain = codes(2, 2, 2, 2)
+    tree = junction_tree(domain.shape, [(0, 1, 2)])
+    chosen = held(Marginals.all(domain, 3), tree)
+    assert chosen.axes == ((3,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
+
+
+def test_first_and_last_of_every_stage_are_shown():
+    told = [(np.array([i]), note) for i, note in enumerate("aaabcc")]
+    assert [(int(D[0]), note) for D, note in thinned(iter(told))] == [(0, "a"), (2, "a"), (3, "b"), (4, "c"), (5, "c")]
+    assert list(thinned(iter([]))) == []
+
+
+@pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+@pytest.mark.parametrize("n", [3000])
+def test_sixteen_columns_whose_cells_cannot_be_listed(n):
+    """Columns come in tied pairs: the tree finds them, and answers them nearly without error at a large ε."""
+    domain = codes(*[4] * 16)
+    rng = np.random.default_rng(0)
+    halves = rng.integers(0, 4, (n, 8))
+    rows = domain.group(np.repeat(halves, 2, axis=1))
+    problem = QueryRelease(Marginals.all(domain, 2), n)
+    run = Run(ALGORITHMS["gaussian_maxent"](cells=1000), problem, rows, Budget(200, 1e-6)).finish()
+    assert run.release.junction.cells <= 1000
+    assert all(run.release.junction.home((2 * i, 2 * i + 1)) is not None for i in range(8))
+    assert run.records[-1].empirical.max_error < 0.03
+    assert len(run.records) == run.plan["rounds"] == 4
+    assert len(run.sample(100)) == 100
+    with pytest.raises(InputError, match="delta=0"):
+        make_plan(ALGORITHMS["gaussian_maxent"](), problem, Budget(1, 0))
+    huge = QueryRelease(Marginals.all(codes(*[1000] * 6), 6), 10)
+    with pytest.raises(InputError, match="have 1,000,000,000,000,000,000 cells, more than 50,000,000"):
+        make_plan(ALGORITHMS["gaussian_maxent"](), huge, Budget(1, 1e-9))
+
+
+@pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget():
+    domain = codes(*[4] * 16)
+    problem = QueryRelease(Marginals(domain, [["a", "b"], ["b", "c"], ["o", "p"]]), 500)
+    budget = Budget(1, 1e-6)
+    plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, budget)
+    small = QueryRelease(Marginals(codes(4, 4, 4, 4, 4), [["a", "b"], ["b", "c"], ["d", "e"]]), 500)
+    assert plan.charges == make_plan(ALGORITHMS["gaussian_maxent"](), small, budget).charges
+    rows = random_rows(codes(4, 4, 4), 500)
+    whole = domain.group(np.column_stack([np.repeat(rows.values, rows.weights, axis=0), np.zeros((500, 13), int)]))
+    errors = [
+        Run(ALGORITHMS["gaussian_maxent"](), problem, whole, Budget(e, 1e-6)).finish().records[-1].empirical.max_error
+        for e in (1, 100)
+    ]
+    assert errors[1] < 0.1 * errors[0]
