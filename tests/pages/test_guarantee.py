@@ -161,11 +161,11 @@ def test_a_schema_read_off_the_records_is_not_called_public():
     app.run()
     assert "the plan is not public" in app.warning[0].value
     assert said(app).count("private peek]") == 5, "the table, and four sections that the plan goes into"
-    assert "whole curve" in said(app)
+    assert "allows less: at most" in said(app)
     app.query_params["view"] = "stakeholder"
     app.run()
     assert said(app).count("private peek]") == 1, "the table's own"
-    assert "whole curve" not in said(app), "nothing of the plan"
+    assert "allows less" not in said(app), "nothing of the plan"
     assert "**73.1 of 100**" in said(app)
 
 
