@@ -67,12 +67,9 @@ def measure(domain: Domain, rows: Rows, ways: int, epsilons: list[float], seeds:
         error, worst, seconds = np.mean(found, axis=0)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         tree = last.release.junction
-        print(
-            f"  ε={epsilon:<4g} mean L1 {error:.4f}, max {worst:.4f}, {seconds:.1f} s, {memory:.2f} GB so far; ", end=""
-        )
-        print(
-            f"tree of {len(tree.cliques)} cliques, {tree.cells:,} cells{gate(rows.n, workload.m, epsilon, found, memory)}"
-        )
+        held = gate(rows.n, workload.m, epsilon, found, memory)
+        print(f"  ε={epsilon:<4g} mean L1 {error:.4f}, max {worst:.4f}, {seconds:.1f} s, {memory:.2f} GB; ", end="")
+        print(f"{len(tree.cliques)} cliques, {tree.cells:,} cells{held}")
     start = time.perf_counter()
     last.release.codes(MILLION, np.random.default_rng(0))
     print(f"  {MILLION:,} rows drawn in {time.perf_counter() - start:.2f} s")
