@@ -59,16 +59,16 @@ def propose(frame: pd.DataFrame, *, peek: bool = False) -> dict[str, Any]:
 
     Dates and free text get the kinds "date" and "text", which a schema refuses with advice.
 
-    With `peek` they are read off the records, which is not private: the schema is then marked "peeked". A column that
-    holds no value at all has none to read off and is left out.
+    With `peek` they are read off the records, which is not private: the schema is then marked "peeked". Texts that
+    stand for a missing value are categories of a column that holds nothing else.
     """
     columns = {}
     for position, name in enumerate(frame.columns):
         cells = frame.iloc[:, position]
         texts = cells.astype(object).map(lambda v: v.strip() if isinstance(v, str) else v)
         cells = texts.where(~texts.isin(MISSING_TEXTS), None).infer_objects()
-        if peek and len(cells) and cells.isna().all():
-            continue
+        if cells.isna().all():
+            cells = texts.where(texts != "", None).infer_objects()
         numbers = _all_numbers(cells)
         spec: dict[str, Any] = {"kind": _guess_kind(str(name), cells, numbers)}
         if spec["kind"] in ADVICE:
