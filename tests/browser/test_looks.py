@@ -45,8 +45,10 @@ def test_nothing_is_cut_off(page, server, path, width):
     page.set_viewport_size({"width": width, "height": 844})
     settle(page, server, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for box in page.locator(".drag, .js-plotly-plot, canvas.marks, [data-testid=stDataFrame]").all():
-        area = box.bounding_box()
+    drawn = page.locator(".drag, .js-plotly-plot, canvas.marks, [data-testid=stDataFrame]").all()
+    areas = [area for box in drawn if (area := box.bounding_box())]  # what lies in a closed tab has none
+    assert areas or not drawn
+    for area in areas:
         assert area["x"] >= 0
         assert area["x"] + area["width"] <= width + 1
     keep(page, path, width)
