@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.base import Model
 from ..models.cells import Cells
-from ..models.junction import JunctionTree, junction_tree
+from ..models.junction import JunctionTree, fewest_cells, junction_tree
 from ..models.tree import Tree
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from ..privacy.accounting.calibrations import MARGIN, enlarged
@@ -40,8 +40,10 @@ def model_of(problem: QueryRelease, measured: Workload, most: int | None) -> Mod
     if domain.size <= (most or MAX_CELLS) or problem.start is not None or tables is None:
         problem.require_enumerable()
         return Cells(domain)
-    junction = junction_tree(domain.shape, tables.axes)
     limit = max(most or LARGE, sum(domain.shape))  # single columns always fit
+    if fewest_cells(domain.shape, tables.axes) > limit:
+        return None
+    junction = junction_tree(domain.shape, tables.axes)
     return Tree(domain, junction) if junction.cells <= limit else None
 
 

@@ -16,7 +16,7 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.models.cells import Cells
 from dpcore.models.graphical import within
-from dpcore.models.junction import cells, junction_tree
+from dpcore.models.junction import cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -62,6 +62,18 @@ def test_a_junction_tree_covers_its_tables_and_hangs_together(shape, data):
     for column in range(len(shape)):  # the cliques of a column make one subtree: all but its top have it in common
         tops = [i for i, c in enumerate(tree.cliques) if column in c and column not in tree.separators[i]]
         assert len(tops) == 1
+
+
+@given(SMALL, st.data())
+def test_no_tree_has_fewer_cells_than_are_foretold(shape, data):
+    chosen = tables(data.draw, len(shape))
+    assert fewest_cells(shape, chosen) <= junction_tree(shape, chosen).cells
+
+
+def test_all_pairs_of_many_columns_are_known_to_fit_no_tree():
+    every = list(itertools.combinations(range(300), 2))
+    assert fewest_cells([2] * 300, every) == 2**300
+    assert fewest_cells([2, 3, 4], [(0, 1), (1, 2)]) == 6
 
 
 def test_a_cycle_is_triangulated_and_a_domain_in_one_table_is_one_clique():
