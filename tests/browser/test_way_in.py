@@ -3,11 +3,12 @@
 import csv
 import re
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
 from tests.browser.test_explore import visit
 from tests.browser.test_looks import FRAMEWORK
@@ -111,8 +112,11 @@ def test_a_messy_table_goes_from_upload_to_frontier_by_clicks(page, server, tmp_
     for part in ("Year", "Month", "Weekday", "Year"):
         press(page, part)
     press(page, READ)
-    while page.get_by_role("button", name="Count its spellings as one value").count():
-        press(page, "Count its spellings as one value")
+    spellings = page.get_by_role("button", name="Count its spellings as one value", exact=True)
+    while spellings.count():
+        with suppress(TimeoutError):  # the one that was counted may be the last page's
+            spellings.first.click(timeout=3000)
+        still(page)
     done = page.get_by_text(re.compile(r"(\d+) of \1 columns done"))
     expect(done).to_be_visible()
     assert int(done.inner_text().split()[0]) >= 20
@@ -148,7 +152,7 @@ def test_two_hundred_columns_are_ready_and_explore_begins_with_some(page, server
     print(f"\n200 columns: shown after {uploaded:.1f} s, ready after {time.perf_counter() - start:.1f} s")
     page.get_by_role("link", name="Explore it").click()
     expect(page.get_by_text("columns to begin with")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"Typical error [\d.e+-]+ points; worst"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Typical error [\d.e+-]+ points ≈ \d+ people; worst"))).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
