@@ -123,7 +123,7 @@ def _replaying(started: Worlds, drawn: int) -> None:
     there, many = len(started.replays), sum(len(job.task.seeds) for _, job in started.jobs)
     if started.settled or (there > drawn and not started.quick):
         st.rerun()
-    st.caption(f"Replaying the noise: {there + 1} of {many}")
+    st.caption(f"Noise replayed: {there + 1} of {many}")
 
 
 @peek
