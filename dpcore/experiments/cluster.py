@@ -99,6 +99,9 @@ def sweep_on(
             watch()
             batch = done.next_batch(block=False)
             for future in batch:
+                if future.status in ("lost", "pending"):  # it ended, and its worker died before it was read
+                    done.add(future)
+                    continue
                 case = running.pop(future)
                 yield future.result() if future.status == "finished" else case.failed("the cluster lost this run")
             if not batch:

@@ -69,6 +69,25 @@ def test_a_worker_killed_midway_loses_nothing(cluster):
     assert told(found) == told(sweep(waiting, problem, rows))
 
 
+def test_a_worker_that_dies_with_results_nobody_has_read_loses_nothing(cluster):
+    problem, rows = task("3-way of 4")
+    waiting = planned(problem)
+    client = connect(cluster.scheduler_address)
+    try:
+        points = sweep_on(client, waiting, problem, rows)
+        found = [next(points)]
+        deadline = time.monotonic() + 30
+        while any(client.processing().values()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(0.5)  # so that all of them are known to have ended
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        time.sleep(1)
+        found += points
+    finally:
+        client.close()
+    assert told(found) == told(sweep(waiting, problem, rows))
+
+
 def test_stopping_early_cancels_what_runs(cluster):
     problem, rows = task("3-way of 4")
     client = connect(cluster.scheduler_address)
