@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.domain import MISSING_LABEL, Column, Domain
@@ -36,13 +36,20 @@ def with_missing(c: Column) -> Column:
     return Column(**{f: getattr(c, f) for f in c.__dataclass_fields__} | {"missing": "category"})
 
 
-@pytest.mark.parametrize("missing", ["refuse", "category"])
-@pytest.mark.parametrize("c", KINDS.values(), ids=KINDS)
-@given(data=st.data())
-def test_decoded_cells_encode_to_the_same_codes(c, missing, data):
-    c = with_missing(c) if missing == "category" else c
-    drawn = np.array(data.draw(st.lists(st.integers(0, c.size - 1), min_size=1, max_size=40)))
-    values = c.decode(drawn, np.random.default_rng(data.draw(st.integers(0, 999))))
+@st.composite
+def some_cells(draw) -> tuple[Column, np.ndarray, np.random.Generator]:
+    """A column of any kind, cells of it, and what draws values in them."""
+    kind = draw(st.sampled_from(list(KINDS.values())))
+    c = with_missing(kind) if draw(st.booleans()) else kind
+    cells = draw(st.lists(st.integers(0, c.size - 1), min_size=1, max_size=40))
+    return c, np.array(cells), np.random.default_rng(draw(st.integers(0, 999)))
+
+
+@settings(max_examples=500)
+@given(some_cells())
+def test_decoded_cells_encode_to_the_same_codes(case):
+    c, drawn, rng = case
+    values = c.decode(drawn, rng)
     assert c.encode(values).tolist() == drawn.tolist()
     texts = pd.Series(["" if pd.isna(v) else str(v) for v in values], dtype=object)
     assert c.encode(texts).tolist() == drawn.tolist()
@@ -112,13 +119,11 @@ def test_numbers_are_uniform_within_their_bin():
     assert abs(drawn.mean() - 0.625) < 0.005
 
 
-@pytest.mark.parametrize("missing", ["refuse", "category"])
-@pytest.mark.parametrize("c", KINDS.values(), ids=KINDS)
-@given(data=st.data())
-def test_published_numbers_stay_in_their_cells(c, missing, data):
-    c = with_missing(c) if missing == "category" else c
-    drawn = np.array(data.draw(st.lists(st.integers(0, c.size - 1), min_size=1, max_size=40)))
-    values = c.published(drawn, np.random.default_rng(data.draw(st.integers(0, 999))))
+@settings(max_examples=500)
+@given(some_cells())
+def test_published_numbers_stay_in_their_cells(case):
+    c, drawn, rng = case
+    values = c.published(drawn, rng)
     assert c.encode(values).tolist() == drawn.tolist()
     assert values.isna().tolist() == (drawn == c.present).tolist()
 

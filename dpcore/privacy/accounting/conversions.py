@@ -163,7 +163,8 @@ def optimal_log_delta(epsilon: float, each: float, times: int) -> float:
     binomial = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
     terms = binomial - i * each + np.log(-np.expm1(-gap)) - times * math.log1p(math.exp(-each))
     top = float(terms.max())
-    return top + math.log(float(np.exp(terms - top).sum())) + STEP * times + BLUR * abs(top)
+    blur = BLUR * (times * (1 + math.log1p(times) + each) + abs(top))  # of what is added up, which may cancel
+    return top + math.log(float(np.exp(terms - top).sum())) + blur
 
 
 def optimal_epsilon(each: float, times: int, delta: float) -> float:

@@ -8,7 +8,9 @@ A mechanism is described by pairs (ε_i, δ_i), arrays of one shape, all of whic
 import math
 
 import numpy as np
-from scipy.special import expit, gammaln, logsumexp, ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
+
+from .conversions import BLUR, optimal_epsilon, optimal_log_delta
 
 Values = np.ndarray | float
 
@@ -102,35 +104,26 @@ def gaussian_trade_off(alpha: Values, mu: float) -> np.ndarray:
 def compose_any(epsilon: float, delta: float, times: int) -> tuple[np.ndarray, np.ndarray]:
     """The pairs (ε_i, δ_i) that `times` (ε, δ)-DP releases together satisfy, whatever they are; none can be improved.
 
-    Of k randomised responses with l "no", P_1/P_0 = e^((k − 2l)ε). For ε_i = (k − 2i)ε, i = 0..⌊k/2⌋,
-    δ_i = Σ_{l<i} C(k, l)[e^((k−l)ε) − e^((k−2i+l)ε)]/(1 + e^ε)^k, and the truth stays hidden each time with probability
-    (1 − δ)^k, so the pair is (ε_i, 1 − (1 − δ)^k (1 − δ_i)).
-    Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
+    ε_i = (k − 2i)ε, i = 0..⌊k/2⌋, are the values that the evidence of k randomised responses takes. With δ'_i theirs
+    (`conversions.optimal_log_delta`), and as the truth stays hidden each time with probability (1 − δ)^k, the pair is
+    (ε_i, 1 − (1 − δ)^k (1 − δ'_i)). Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
-    k, e = times, epsilon
-    hidden = k * math.log1p(-delta)
-    orders = np.arange(k // 2 + 1)
-    out = np.zeros(len(orders))
-    for i in orders[1:]:
-        ls = np.arange(i)
-        log_choose = gammaln(k + 1) - gammaln(ls + 1) - gammaln(k - ls + 1)
-        # e^((k−l)ε) − e^((k−2i+l)ε) = e^((k−l)ε)(1 − e^(−2(i−l)ε))
-        terms = log_choose + (k - ls) * e + np.log(-np.expm1(-2 * (i - ls) * e)) - k * np.logaddexp(0, e)
-        out[i] = np.exp(np.minimum(logsumexp(terms), 0.0))
-    return (k - 2 * orders) * e, -np.expm1(hidden + np.log1p(-np.minimum(out, 1 - 1e-16)))
+    epsilons = (times - 2 * np.arange(times // 2 + 1)) * epsilon
+    responses = np.exp([optimal_log_delta(float(e), epsilon, times) for e in epsilons])
+    return epsilons, -np.expm1(times * math.log1p(-delta) + np.log1p(-np.minimum(responses, 1 - 1e-16)))
 
 
 def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: float) -> float:
     """The least ε of `times` (ε, δ)-DP releases at `total_delta`; ∞ where that is below 1 − (1 − δ)^times.
 
-    δ is piecewise linear in e^ε between the pairs of `compose_any`, as the likelihood ratios of the worst mechanism
-    take no other values there.
+    1 − (1 − δ)^k (1 − δ') ≤ total wherever δ' ≤ 1 − e^h, h = log(1 − total) − k log(1 − δ), which is what is left for
+    k randomised responses. At total = k δ that is about k(k − 1)δ²/2, the last digits of a difference: h is rounded up.
     """
-    epsilons, deltas = compose_any(epsilon, delta, times)  # ε falls, δ grows
-    last = int(np.searchsorted(deltas, total_delta * (1 + 1e-12), side="right")) - 1
-    if last < 0:
+    if total_delta >= 1:
+        return 0.0
+    kept, hidden = math.log1p(-total_delta), times * math.log1p(-delta)
+    blur = BLUR * -(kept + hidden)
+    if kept - hidden > blur:
         return math.inf
-    if last == len(deltas) - 1 or deltas[last] >= total_delta:
-        return float(epsilons[last])
-    left = (deltas[last + 1] - total_delta) / (deltas[last + 1] - deltas[last])
-    return float(epsilons[last] + math.log(left + (1 - left) * math.exp(epsilons[last + 1] - epsilons[last])))
+    left = -math.expm1(kept - hidden + blur)
+    return optimal_epsilon(epsilon, times, left) if left > 0 else times * epsilon

@@ -171,6 +171,15 @@ def test_composition_is_that_of_all_outcomes_of_so_many_worst_mechanisms(epsilon
             assert delta_of(*together, e - 1e-6) > total - 1e-12
 
 
+@pytest.mark.parametrize("delta", [1e-300, 1e-18, 1e-13, 1e-9, 1e-6, 1e-3, 0.2])
+def test_two_releases_at_twice_their_delta_gain_what_its_square_allows(delta):
+    left = (delta / (1 - delta)) ** 2  # 1 − (1 − 2δ)/(1 − δ)², all that the sum of both δ leaves
+    gain = -math.log1p(-left * (1 + math.exp(-1)) ** 2)  # as (e² − e^ε)/(1 + e)² = left
+    found = guarantee.composed_epsilon(1.0, delta, 2, 2 * delta)
+    assert 2 - gain - 1e-15 <= found <= min(2.0, 2 - gain * (1 - 1e-9) + 4e-12), "as near as its root is found"
+    assert guarantee.composed_epsilon(1.0, delta, 2, (2 * delta - delta**2) * (1 - 1e-9)) == math.inf
+
+
 def test_composition_stays_finite_and_below_the_sum():
     assert guarantee.composed_epsilon(1.0, 0.0, 7, 0.0) == 7.0
     assert guarantee.composed_epsilon(1.0, 1e-3, 7, 1e-3) == math.inf
