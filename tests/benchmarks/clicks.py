@@ -3,10 +3,7 @@
 python -m tests.benchmarks.clicks --tabs 30
 """
 
-import argparse
-import json
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +12,7 @@ from pathlib import Path
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.benchmarks.live import main
 from tests.serving import Tab, serving
 
 GOAL = 10.0  # seconds
@@ -90,8 +88,4 @@ def measure(number: int, folder: Path) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tabs", type=int, default=30)
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        print(json.dumps(measure(chosen.tabs, Path(name)), indent=1))
+    main(measure, "tabs", 30)

@@ -3,15 +3,13 @@
 python -m tests.benchmarks.drag --moves 300
 """
 
-import argparse
-import json
 import shutil
-import tempfile
 from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import sync_playwright
 
+from tests.benchmarks.live import main
 from tests.browser.conftest import FLAGS
 from tests.serving import serving
 
@@ -27,12 +25,12 @@ LISTEN = """() => {
 }"""
 
 
-def measure(moves: int, address: str) -> dict[str, float | int]:
+def measure(moves: int, folder: Path) -> dict[str, object]:
     """Drag to and fro."""
-    with sync_playwright() as playwright:
+    with serving(folder / "log") as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(address)
+        page.goto(server.address.replace("127.0.0.1", "localhost"))
         slider = page.get_by_role("slider", name="ε, privacy budget")
         slider.wait_for()
         page.wait_for_timeout(3000)
@@ -47,17 +45,9 @@ def measure(moves: int, address: str) -> dict[str, float | int]:
         took = np.array(page.evaluate("window.took"))
         page.mouse.up()
         browser.close()
-    return {
-        "frames": len(took),
-        "median": round(float(np.median(took)), 1),
-        "p95": round(float(np.quantile(took, 0.95)), 1),
-    }
+    median, p95 = (round(float(np.quantile(took, q)), 1) for q in (0.5, 0.95))
+    return {"frames": len(took), "median": median, "p95": p95, "goal": GOAL, "reached": p95 <= GOAL}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--moves", type=int, default=300)
-    moves = parser.parse_args().moves
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log") as server:
-        found = measure(moves, server.address.replace("127.0.0.1", "localhost"))
-    print(json.dumps(found | {"goal": GOAL, "reached": found["p95"] <= GOAL}, indent=1))
+    main(measure, "moves", 300)

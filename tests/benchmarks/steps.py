@@ -3,16 +3,14 @@
 python -m tests.benchmarks.steps --steps 12
 """
 
-import argparse
-import json
 import shutil
 import statistics
-import tempfile
 import time
 from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.benchmarks.live import main
 from tests.browser.conftest import FLAGS
 from tests.serving import serving
 
@@ -63,8 +61,4 @@ def measure(steps: int, folder: Path) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=12)
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        print(json.dumps(measure(chosen.steps, Path(name)), indent=1))
+    main(measure, "steps", 12)

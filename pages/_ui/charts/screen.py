@@ -1,23 +1,33 @@
-"""The charts of the one screen: small, in percentage points, and never without how far the noise moves them."""
+"""The charts of the one screen: small, in percentage points, and never without how far the noise moves them.
+
+Each is said as plain dictionaries and made a figure once: a figure that is added to is checked anew at every addition,
+which took most of the time in which all of them answer a slider.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from ..shell.text import figure_text
 from .base import GREY, LINES, REAL, SYNTHETIC, ticks
 
 HEIGHT = 232
 HINT = {"size": 11}
+MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
+LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": HINT, "entrywidth": 66}
 FADED = 0.18
+GAP = 0.1  # between two of three heat maps, as a share of the width
+WIDE = (1 - 2 * GAP) / 3
 SHORT = {
     "max_error": "worst", "mean_error": "mean", "population_max_error": "worst (pop.)",
     "population_mean_error": "mean (pop.)",
 }  # fmt: skip
+
+Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,63 +41,57 @@ class Beside:
 
 def convergence(records: pd.DataFrame, x: str, title: str, n: int, noun: str, beside: Beside) -> go.Figure:
     """Errors against `x`: the first run as a line, the range over its replays as a band; theory and a pinned run."""
-    figure = go.Figure()
+    lines: list[Spec] = []
     first = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)
     for name, (colour, dash, _) in LINES.items():
         if name not in records:
             continue
         if records["seed"].nunique() > 1:
-            _band(figure, records, first, x, name, colour)
-        words = SHORT[name]
-        line = {"color": colour, "dash": dash, "width": 2}
-        _line(figure, first[x], first[name], words, line, n, noun)
+            lines.append(_band(records, first, x, name, colour))
+        lines.append(_line(first[x], first[name], SHORT[name], {"color": colour, "dash": dash, "width": 2}, n, noun))
     if beside.pinned is not None:
         own = beside.pinned[beside.pinned["seed"] == beside.pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
-        _line(figure, own[x], own["max_error"], "worst, pinned A", line, n, noun)
+        lines.append(_line(own[x], own["max_error"], "worst, pinned A", line, n, noun))
     for name, value in beside.theory.items():
         words = "plain noise" if name == "max_error" else "plain noise, mean"
         line = {"color": LINES[name][0], "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
-        _line(figure, ends, pd.Series([value, value]), words, line, n, noun, "lines")
-        figure.data[-1].update(showlegend=name == "max_error")
-    for at, words in beside.stages:
-        figure.add_vline(at, line={"color": GREY, "dash": "dash", "width": 1}, annotation_text=words)
-        figure.layout.annotations[-1].update(font=HINT, yanchor="bottom", y=0.99, xanchor="left")
-    figure.update_yaxes(title="error, points", type="log", dtick=1, tickformat="~g")
-    figure.update_xaxes(title=title, rangemode="tozero")
-    return _small(figure)
+        flat = _line(ends, pd.Series([value, value]), words, line, n, noun) | {"mode": "lines"}
+        lines.append(flat | {"showlegend": name == "max_error"})
+    upon = {"xref": "x", "yref": "y domain"}
+    rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "dash": "dash", "width": 1}}
+    place = upon | {"y": 0.99, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": HINT}
+    return _small(
+        lines,
+        xaxis=_axis(title, rangemode="tozero"),
+        yaxis=_axis("error, points", type="log", dtick=1, tickformat="~g"),
+        shapes=[rule | {"x0": at, "x1": at} for at, _ in beside.stages],
+        annotations=[place | {"x": at, "text": words} for at, words in beside.stages],
+    )
 
 
-def _line(
-    figure: go.Figure, x: pd.Series, y: pd.Series, words: str, line: dict, n: int, noun: str, mode: str = ""
-) -> None:
-    shown = mode or ("lines" if x.nunique() > 1 else "markers")
-    last = slice(None) if x.nunique() > 1 else slice(-1, None)
+def _line(x: pd.Series, y: pd.Series, words: str, line: Spec, n: int, noun: str) -> Spec:
+    mode, last = ("lines", slice(None)) if x.nunique() > 1 else ("markers", slice(-1, None))
     y = y[last]
-    figure.add_scatter(
-        x=x[last], y=100 * y, mode=shown, name=words, line=line, marker={"color": line["color"], "size": 10},
-        customdata=y * n, hovertemplate=f"%{{y:.3g}} points ≈ %{{customdata:,.1f}} {noun}",
-    )  # fmt: skip
+    return {
+        "type": "scatter", "x": x[last], "y": 100 * y, "mode": mode, "name": words, "line": line,
+        "marker": {"color": line["color"], "size": 10}, "customdata": y * n,
+        "hovertemplate": f"%{{y:.3g}} points ≈ %{{customdata:,.1f}} {noun}",
+    }  # fmt: skip
 
 
-def _band(figure: go.Figure, records: pd.DataFrame, first: pd.DataFrame, x: str, name: str, colour: str) -> None:
+def _band(records: pd.DataFrame, first: pd.DataFrame, x: str, name: str, colour: str) -> Spec:
     """From the smallest to the largest error of all runs; one that has ended stays where it ended."""
     runs = records.pivot(index="t", columns="seed", values=name).ffill()
-    low, high = runs.min(axis=1), runs.max(axis=1)
+    low, high = 100 * runs.min(axis=1), 100 * runs.max(axis=1)
     at = pd.Series(runs.index, runs.index) if x == "t" else first[x].reindex(runs.index).ffill().bfill()
+    quiet = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
     if at.nunique() == 1:
-        at, low, high = pd.Series([at.iloc[-1]] * 2), low.iloc[[-1, -1]], high.iloc[[-1, -1]]
-        line = {"color": colour, "width": 6}
-        figure.add_scatter(
-            x=at, y=[100 * low.iloc[0], 100 * high.iloc[0]], mode="lines", line=line, opacity=0.4, hoverinfo="skip",
-            showlegend=False,
-        )  # fmt: skip
-        return
-    figure.add_scatter(
-        x=[*at, *at[::-1]], y=[*(100 * high), *(100 * low[::-1])], fill="toself", fillcolor=colour, opacity=FADED,
-        line_width=0, mode="lines", hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
+        ends = {"x": [at.iloc[-1]] * 2, "y": [low.iloc[-1], high.iloc[-1]]}
+        return quiet | ends | {"line": {"color": colour, "width": 6}, "opacity": 0.4}
+    around = {"x": np.concatenate([at, at[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    return quiet | around | {"fill": "toself", "fillcolor": colour, "opacity": FADED, "line": {"width": 0}}
 
 
 def questions(table: pd.DataFrame, n: int, noun: str) -> go.Figure:
@@ -95,65 +99,68 @@ def questions(table: pd.DataFrame, n: int, noun: str) -> go.Figure:
 
     `table` has question, error and the range; drag over the dots to mark some.
     """
-    figure, rank = go.Figure(), np.arange(1, len(table) + 1)
     bars = None
     if "low" in table:
         bars = {
             "array": 100 * (table["high"] - table["error"]), "arrayminus": 100 * (table["error"] - table["low"]),
             "symmetric": False, "width": 0, "thickness": 1, "color": "rgba(122,122,122,0.3)",
         }  # fmt: skip
-    figure.add_scatter(
-        x=rank, y=100 * table["error"], mode="markers", error_y=bars, name="error",
-        marker={"color": SYNTHETIC, "size": 5}, unselected={"marker": {"opacity": 0.2}},
-        customdata=np.column_stack([[figure_text(q, 80) for q in table["question"]], table["error"] * n]),
-        hovertemplate=f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {noun}<extra></extra>",
+    dots = {
+        "type": "scatter", "x": np.arange(1, len(table) + 1), "y": 100 * table["error"], "mode": "markers",
+        "error_y": bars, "name": "error",
+        "marker": {"color": SYNTHETIC, "size": 5}, "unselected": {"marker": {"opacity": 0.2}},
+        "customdata": np.column_stack([[figure_text(q, 80) for q in table["question"]], table["error"] * n]),
+        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {noun}<extra></extra>",
+    }  # fmt: skip
+    return _small(
+        [dots],
+        xaxis=_axis("questions, worst first", type="log", dtick=1, tickformat=",d"),
+        yaxis=_axis("error, points", rangemode="tozero"),
+        dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
-    figure.update_xaxes(title="questions, worst first", type="log", dtick=1, tickformat=",d")
-    figure.update_yaxes(title="error, points", rangemode="tozero")
-    return _small(figure.update_layout(dragmode="select", selectdirection="h", showlegend=False))
 
 
 def columns(involved: pd.DataFrame) -> go.Figure:
     """The mean error of the marked questions by the column they involve; `involved` has column, error, questions."""
     names = [figure_text(c, 14) for c in involved["column"]]
-    figure = go.Figure()
-    figure.add_bar(
-        x=100 * involved["error"], y=list(range(len(names))), orientation="h", marker_color=REAL,
-        customdata=np.column_stack([names, involved["questions"]]),
-        hovertemplate="%{customdata[0]}: %{x:.3g} points, %{customdata[1]} questions<extra></extra>",
-    )  # fmt: skip
-    figure.update_yaxes(autorange="reversed", **ticks(names, 12))
-    figure.update_xaxes(title="mean, points", rangemode="tozero", nticks=4)
-    return _small(figure)
+    bars = {
+        "type": "bar", "x": 100 * involved["error"], "y": list(range(len(names))), "orientation": "h",
+        "marker": {"color": REAL}, "customdata": np.column_stack([names, involved["questions"]]),
+        "hovertemplate": "%{customdata[0]}: %{x:.3g} points, %{customdata[1]} questions<extra></extra>",
+    }  # fmt: skip
+    return _small(
+        [bars],
+        xaxis=_axis("mean, points", rangemode="tozero", nticks=4),
+        yaxis={"autorange": "reversed"} | ticks(names, 12),
+    )
 
 
 def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
     """Real beside synthetic shares of one column's values; error bars where the replays' `low` and `high` are given."""
-    figure = go.Figure()
-    names = [figure_text(v, 22) for v in frame["value"]]
+    names, bars = [figure_text(v, 22) for v in frame["value"]], []
     for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/"), ("pinned A", GREY, "x")):
         if name not in frame:
             continue
-        bars = None
+        moved = None
         if name == "synthetic" and "low" in frame:
-            above, below = frame["high"] - frame[name], frame[name] - frame["low"]
-            bars = {
-                "array": 100 * above,
-                "arrayminus": 100 * below,
-                "symmetric": False,
-                "thickness": 2,
-                "width": 5,
-                "color": "#808080",
+            moved = {
+                "array": 100 * (frame["high"] - frame[name]), "arrayminus": 100 * (frame[name] - frame["low"]),
+                "symmetric": False, "thickness": 2, "width": 5, "color": "#808080",
+            }  # fmt: skip
+        bars.append(
+            {
+                "type": "bar", "x": list(range(len(names))), "y": 100 * frame[name], "name": name, "error_y": moved,
+                "marker": {"color": colour, "pattern": {"shape": pattern}},
+                "customdata": np.column_stack([names, frame[name] * n]),
+                "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}} % ≈ %{{customdata[1]:,.0f}} {noun}",
             }
-        figure.add_bar(
-            x=list(range(len(names))), y=100 * frame[name], name=name, error_y=bars,
-            marker={"color": colour, "pattern": {"shape": pattern}},
-            customdata=np.column_stack([names, frame[name] * n]),
-            hovertemplate=f"%{{customdata[0]}}: %{{y:.3f}} % ≈ %{{customdata[1]:,.0f}} {noun}",
         )  # fmt: skip
-    figure.update_xaxes(title=figure_text(title), **ticks(names, 14))
-    figure.update_yaxes(title="% of records", rangemode="tozero")
-    return _small(figure.update_layout(barmode="group", bargap=0.2))
+    return _small(
+        bars,
+        xaxis=_axis(figure_text(title), **ticks(names, 14)),
+        yaxis=_axis("% of records", rangemode="tozero"),
+        barmode="group", bargap=0.2,
+    )  # fmt: skip
 
 
 def pair(
@@ -161,29 +168,42 @@ def pair(
 ) -> go.Figure:
     """A 2-way table real and synthetic on one scale, and their difference on one of its own."""
     rows, across = ([figure_text(v, 12) for v in axis] for axis in labels)
-    titles = ("real, %", "synthetic, %", "synthetic − real, points")
-    figure = make_subplots(1, 3, shared_yaxes=True, subplot_titles=titles, horizontal_spacing=0.1)
     most = 100 * float(max(real.max(), synthetic.max()))
     gap = 100 * float(np.abs(synthetic - real).max()) or 1.0
     cells = np.array([[(r, c) for c in across] for r in rows])
-    for place, values in enumerate((real, synthetic, synthetic - real), start=1):
-        signed = place == 3
+    down = {"autorange": "reversed", "tickfont": HINT} | ticks(rows, 9)
+    along = {"tickangle": -45, "tickfont": HINT} | ticks(across, 7)
+    maps: list[Spec] = []
+    layout: dict[str, Any] = {"annotations": []}
+    tables = (("real, %", real), ("synthetic, %", synthetic), ("synthetic − real, points", synthetic - real))
+    for place, (name, values) in enumerate(tables):
+        signed, number = place == 2, str(place + 1) * (place > 0)
         colorbar = {"thickness": 7, "x": 1.0 if signed else 0.64, "xanchor": "left", "tickfont": HINT, "nticks": 4}
-        figure.add_heatmap(
-            z=100 * values, zmin=-gap if signed else 0, zmax=gap if signed else most, row=1, col=place,
-            colorscale="RdBu" if signed else "Blues", colorbar=colorbar, showscale=place > 1, customdata=cells,
-            hovertemplate="%{customdata[0]}, %{customdata[1]}: %{z:.3g}<extra></extra>",
+        maps.append(
+            {
+                "type": "heatmap", "z": 100 * values, "zmin": -gap if signed else 0, "zmax": gap if signed else most,
+                "xaxis": f"x{number}", "yaxis": f"y{number}", "colorscale": "RdBu" if signed else "Blues",
+                "colorbar": colorbar, "showscale": place > 0, "customdata": cells,
+                "hovertemplate": "%{customdata[0]}, %{customdata[1]}: %{z:.3g}<extra></extra>",
+            }
         )  # fmt: skip
-    figure.update_xaxes(tickangle=-45, tickfont=HINT, **ticks(across, 7))
-    figure.update_xaxes(title={"text": figure_text(axes[1]), "font": HINT}, row=1, col=2)
-    figure.update_yaxes(autorange="reversed", tickfont=HINT, **ticks(rows, 9))
-    figure.update_yaxes(title={"text": figure_text(axes[0]), "font": HINT}, row=1, col=1)
-    figure.update_annotations(font_size=12)
-    return _small(figure).update_layout(margin_t=22)
+        left, right = place * (WIDE + GAP), place * (WIDE + GAP) + WIDE
+        layout[f"xaxis{number}"] = along | {"anchor": f"y{number}", "domain": [left, right]}
+        own = {"matches": "y", "showticklabels": False} if place else {}
+        layout[f"yaxis{number}"] = down | {"anchor": f"x{number}", "domain": [0, 1]} | own
+        above = {"text": name, "x": (left + right) / 2, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom"}
+        layout["annotations"].append(above | {"xanchor": "center", "showarrow": False, "font": {"size": 12}})
+    layout["xaxis2"] |= {"title": {"text": figure_text(axes[1]), "font": HINT}}
+    layout["yaxis"] |= {"title": {"text": figure_text(axes[0]), "font": HINT}}
+    return _small(maps, **layout, margin=MARGIN | {"t": 22})
 
 
-def _small(figure: go.Figure) -> go.Figure:
-    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": HINT, "entrywidth": 66}
-    margin = {"l": 4, "r": 4, "t": 24, "b": 4}
-    figure.update_xaxes(title_standoff=4)
-    return figure.update_layout(height=HEIGHT, margin=margin, legend=legend)
+def _axis(title: str, **more: Any) -> Spec:
+    return {"title": {"text": title}} | more
+
+
+def _small(data: list[Spec], **layout: Any) -> go.Figure:
+    given = {"height": HEIGHT, "margin": MARGIN, "legend": LEGEND} | layout
+    for name in [name for name in given if name.startswith("xaxis")]:
+        given[name] = given[name] | {"title": given[name].get("title", {}) | {"standoff": 4}}
+    return go.Figure({"data": data, "layout": given})

@@ -18,7 +18,7 @@ from ..shell.results import QUIET, panel
 from ..shell.state import shared
 from ..shell.text import clean, question
 from .outcome import Shown
-from .screen import cell, draw, numbers
+from .screen import chart, draw, numbers
 
 CHOOSER = 190  # pixels of a widget beside a question
 LISTED = 1000  # queries that are put into words
@@ -41,17 +41,9 @@ def listed(shown: Shown) -> tuple[pd.DataFrame, list[list[str]]]:
     return table, [sorted({clean(column) for column, _ in label}) for label in labels]
 
 
-@st.fragment
-@peek
-def queries(shown: Shown) -> None:
+@chart("queries", "Which questions are answered worst?")
+def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
-    with cell("queries") as head:
-        with head:
-            heading("Which questions are answered worst?", Tag.PEEK, said=True)
-        _queries(shown, head)
-
-
-def _queries(shown: Shown, head: DeltaGenerator) -> None:
     table, columns = listed(shown)
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
     summary = f"One question in ten is off by more than {tenth}; half of them by more than {half}."
@@ -100,17 +92,9 @@ def groups(shown: Shown) -> None:
     panel(base.groups(frame, column), summary, frame, "groups")
 
 
-@st.fragment
-@peek
-def marginals(shown: Shown) -> None:
+@chart("marginal", "How far off is a column?")
+def marginals(shown: Shown, head: DeltaGenerator) -> None:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
-    with cell("marginal") as head:
-        with head:
-            heading("How far off is a column?", Tag.PEEK, said=True)
-        _marginal(shown, head)
-
-
-def _marginal(shown: Shown, head: DeltaGenerator) -> None:
     domain = shown.chosen.problem.domain
     names, rows = domain.names, shown.table.rows(domain.names)
     column = head.selectbox(
@@ -135,17 +119,9 @@ def _marginal(shown: Shown, head: DeltaGenerator) -> None:
     draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal")
 
 
-@st.fragment
-@peek
-def pair(shown: Shown) -> None:
+@chart("pair", "And two columns together?")
+def pair(shown: Shown, head: DeltaGenerator) -> None:
     """Two columns as heat maps: real, synthetic, and the difference."""
-    with cell("pair") as head:
-        with head:
-            heading("And two columns together?", Tag.PEEK, said=True)
-        _pair(shown, head)
-
-
-def _pair(shown: Shown, head: DeltaGenerator) -> None:
     domain = shown.chosen.problem.domain
     names = domain.names
     if len(names) < 2:

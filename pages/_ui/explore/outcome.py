@@ -13,19 +13,18 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
 from dpcore.privacy.accounting.guarantee import best_guess
-from dpcore.tags import Tag
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.workloads import Workload
 
 from ..charts import screen as charts
-from ..shell.frame import heading, peek
+from ..shell.frame import peek
 from ..shell.results import curves
 from ..shell.session import session
 from ..shell.table import Table
 from ..shell.text import amount, plain, points, question
 from .keep import pinned
 from .run import Worlds
-from .screen import cell, draw
+from .screen import chart, draw
 from .setup import AGAINST, Chosen
 
 STAGE = re.compile(r"stage (\d+) of (\d+)")
@@ -122,17 +121,9 @@ def spread(shown: Shown) -> None:
     )
 
 
-@st.fragment
-@peek
-def convergence(shown: Shown) -> None:
+@chart("convergence", "Does it settle?")
+def convergence(shown: Shown, head: DeltaGenerator) -> None:
     """Error against rounds or against the budget spent, the range over replays, theory's line, a pinned run behind."""
-    with cell("convergence") as head:
-        with head:
-            heading("Does it settle?", Tag.PEEK, said=True)
-        _convergence(shown, head)
-
-
-def _convergence(shown: Shown, head: DeltaGenerator) -> None:
     frame = shown.curve
     own, last = frame[frame["seed"] == frame["seed"].iloc[0]], frame.groupby("seed").tail(1)
     theory, stages, end = _theory(shown), _stages(shown.result, own), own.iloc[-1]

@@ -5,8 +5,10 @@ sidebar and stay there while it scrolls. Where the sidebar is closed, as it is o
 is left of it is a bar of the sliders at the bottom of the screen; the page ends above it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -16,11 +18,13 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.tags import Tag
 
 from ..shell import link
-from ..shell.frame import TO_DATA, peek, tag
+from ..shell.frame import TO_DATA, heading, peek, tag
 from ..shell.results import QUIET, as_table
 from ..shell.table import Table
 from ..shell.text import clean, plain
 from .setup import rule
+
+S = TypeVar("S")
 
 STYLE = """<style>
 /* The page: little air, so that all of it is in sight. */
@@ -106,6 +110,27 @@ def cell(key: str) -> Iterator[DeltaGenerator]:
     """A part of the screen: its head is for the question that the chart answers, and for what is chosen there."""
     with st.container(border=True, key=f"cell-{key}"):
         yield st.container(horizontal=True, vertical_alignment="center", key=f"head-{key}")
+
+
+def chart(key: str, question: str) -> Callable[[Callable[[S, DeltaGenerator], None]], Callable[[S], None]]:
+    """Make a part of the screen of what draws it, given what is shown and the part's head: the `question` stands there.
+
+    It is a private peek, as the page has said, and drawn anew by itself when something is chosen in it.
+    """
+
+    def made(body: Callable[[S, DeltaGenerator], None]) -> Callable[[S], None]:
+        @st.fragment
+        @peek
+        @wraps(body)
+        def part(shown: S) -> None:
+            with cell(key) as head:
+                with head:
+                    heading(question, Tag.PEEK, said=True)
+                body(shown, head)
+
+        return part
+
+    return made
 
 
 def draw(head: DeltaGenerator, figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:

@@ -48,7 +48,7 @@ LESSONS = {
         "These are all pairs of columns of 20,000 people at ε = 1. With ε ten times smaller, how much larger is "
         "the typical error?",
         ("About the same", "About 3 times", "About 6 times", "About 10 times"),
-        runs.smaller_epsilon,
+        runs.SMALLER_EPSILON,
         "Noise grows about tenfold, but the error less than that: fitting a smooth, non-negative distribution "
         "takes off most of a large noise and only little of a small one. Move ε from 1 to 0.1 and watch the "
         "verdict. The promise changes much more: at ε = 1 a snooper's odds may change by a factor of 2.7, at ε = "
@@ -73,7 +73,7 @@ LESSONS = {
         "This algorithm looks at the data in every round. Fresh noise in every round, or one noisy look reused in "
         "all rounds, for the same ε: which is more accurate?",
         ("Fresh noise: it averages out", "Both cost the same, so they are equal", "One look, reused"),
-        runs.fresh_noise,
+        runs.FRESH_NOISE,
         "T fresh looks share one budget, so each is √T times noisier, and the algorithm chases the noise of each. "
         "One look has the whole budget; everything computed from it afterwards is free. Pin this run, set noise to"
         " “reused” among the parameters, and compare.",
@@ -84,7 +84,7 @@ LESSONS = {
         "This run uses step size, number of rounds and output as the theorem has them, corrected. A practical "
         "schedule keeps the same promise. How much smaller is its worst error?",
         ("It is larger: theory is optimal", "About equal", "About 3 times smaller"),
-        runs.paper_constants,
+        runs.PAPER_CONSTANTS,
         "Theorems fix constants so that a proof goes through for the worst table. The promise of privacy must hold"
         " for the worst table too; accuracy need not be planned for it. Pin this run, set schedule to “practical” "
         "among the parameters: fewer rounds, a smaller error, exactly the same ε and δ.",

@@ -1,7 +1,7 @@
 """What the lessons' settings give on their samples: the errors of one run a seed, and the answer that they decide."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
@@ -83,11 +83,40 @@ def nearest(ratio: float, marks: Sequence[float]) -> int:
     return min(range(len(marks)), key=lambda i: abs(math.log(ratio / marks[i])))
 
 
-def smaller_epsilon(tries: Tries) -> Found:
-    """The typical error at a tenth of ε, in multiples of what it is at ε: 1, 3, 6 or 10."""
-    before, after = (median(run.typical for run in runs) for runs in (tries.at(), tries.at(0.1)))
-    words = f"the typical error is {points(before)} points at ε = 1 and {points(after)} at ε = 0.1"
-    return Found(nearest(after / before, (1, 3, 6, 10)), f"{words}, {after / before:.2g} times as much")
+@dataclass(frozen=True, kw_only=True)
+class Ratio:
+    """Decides by how many times larger an error is at the lesson's settings than at `changed` ones, or the inverse.
+
+    The answers stand for the `marks`, the nearest one is right; `words` name both errors and, if they like, the ratio.
+    """
+
+    error: str
+    changed: Mapping[str, Any]
+    marks: Sequence[float]
+    words: str
+    inverse: bool = False
+
+    def __call__(self, tries: Tries) -> Found:
+        """The answer by the medians over the seeds."""
+        both = tries.at(), tries.at(**self.changed)
+        here, there = (median(getattr(run, self.error) for run in runs) for runs in both)
+        ratio = there / here if self.inverse else here / there
+        words = self.words.format(here=points(here), there=points(there), ratio=f"{ratio:.2g}")
+        return Found(nearest(ratio, self.marks), words)
+
+
+SMALLER_EPSILON = Ratio(
+    error="typical", changed={"epsilon": 0.1}, marks=(1, 3, 6, 10), inverse=True,
+    words="the typical error is {here} points at ε = 1 and {there} at ε = 0.1, {ratio} times as much",
+)  # fmt: skip
+FRESH_NOISE = Ratio(
+    error="typical", changed={"noise": "reused"}, marks=(0.1, 1, 10),
+    words="the typical error is {here} points with fresh noise and {there} with one look",
+)  # fmt: skip
+PAPER_CONSTANTS = Ratio(
+    error="worst", changed={"schedule": "practical"}, marks=(1 / 3, 1, 3),
+    words="the worst error is {here} points as the theorem has it and {there} in practice, {ratio} times less",
+)  # fmt: skip
 
 
 def small_groups(tries: Tries) -> Found:
@@ -96,20 +125,6 @@ def small_groups(tries: Tries) -> Found:
     child, adult = (median(run.groups[age] for run in runs) for age in ("Child", "Adult"))
     words = f"the tables disagree on {child:.0%} of what they say about children, on {adult:.1%} about adults"
     return Found(nearest(child / adult, (0.1, 1, 10)), words)
-
-
-def fresh_noise(tries: Tries) -> Found:
-    """The typical error with fresh noise, in multiples of that with one look: a tenth, as much, or ten times."""
-    fresh, reused = (median(run.typical for run in runs) for runs in (tries.at(), tries.at(noise="reused")))
-    words = f"the typical error is {points(fresh)} points with fresh noise and {points(reused)} with one look"
-    return Found(nearest(fresh / reused, (0.1, 1, 10)), words)
-
-
-def paper_constants(tries: Tries) -> Found:
-    """The worst error with the paper's schedule, in multiples of the practical one's: a third, as much, three times."""
-    paper, practical = (median(run.worst for run in runs) for runs in (tries.at(), tries.at(schedule="practical")))
-    words = f"the worst error is {points(paper)} points as the theorem has it and {points(practical)} in practice"
-    return Found(nearest(paper / practical, (1 / 3, 1, 3)), f"{words}, {paper / practical:.2g} times less")
 
 
 def sampling(tries: Tries) -> Found:
