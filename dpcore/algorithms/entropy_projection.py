@@ -18,7 +18,7 @@ from ..privacy.statistics.answers import Sensitivity, SignedErrors, SomeAnswers
 from ..problems import QueryRelease
 from ..releases import Histogram
 from .base import About, Step
-from .fitting import TINY
+from .evidence import TINY
 from .past_measurements import LONGEST, Fact, Queries, balanced_rounds
 
 SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables

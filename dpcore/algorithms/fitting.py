@@ -1,82 +1,27 @@
 """Maximum-entropy fits to noisy answers, shared by all that measure tables. Sees noisy answers, never records."""
 
-import math
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from ..models.base import Model
-from ..workloads import Marginals, Union, Workload
+from ..workloads import Marginals, Workload
+from .evidence import Evidence, shares_of, singles_of, summed, tables_of
 
-FLOOR = 1e-4  # of a category's share in the product of noisy 1-way marginals
-TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
 FIRST_STAGE = 0.6  # its weight of the prior, as a share of the last one's
 SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Noisy answers y (m,) of a workload with standard deviations (m,)."""
-
-    workload: Workload
-    y: np.ndarray
-    sigma: np.ndarray
-
-
-def pooled(*parts: tuple[Marginals, np.ndarray, float]) -> Evidence:
-    """Noisy answers of measurements of tables, each with its standard deviation; repeated tables by precision."""
-    domain, facts = parts[0][0].domain, {}
-    for tables, values, stddev in parts:
-        precision = max(stddev, TINY) ** -2.0
-        for axes, table in zip(tables.axes, tables.tables, strict=True):
-            before, mean = facts.get(axes, (0.0, 0.0))
-            both = before + precision
-            facts[axes] = both, (before * mean + precision * values[table]) / both
-    workload = Marginals(domain, [[domain.names[a] for a in axes] for axes in facts])
-    y = np.concatenate([mean for _, mean in facts.values()])
-    return Evidence(workload, y, np.concatenate([np.full(len(mean), p**-0.5) for p, mean in facts.values()]))
-
-
-def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
-    """The marginal tables of a workload, and the place of their answers among all."""
-    if isinstance(workload, Union):
-        places = zip(workload.workloads, workload.places, strict=True)
-        return next(((w, place) for w, place in places if isinstance(w, Marginals)), None)
-    return (workload, slice(workload.m)) if isinstance(workload, Marginals) else None
 
 
 def stages_of(workload: Workload) -> list[Workload]:
     """The workloads fitted one after the other: first the tables one column smaller (pairs at least)."""
     if not (found := tables_of(workload)):
         return [workload]
-    names, tables = workload.domain.names, found[0].axes
+    tables = found[0].axes
     largest = max(2, max(map(len, tables)) - 1)
     lower = {sub for axes in tables for sub in combinations(axes, min(largest, len(axes)))}
-    return [Marginals(workload.domain, [[names[a] for a in axes] for axes in sorted(lower)]), workload]
-
-
-def summed(evidence: Evidence, workload: Workload) -> Evidence:
-    """Noisy answers of `workload`, whose tables are summed out of larger noisy ones and averaged by precision.
-
-    A cell of table A is the sum of Π_{S∖A} d_i cells of a table S ⊇ A, so its variance is that many times larger.
-    """
-    found = tables_of(evidence.workload)
-    if workload is evidence.workload or not found or not isinstance(workload, Marginals):
-        return evidence
-    source, place = found
-    noisy, sigma = evidence.y[place], evidence.sigma[place]
-    y, precision = np.zeros(workload.m), np.zeros(workload.m)
-    for axes, table in zip(workload.axes, workload.tables, strict=True):
-        for larger, shape, part in zip(source.axes, source.shapes, source.tables, strict=True):
-            if set(axes) <= set(larger):
-                gone = tuple(i for i, a in enumerate(larger) if a not in axes)
-                weight = 1 / (sigma[part.start] ** 2 * math.prod(shape[i] for i in gone))
-                y[table] += weight * noisy[part].reshape(shape).sum(axis=gone).ravel()
-                precision[table] += weight
-    return Evidence(workload, y / precision, 1 / np.sqrt(precision))
+    return [Marginals.over(workload.domain, sorted(lower)), workload]
 
 
 def product(evidence: Evidence, model: Model) -> np.ndarray:
@@ -84,11 +29,9 @@ def product(evidence: Evidence, model: Model) -> np.ndarray:
     found = tables_of(evidence.workload)
     if not found:
         return np.zeros(model.size)
-    names = model.domain.names
-    singles = Marginals(model.domain, [[names[a]] for a in sorted({a for axes in found[0].axes for a in axes})])
-    shares = np.maximum(summed(evidence, singles).y, FLOOR)
-    totals = np.concatenate([np.full(t.stop - t.start, shares[t].sum()) for t in singles.tables])
-    return model.reader(singles).adjoint(np.log(shares / totals))
+    singles = singles_of(found[0])
+    shares = shares_of(singles, summed(evidence, singles).y)
+    return model.reader(singles).adjoint(np.log(np.concatenate(shares)))
 
 
 def staged(

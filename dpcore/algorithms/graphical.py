@@ -14,7 +14,7 @@ from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.measurement import Measurement, deviation
+from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
 from ..problems import QueryRelease
@@ -22,7 +22,8 @@ from ..releases import Histogram
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
 from .base import About, Step
-from .fitting import TINY, Evidence, staged
+from .evidence import Pool
+from .fitting import staged
 from .past_measurements import tables_read
 
 SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
@@ -100,14 +101,15 @@ class AIM:
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)
         sizes, weights = np.array([math.prod(shape) for shape in candidates.shapes]), coverage(candidates, tables)
-        past, cost = Measured(candidates, n, problem.log_start), plan["first"]
+        past, cost = Pool(problem.domain), plan["first"]
         singles = [i for i, axes in enumerate(candidates.axes) if len(axes) == 1]
         left = cost * (SHARE * len(singles) + plan["rounds"] - 1)
         _, spend = _spends(cost, budget)
         for i in singles:
-            past.add(i, curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend))
+            m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend)
+            past.add(candidates.axes[i], m.values, m.stddev)
         left -= SHARE * cost * len(singles)
-        D = past.explain(FIT_ROUNDS)
+        D = explain(past, FIT_ROUNDS, problem)
         yield Step(1, Histogram(problem.domain, D), "every column alone")
         for t in range(2, plan["rounds"] + 1):
             last = t == plan["rounds"] or left < 2 * cost
@@ -115,13 +117,14 @@ class AIM:
             select, spend = _spends(cost, budget)
             if not curator.affords(select):  # rounding alone, but then nothing may be asked
                 return
-            noise = past.typical(spend)
+            noise = typical(spend, n)
             seen = candidates.answers(D)
             i = curator.select(TableErrors(candidates, seen, PENALTY * noise * sizes, weights), select)
             part = candidates.tables[i]
-            past.add(i, curator.measure(SomeAnswers(candidates, part), spend))
+            m = curator.measure(SomeAnswers(candidates, part), spend)
+            past.add(candidates.axes[i], m.values, m.stddev)
             left -= cost
-            D = past.explain(LAST_FIT_ROUNDS if last else FIT_ROUNDS)
+            D = explain(past, LAST_FIT_ROUNDS if last else FIT_ROUNDS, problem)
             note = " × ".join(candidates.columns[i])
             yield Step(t, Histogram(problem.domain, D), f"{note}, noise {noise:.2g}")
             if last:
@@ -130,44 +133,23 @@ class AIM:
                 cost *= 4 if budget.delta > 0 else 2
 
 
-class Measured:
-    """Past measurements of tables among `candidates`, by precision, and the fit to them."""
+def typical(spend: Gaussian | Pure, n: float) -> float:
+    """E|noise| in a cell of a measured table: √(2/π) σ for Gaussian noise, σ/√2 for Laplace noise."""
+    return deviation(ONE_TABLE, spend, n) * math.sqrt(2 / math.pi if isinstance(spend, Gaussian) else 1 / 2)
 
-    def __init__(self, candidates: Marginals, n: float, log_start: np.ndarray | None) -> None:
-        self.candidates, self.n, self.log_start = candidates, n, log_start
-        self.facts: dict[int, tuple[float, np.ndarray]] = {}  # precision of each measured table, and its mean
-        self.told = 0.0  # Σ precision of all measurements of whole tables, in units of one record
 
-    def typical(self, spend: Gaussian | Pure) -> float:
-        """E|noise| in a cell: √(2/π) σ for Gaussian noise, σ/√2 for Laplace noise."""
-        sigma = deviation(ONE_TABLE, spend, self.n)
-        return sigma * math.sqrt(2 / math.pi if isinstance(spend, Gaussian) else 1 / 2)
-
-    def add(self, i: int, m: Measurement) -> None:
-        """Table i was measured; several measurements are averaged by precision."""
-        precision = max(m.stddev, TINY) ** -2.0
-        before, mean = self.facts.get(i, (0.0, np.zeros(len(m.values))))
-        self.facts[i] = (before + precision, (before * mean + precision * m.values) / (before + precision))
-        self.told += precision
-
-    def explain(self, rounds: int) -> np.ndarray:
-        """The fit (k,) to all that was measured, up to so many iterations in each of its stages."""
-        names = self.candidates.columns
-        measured = Marginals(self.candidates.domain, [names[i] for i in self.facts])
-        y = np.concatenate([mean for _, mean in self.facts.values()])
-        sigma = np.concatenate([np.full(len(mean), precision**-0.5) for precision, mean in self.facts.values()])
-        evidence = Evidence(measured, y, sigma)
-        weight = ENTROPY * math.sqrt(2 * self.told)
-        for D, _ in staged(evidence, weight, rounds, Cells(measured.domain), self.log_start):  # noqa: B007
-            pass
-        return D
+def explain(past: Pool, rounds: int, problem: QueryRelease) -> np.ndarray:
+    """The fit (k,) to all that was measured, up to so many iterations in each of its stages."""
+    weight = ENTROPY * math.sqrt(2 * past.told)
+    for D, _ in staged(past.evidence, weight, rounds, Cells(problem.domain), problem.log_start):  # noqa: B007
+        pass
+    return D
 
 
 def closure(tables: Marginals) -> Marginals:
     """All tables over subsets of columns that stand together in some table, the smaller ones first."""
     below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
-    names = tables.domain.names
-    return Marginals(tables.domain, [[names[a] for a in B] for B in sorted(below, key=lambda B: (len(B), B))])
+    return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
 
 
 def coverage(candidates: Marginals, tables: Marginals) -> np.ndarray:

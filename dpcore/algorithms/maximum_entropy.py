@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,12 +20,14 @@ from ..privacy.statistics.answers import Answers
 from ..problems import QueryRelease
 from ..workloads import Marginals, TableQueries, Union, Workload
 from .base import About, Step
-from .fitting import TINY, Evidence, staged, stages_of, tables_of
+from .evidence import TINY, Evidence, tables_of
+from .fitting import staged, stages_of
 from .past_measurements import tables_read
 from .tree_choice import chosen_tables, measure_chosen, model_of
 
 CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
+_SETTINGS: "WeakKeyDictionary[QueryRelease, dict[int | None, tuple[Workload, Model | None]]]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +78,7 @@ class GaussianMaxEnt:
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """One Gaussian measurement with the whole budget; where tables are chosen what `chosen_tables` says."""
-        model, measured = self._model(problem), _measured(problem.workload)
+        measured, model = self._setting(problem)
         stages = 2 if model is None else len(stages_of(measured))
         most = Choice("iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages")
         alpha = Choice("alpha", self.alpha * (CHOSEN if model is None else 1), WHY_ALPHA)
@@ -98,12 +101,12 @@ class GaussianMaxEnt:
 
         None where the answers asked follow from others that are measured in their place, or some of them only.
         """
-        whole = self._model(problem) is not None and _measured(problem.workload) is problem.workload
-        return plan["sigma"] if whole else None
+        measured, model = self._setting(problem)
+        return plan["sigma"] if model is not None and measured is problem.workload else None
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One iteration of the fit a step; the first one pays for everything."""
-        measured, model = _measured(problem.workload), self._model(problem)
+        measured, model = self._setting(problem)
         spend: Gaussian = plan.charges[-1].spend  # type: ignore[assignment]
         if model is None:
             evidence, model = measure_chosen(tables_read(problem.workload, "gaussian_maxent"), plan, curator)
@@ -116,8 +119,13 @@ class GaussianMaxEnt:
         for t, (D, note) in enumerate(shown, start=1):
             yield Step(t, model.release(D), note)
 
-    def _model(self, problem: QueryRelease) -> Model | None:
-        return model_of(problem, _measured(problem.workload), self.cells)
+    def _setting(self, problem: QueryRelease) -> tuple[Workload, Model | None]:
+        """What is measured and the model for it, worked out once a problem; see `model_of`."""
+        known = _SETTINGS.setdefault(problem, {})
+        if self.cells not in known:
+            measured = _measured(problem.workload)
+            known[self.cells] = measured, model_of(problem, measured, self.cells)
+        return known[self.cells]
 
 
 def thinned(iterates: Iterator[tuple[np.ndarray, str]]) -> Iterator[tuple[np.ndarray, str]]:

@@ -17,7 +17,8 @@ from ..privacy.statistics.answers import SomeAnswers
 from ..problems import QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.union import marginal_tables, reading
-from .fitting import TINY, Evidence, fit, product
+from .evidence import TINY, Pool
+from .fitting import fit, product
 
 SWEEPS = 2  # over past measurements, each round
 PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
@@ -144,7 +145,7 @@ class Tables:
     def __init__(self, workload: Workload, log_start: np.ndarray | None) -> None:
         self.workload, self.log_start = workload, log_start
         self.tables = tables_read(workload, "measure=marginal")
-        self.facts: dict[int, tuple[int, np.ndarray]] = {}  # how often each table was measured, and the mean
+        self.pool = Pool(workload.domain)
 
     def statistic(self, j: int) -> SomeAnswers:
         """What is measured for query j: the table that it is read off."""
@@ -152,18 +153,11 @@ class Tables:
 
     def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float) -> np.ndarray:
         """The fit (k,) to all tables after the one that query j is read off was measured as y."""
-        table, sigma = self._table(j), max(sigma, TINY)
-        count, mean = self.facts.get(table, (0, np.zeros(len(y))))
-        self.facts[table] = (count + 1, (count * mean + y) / (count + 1))
-        measured = Marginals(self.workload.domain, [self.tables.columns[i] for i in self.facts])
-        answers = np.concatenate([mean for _, mean in self.facts.values()])
-        deviations = np.concatenate(
-            [np.full(len(mean), sigma / math.sqrt(count)) for count, mean in self.facts.values()]
-        )
-        evidence = Evidence(measured, answers, deviations)
-        model = Cells(self.workload.domain)
+        self.pool.add(self.tables.axes[self._table(j)], y, sigma)
+        evidence, model = self.pool.evidence, Cells(self.workload.domain)
         base = product(evidence, model) if self.log_start is None else self.log_start
-        for _, D in fit(evidence, TABLE_PRIOR * math.sqrt(2) / sigma, base, FIT_ROUNDS, model):  # noqa: B007
+        weight = TABLE_PRIOR * math.sqrt(2) / max(sigma, TINY)
+        for _, D in fit(evidence, weight, base, FIT_ROUNDS, model):  # noqa: B007
             pass
         return D
 

@@ -21,7 +21,7 @@ from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
 from ..workloads.union import marginal_tables, reading
 from .base import About, Step
-from .fitting import TINY
+from .evidence import TINY
 from .multiplicative_weights import SHARES
 from .past_measurements import Tables, past_of, tables_read
 

@@ -20,7 +20,7 @@ from ..problems import MAX_CELLS, QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets
 from ..workloads.union import marginal_tables
-from .fitting import FLOOR, Evidence, pooled
+from .evidence import Evidence, Pool, shares_of, singles_of
 
 LARGE, SIGNAL, RANGE = 1_000_000, 200, (10_000, 3_000_000)  # cells of a tree: by public sizes, and by n√ρ
 MOST_ASKED = 50_000_000  # cells of all tables together, which every release must answer
@@ -49,15 +49,7 @@ def model_of(problem: QueryRelease, measured: Workload, most: int | None) -> Mod
 
 def pairs_of(tables: Marginals) -> Marginals:
     """Every pair of columns that some table reads together."""
-    names = tables.domain.names
-    pairs = sorted({pair for axes in tables.axes for pair in combinations(axes, 2)})
-    return Marginals(tables.domain, [[names[a] for a in pair] for pair in pairs])
-
-
-def singles_of(tables: Marginals) -> Marginals:
-    """Every column that some table reads."""
-    names = tables.domain.names
-    return Marginals(tables.domain, [[names[a]] for a in sorted({a for axes in tables.axes for a in axes})])
+    return Marginals.over(tables.domain, sorted({pair for axes in tables.axes for pair in combinations(axes, 2)}))
 
 
 def chosen_tables(
@@ -108,13 +100,12 @@ def measure_chosen(tables: Marginals, plan: Plan, curator: Curator) -> tuple[Evi
     domain, singles, pairs = tables.domain, singles_of(tables), pairs_of(tables)
     first, draw, rest = (charge.spend for charge in plan.charges)
     alone = curator.measure(Answers(singles), first)  # type: ignore[arg-type]
-    columns = zip(singles.axes, singles.tables, strict=True)
-    shares = {a: np.maximum(alone.values[part], FLOOR) for (a,), part in columns}
-    independent = [np.outer(shares[a] / shares[a].sum(), shares[b] / shares[b].sum()).ravel() for a, b in pairs.axes]
+    shares = {a: part for (a,), part in zip(singles.axes, shares_of(singles, alone.values), strict=True)}
+    independent = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
     junction = junction_tree(domain.shape, [])
     drawn, weights = np.zeros(len(pairs.tables)), np.ones(len(pairs.tables))
     for _ in range(plan["pairs"]):
-        score = TableErrors(pairs, np.concatenate(independent), drawn.copy(), weights)
+        score = TableErrors(pairs, independent, drawn.copy(), weights)
         i = curator.select(score, draw)  # type: ignore[arg-type]
         drawn[i] = DRAWN
         if junction.home(pairs.axes[i]) is None:
@@ -122,13 +113,14 @@ def measure_chosen(tables: Marginals, plan: Plan, curator: Curator) -> tuple[Evi
             junction = larger if larger.cells <= plan["cells"] else junction
     measured = held(tables, junction)
     noisy = curator.measure(Answers(measured), rest)  # type: ignore[arg-type]
-    return pooled((singles, alone.values, alone.stddev), (measured, noisy.values, noisy.stddev)), Tree(domain, junction)
+    found = Pool(domain)
+    found.add_all(singles, alone.values, alone.stddev)
+    found.add_all(measured, noisy.values, noisy.stddev)
+    return found.evidence, Tree(domain, junction)
 
 
 def held(tables: Marginals, junction: JunctionTree) -> Marginals:
     """Of tables and their subsets of two columns or more those inside a clique, and what columns that leaves alone."""
-    names = tables.domain.names
     inside = {B for axes in tables.axes for B in subsets(axes) if len(B) > 1 and junction.home(B) is not None}
     alone = {a for axes in tables.axes for a in axes} - {a for B in inside for a in B}
-    chosen = sorted([*inside, *((a,) for a in alone)], key=lambda B: (len(B), B))
-    return Marginals(tables.domain, [[names[a] for a in B] for B in chosen])
+    return Marginals.over(tables.domain, sorted([*inside, *((a,) for a in alone)], key=lambda B: (len(B), B)))

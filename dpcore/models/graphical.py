@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..releases import systematic
 from ..tags import Tag
 from ..workloads import Marginals, Workload
 from ..workloads.union import marginal_tables, reading
-from .junction import Axes, JunctionTree, cells
+from .junction import Axes, JunctionTree
 
 KEPT = 2_000_000  # cells of a message that is kept for other tables
 
@@ -36,10 +36,7 @@ class Graphical:
     @cached_property
     def _tables(self) -> tuple[np.ndarray, ...]:
         """The marginal table of each clique, one axis a column."""
-        junction = self.junction
-        ends = accumulate((cells(junction.shape, clique) for clique in junction.cliques), initial=0)
-        parts = zip(pairwise(ends), junction.cliques, strict=True)
-        return tuple(self.beliefs[a:b].reshape([junction.shape[x] for x in clique]) for (a, b), clique in parts)
+        return self.junction.tables(self.beliefs)
 
     @cached_property
     def _below(self) -> tuple[frozenset[int], ...]:

@@ -4,7 +4,9 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import accumulate, combinations, pairwise
+
+import numpy as np
 
 Axes = tuple[int, ...]
 
@@ -32,10 +34,21 @@ class JunctionTree:
         """The cliques below each one."""
         return tuple(tuple(i for i, p in enumerate(self.parents) if p == c) for c in range(len(self.cliques)))
 
+    @cached_property
+    def places(self) -> tuple[slice, ...]:
+        """Where each clique's cells stand in one vector (cells,) of all of them."""
+        ends = accumulate((cells(self.shape, clique) for clique in self.cliques), initial=0)
+        return tuple(slice(a, b) for a, b in pairwise(ends))
+
     @property
     def cells(self) -> int:
         """Σ of the cliques' cells: numbers that a model on this tree holds."""
-        return sum(cells(self.shape, clique) for clique in self.cliques)
+        return self.places[-1].stop
+
+    def tables(self, vector: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Such a vector's parts as tables, one axis a column of their clique; views of it."""
+        parts = zip(self.places, self.cliques, strict=True)
+        return tuple(vector[place].reshape([self.shape[a] for a in clique]) for place, clique in parts)
 
     def home(self, axes: Collection[int]) -> int | None:
         """The smallest clique that holds all of these columns, if any."""

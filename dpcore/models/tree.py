@@ -3,7 +3,6 @@
 Sees answers, never records.
 """
 
-from itertools import accumulate, pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..workloads import Marginals, Workload
 from .graphical import Graphical, tables_under
-from .junction import JunctionTree, cells
+from .junction import JunctionTree
 
 
 class Tree:
@@ -25,11 +24,8 @@ class Tree:
 
     def __init__(self, domain: Domain, junction: JunctionTree) -> None:
         self.domain, self.junction = domain, junction
-        ends = list(accumulate((cells(junction.shape, clique) for clique in junction.cliques), initial=0))
-        self.places = [slice(a, b) for a, b in pairwise(ends)]
-        self.size = ends[-1]
-        self.shapes = [tuple(junction.shape[a] for a in clique) for clique in junction.cliques]
-        # Of each clique: which of its axes are not the separator's, and the separator's axes in its parent.
+        self.size = junction.cells
+        # Of each clique: which of its axes are not the separator's.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
         self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
         self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
@@ -43,8 +39,8 @@ class Tree:
 
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """log Z and the beliefs (cells,) of potentials θ (cells,): each clique's marginal table, summing to 1."""
-        tree, count = self.junction, len(self.places)
-        sums = [theta[place].reshape(shape) for place, shape in zip(self.places, self.shapes, strict=True)]
+        tree, count = self.junction, len(self.junction.cliques)
+        sums = list(tree.tables(theta))
         shares: list[np.ndarray] = [np.empty(0)] * count
         masses: list[np.ndarray] = [np.empty(0)] * count
         log_z = 0.0
@@ -61,13 +57,14 @@ class Tree:
                     parent = tree.parents[i]
                     sums[parent] = sums[parent] + self._widened(message, i)
         beliefs = np.empty(self.size)
-        for i, place in enumerate(self.places):
+        out = tree.tables(beliefs)
+        for i in range(count):
             if i == 0:
                 factor = 1 / masses[0]
             else:
-                above = self._narrowed(beliefs[self.places[tree.parents[i]]], i)
+                above = self._narrowed(out[tree.parents[i]], i)
                 factor = np.divide(above, masses[i], out=np.zeros_like(above), where=masses[i] > 0)
-            np.multiply(shares[i], factor, out=beliefs[place].reshape(self.shapes[i]))
+            np.multiply(shares[i], factor, out=out[i])
         return log_z, beliefs
 
     def release(self, beliefs: np.ndarray) -> Graphical:
@@ -84,7 +81,7 @@ class Tree:
         """The parent's belief on the separator of clique i, shaped so that it multiplies the clique's table."""
         parent = self.junction.parents[i]
         clique, sep = self.junction.cliques[parent], self.junction.separators[i]
-        table = belief.reshape(self.shapes[parent]).sum(axis=tuple(k for k, a in enumerate(clique) if a not in sep))
+        table = belief.sum(axis=tuple(k for k, a in enumerate(clique) if a not in sep))
         return table.reshape([self.junction.shape[a] if a in sep else 1 for a in self.junction.cliques[i]])
 
 
@@ -108,7 +105,7 @@ class TreeReader:
             own = Domain(tuple(tree.domain.columns[a] for a in clique))
             local = Marginals(own, [base.columns[number] for number in numbers])
             target = np.concatenate([np.arange(base.m)[base.tables[number]] for number in numbers])
-            self._parts.append((tree.places[home], local, target))
+            self._parts.append((tree.junction.places[home], local, target))
 
     def answers(self, D: np.ndarray) -> np.ndarray:
         """⟨q_j, D⟩ (m,) of beliefs (size,)."""

@@ -50,6 +50,11 @@ class Marginals:
             raise InputError(f"all marginals over {ways} columns are {count:,} tables, more than {MAX_TABLES:,}")
         return cls(domain, combinations(domain.names, ways))
 
+    @classmethod
+    def over(cls, domain: Domain, tables: Iterable[Iterable[int]]) -> "Marginals":
+        """The marginals over sets of columns that are given by their numbers."""
+        return cls(domain, [[domain.names[a] for a in axes] for axes in tables])
+
     @property
     def measured(self) -> "Marginals":
         """The tables themselves."""

@@ -9,12 +9,13 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
-from dpcore.algorithms.graphical import SHARE, Measured, closure, coverage
+from dpcore.algorithms.evidence import Pool
+from dpcore.algorithms.graphical import SHARE, closure, coverage, typical
 from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
-from dpcore.privacy.measurement import Measurement, deviation
+from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals, TableQueries, Union
@@ -84,14 +85,19 @@ def test_the_plan_is_an_upper_bound_that_uses_the_budget(budget):
 
 def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     tables = Marginals.all(codes(2, 2), 1)
-    past, (weak, strong) = Measured(tables, 100, None), (Gaussian(0.1), Gaussian(0.3))
-    past.add(1, Measurement(np.array([0.4, 0.6]), deviation(ONE_TABLE, weak, 100), None, weak))
-    past.add(1, Measurement(np.array([0.6, 0.4]), deviation(ONE_TABLE, strong, 100), None, strong))
-    precision, mean = past.facts[1]
+    past, (weak, strong) = Pool(tables.domain), (Gaussian(0.1), Gaussian(0.3))
+    past.add((0,), np.array([1.0, 0.0]), 0.1)
+    past.add((1,), np.array([0.4, 0.6]), deviation(ONE_TABLE, weak, 100))
+    past.add((1,), np.array([0.6, 0.4]), deviation(ONE_TABLE, strong, 100))
+    precision, mean = past.facts[1,]
+    assert past.told == pytest.approx(precision + 100)
+    assert past.evidence.workload.axes == tables.axes
+    assert past.evidence.y == pytest.approx([1, 0, 0.58, 0.42])
+    assert past.evidence.sigma == pytest.approx([0.1, 0.1, precision**-0.5, precision**-0.5])
     assert precision == pytest.approx((0.1**2 + 0.3**2) * 100**2 / 2)
     assert mean == pytest.approx([0.58, 0.42])
-    assert past.typical(weak) == pytest.approx(math.sqrt(2 / math.pi) * math.sqrt(2) / 10)
-    assert past.typical(Pure(0.5)) == pytest.approx(2 / 0.5 / 100)
+    assert typical(weak, 100) == pytest.approx(math.sqrt(2 / math.pi) * math.sqrt(2) / 10)
+    assert typical(Pure(0.5), 100) == pytest.approx(2 / 0.5 / 100)
 
 
 @quiet

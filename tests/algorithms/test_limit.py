@@ -8,7 +8,8 @@ from scipy.optimize import minimize, minimize_scalar
 
 from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.fitting import Evidence, fit, product, stages_of, summed
+from dpcore.algorithms.evidence import Evidence, summed
+from dpcore.algorithms.fitting import fit, product, stages_of
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Run
 from dpcore.models.cells import Cells

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
-from dpcore.algorithms.fitting import Evidence, fit
+from dpcore.algorithms.evidence import Evidence
+from dpcore.algorithms.fitting import fit
 from dpcore.algorithms.maximum_entropy import thinned
 from dpcore.algorithms.tree_choice import held
 from dpcore.errors import InputError

@@ -1,0 +1,90 @@
+"""Noisy answers as evidence: of which workload, how exact, averaged, summed out. Sees noisy answers, never records."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.domain import Domain
+from ..workloads import Marginals, Union, Workload
+
+FLOOR = 1e-4  # of a category's share in the product of noisy 1-way marginals
+TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Noisy answers y (m,) of a workload with standard deviations (m,)."""
+
+    workload: Workload
+    y: np.ndarray
+    sigma: np.ndarray
+
+
+class Pool:
+    """Measured tables of a domain, each once: several measurements of one are averaged by precision."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.facts: dict[tuple[int, ...], tuple[float, np.ndarray]] = {}  # by columns: precision of a cell, and mean
+        self.told = 0.0  # Σ precision of all measurements of whole tables
+
+    def add(self, axes: tuple[int, ...], values: np.ndarray, stddev: float) -> None:
+        """The table over these columns was measured once more, every cell with that standard deviation."""
+        precision = max(stddev, TINY) ** -2.0
+        before, mean = self.facts.get(axes, (0.0, 0.0))
+        both = before + precision
+        self.facts[axes] = both, (before * mean + precision * values) / both
+        self.told += precision
+
+    def add_all(self, tables: Marginals, values: np.ndarray, stddev: float) -> None:
+        """All these tables were, together."""
+        for axes, table in zip(tables.axes, tables.tables, strict=True):
+            self.add(axes, values[table], stddev)
+
+    @property
+    def evidence(self) -> Evidence:
+        """All of it."""
+        y = np.concatenate([mean for _, mean in self.facts.values()])
+        sigma = np.concatenate([np.full(len(mean), precision**-0.5) for precision, mean in self.facts.values()])
+        return Evidence(Marginals.over(self.domain, self.facts), y, sigma)
+
+
+def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
+    """The marginal tables of a workload, and the place of their answers among all."""
+    if isinstance(workload, Union):
+        places = zip(workload.workloads, workload.places, strict=True)
+        return next(((w, place) for w, place in places if isinstance(w, Marginals)), None)
+    return (workload, slice(workload.m)) if isinstance(workload, Marginals) else None
+
+
+def singles_of(tables: Marginals) -> Marginals:
+    """Every column that some table reads."""
+    return Marginals.over(tables.domain, [(a,) for a in sorted({a for axes in tables.axes for a in axes})])
+
+
+def shares_of(singles: Marginals, y: np.ndarray) -> list[np.ndarray]:
+    """The share of every category by noisy 1-way tables: floored, and summing to 1 in each column."""
+    floored = [np.maximum(y[part], FLOOR) for part in singles.tables]
+    return [part / part.sum() for part in floored]
+
+
+def summed(evidence: Evidence, workload: Workload) -> Evidence:
+    """Noisy answers of `workload`, whose tables are summed out of larger noisy ones and averaged by precision.
+
+    A cell of table A is the sum of Π_{S∖A} d_i cells of a table S ⊇ A, so its variance is that many times larger.
+    """
+    found = tables_of(evidence.workload)
+    if workload is evidence.workload or not found or not isinstance(workload, Marginals):
+        return evidence
+    source, place = found
+    noisy, sigma = evidence.y[place], evidence.sigma[place]
+    y, precision = np.zeros(workload.m), np.zeros(workload.m)
+    for axes, table in zip(workload.axes, workload.tables, strict=True):
+        for larger, shape, part in zip(source.axes, source.shapes, source.tables, strict=True):
+            if set(axes) <= set(larger):
+                gone = tuple(i for i, a in enumerate(larger) if a not in axes)
+                weight = 1 / (sigma[part.start] ** 2 * math.prod(shape[i] for i in gone))
+                y[table] += weight * noisy[part].reshape(shape).sum(axis=gone).ravel()
+                precision[table] += weight
+    return Evidence(workload, y / precision, 1 / np.sqrt(precision))
