@@ -1,0 +1,216 @@
+"""The least noise of any unbiased Gaussian release of a workload: what no algorithm without bias can be below.
+
+Such a release draws N(0, Σ) on linear functions of the records and answers linearly, unbiased. All of it is the
+information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance tr(W X⁺ Wᵀ), and the release is μ-GDP with
+μ² = max (e_z − e_z')ᵀ X (e_z − e_z') over records that may replace each other. To minimise one at μ = 1 is convex.
+"""
+
+import math
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.calibrations import gaussian_share
+from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
+from ..workloads.residuals import ResidualSpaces, residual_spaces
+
+CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
+MOST_SEARCHES = 200
+MOST_ROWS = 2000  # of a Gram matrix whose eigenvalues are taken
+WORST_KEPT = 1e-12  # weight of a pair of records below which it is left out of the search
+_FOUND: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """Σ_j Var of n · answers at μ = 1, of one record replaced: in counts². `information` is t_S of every type.
+
+    No unbiased Gaussian release has less than `lower`. `upper` is that of independent noise of variance 1/(t_S k_S) on
+    an orthonormal basis of each residual space, within the table of counts on its columns S, of k_S cells; it equals
+    `lower` up to 1e-9 where all pairs can be compared.
+    """
+
+    spaces: ResidualSpaces
+    information: np.ndarray
+    lower: float
+    upper: float
+
+
+def optimum(tables: Marginals) -> Optimum:
+    """The least total variance of all cells of marginal tables, and how it is reached, under replaced records.
+
+    The problem is convex and does not change when the values of a column are permuted, so that averaging X over all
+    such permutations loses nothing: X = Σ_S τ_S E_S with the projections E_S on residual spaces. With t_S = τ_S/k a
+    pair that agrees on A costs Σ_S t_S b_S(A), b_S(A) = 2 (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)), and a table M of k_M cells
+    sees (k/k_M) d_S/τ_S of the space S ⊆ M: in all Σ_S d_S w_S/t_S, w_S = Σ_{M ⊇ S} 1/k_M. S = ∅ costs nothing, as n
+    is public.
+    For any weights λ_A that sum to 1, Σ_S t_S b_S(λ) ≤ 1 for b_S(λ) = Σ_A λ_A b_S(A), and by Cauchy's inequality
+
+        Σ_S d_S w_S/t_S ≥ (Σ_S √(d_S w_S b_S(λ)))²,  with equality at t_S = √(d_S w_S/b_S(λ))/Σ.
+
+    The right side is concave in λ, and its largest value is the optimum. Where t breaks max_A ≤ 1 by a factor 1 + g,
+    t/(1 + g) keeps it, so that the optimum lies between the two, within 1 + g. A are added until g ≤ 1e-9.
+    Where they are too many to be compared, a hill is climbed for the worst, and max_A is bounded term by term.
+    Source: replacement derived here; residual spaces: Xiao, He, Zhang, Kifer 2023; Lebeda, Nikolov, Tang 2025.
+    """
+    spaces = residual_spaces(tables)
+    c = spaces.count * spaces.d * spaces.reads
+    if not len(c):
+        return Optimum(spaces, np.zeros(0), 0.0, 0.0)
+    every = tuple(len(columns) for columns in spaces.classes)
+    active = [every, *(tuple(j - (g == i) for g, j in enumerate(every)) for i in range(len(every)))]
+    weights = np.full(len(active), 1 / len(active))
+    for _ in range(MOST_SEARCHES):
+        moves = np.array([spaces.moves(pattern) for pattern in active])
+        weights, total, t = _balanced(c, moves, weights)
+        worst, most = _worst(spaces, t, active[int(np.argmax(moves @ t))])
+        if most <= 1 + CLOSE or worst in active:
+            break
+        kept = weights > WORST_KEPT
+        active = [pattern for pattern, keep in zip(active, kept, strict=True) if keep] + [worst]
+        weights = np.append(0.99 * weights[kept], 0.01)
+    if spaces.listed:
+        room = max(most, 1.0)
+        return Optimum(spaces, t / room, total**2, total**2 * room)
+    b = 2 * spaces.count * spaces.widest
+    safe = float(np.sqrt(c * b).sum())
+    return Optimum(spaces, np.array(np.sqrt(c / b) / safe, dtype=float), total**2, safe**2)
+
+
+def add_remove(tables: Marginals) -> float:
+    """The same for one record added or removed, in closed form: n is not public then, so that S = ∅ is paid for too.
+
+    Every record costs Σ_S t_S d_S, the same for all; by Cauchy's inequality the optimum is (Σ_S d_S √w_S)².
+    Source: Lebeda, Nikolov, Tang 2025; Xiao, He, Zhang, Kifer 2023.
+    """
+    spaces = residual_spaces(tables)
+    total = math.sqrt(sum(1 / math.prod(shape) for shape in tables.shapes))
+    return float(total + (spaces.count * spaces.d * np.sqrt(spaces.reads)).sum()) ** 2
+
+
+def least_variance(workload: Workload) -> float | None:
+    """Σ_j Var of n · answers of which no unbiased Gaussian release at μ = 1 has less, one record replaced, in counts².
+
+    Attained for marginal tables whose patterns can be listed (`optimum`); for other queries, a matrix W on cells or on
+    tables, the SVD bound. None where its Gram matrix is too large.
+
+    With λ even over all pairs of the k cells, Σ λ (e_z − e_z')(e_z − e_z')ᵀ = (2/(k − 1)) C, C = I − J/k. All X allowed
+    have tr(CX) ≤ (k − 1)/2, so that by Cauchy's inequality tr(W X⁺ Wᵀ) ≥ (2/(k − 1)) ‖WC‖², ‖·‖ the sum of singular
+    values. Source: Li, Miklau 2013, for added records; C and the pairs derived here.
+    """
+    if workload not in _FOUND:
+        _FOUND[workload] = optimum(workload).lower if isinstance(workload, Marginals) else _svd_bound(workload)
+    return _FOUND[workload]
+
+
+def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
+    """√(least variance/m)/(nμ): the smallest RMSE of the answers, as shares, of any unbiased Gaussian release.
+
+    `n` is n/b where b records may be replaced. None where no Gaussian noise keeps the promise (δ = 0), and where the
+    bound is not computed. A fit that borrows strength is biased, and may be below it.
+    """
+    if budget.delta == 0 or (variance := least_variance(workload)) is None:
+        return None
+    (spend,) = gaussian_share(budget, [1.0])
+    return math.sqrt(variance / workload.m) / (n * spend.mu)
+
+
+def _balanced(c: np.ndarray, moves: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
+
+    def negative(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        b = np.maximum(weights @ moves, 1e-300)
+        total = np.sqrt(c * b).sum()
+        return -math.log(total), -(moves @ np.sqrt(c / b)) / (2 * total)
+
+    found = minimize(
+        negative,
+        start,
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * len(start),
+        constraints=[{"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(len(x))}],
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    weights = np.maximum(found.x, 0)
+    weights /= weights.sum()
+    b = np.maximum(weights @ moves, 1e-300)
+    total = float(np.sqrt(c * b).sum())
+    return weights, total, np.sqrt(c / b) / total
+
+
+def _worst(spaces: ResidualSpaces, t: np.ndarray, start: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
+    """The type of pair that moves most, and how much; where they cannot be listed, the top of a hill."""
+    if spaces.listed:
+        moved = spaces.moved(t)
+        return tuple(int(j) for j in np.unravel_index(moved.argmax(), moved.shape)), float(moved.max())
+    here, most = start, float(spaces.moves(start) @ t)
+    while True:
+        around = [
+            (*here[:g], j, *here[g + 1 :])
+            for g, columns in enumerate(spaces.classes)
+            for j in (here[g] - 1, here[g] + 1)
+            if 0 <= j <= len(columns)
+        ]
+        values = [float(spaces.moves(pattern) @ t) for pattern in around]
+        best = int(np.argmax(values))
+        if values[best] <= most * (1 + 1e-12):
+            return here, most
+        here, most = around[best], values[best]
+
+
+def _svd_bound(workload: Workload) -> float | None:
+    """(2/(k − 1)) ‖WC‖²; None where no matrix is small enough for its singular values."""
+    gram, k = _gram(workload), workload.domain.size
+    if gram is None:
+        return None
+    values = np.maximum(np.linalg.eigvalsh(gram), 0)
+    return 0.0 if k == 1 else 2 * (k / (k - 1)) * float(np.sqrt(values).sum()) ** 2
+
+
+def _gram(workload: Workload) -> np.ndarray | None:
+    """(1/k) W C Wᵀ, or a smaller matrix with the same eigenvalues other than 0; None where it is too large."""
+    if isinstance(workload, Explicit):
+        W = workload.matrix - workload.matrix.mean(axis=1, keepdims=True)
+        return None if min(W.shape) > MOST_ROWS else (W @ W.T if len(W) <= W.shape[1] else W.T @ W) / W.shape[1]
+    if isinstance(workload, Union) and any(isinstance(member, Explicit) for member in workload.workloads):
+        return None if max(workload.m, workload.domain.size) > MOST_ROWS else _gram(_listed(workload))
+    if not isinstance(workload, TableQueries | Union) or workload.base is None or workload.base.m > MOST_ROWS:
+        return None
+    seen = _overlaps(workload.base)
+    matrix = workload.matrix
+    if workload.m <= MOST_ROWS:
+        return np.asarray(matrix @ (matrix @ seen).T)
+    values, vectors = np.linalg.eigh(seen)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    return root.T @ (matrix.T @ (matrix @ root))
+
+
+def _listed(workload: Workload) -> Explicit:
+    """The same queries as a matrix over all cells."""
+    rows = np.zeros((workload.m, workload.domain.size))
+    for j, row in enumerate(rows):
+        workload.add_query(row, j, 1.0)
+    return Explicit(workload.domain, rows)
+
+
+def _overlaps(tables: Marginals) -> np.ndarray:
+    """(1/k) Q C Qᵀ of the indicators Q of all cells: shares of the domain that two cells have in common, centred."""
+    shape = tables.domain.shape
+    hot = [np.zeros((tables.m, n)) for n in shape]
+    held = np.zeros((tables.m, len(shape)), dtype=bool)
+    for axes, sizes, table in zip(tables.axes, tables.shapes, tables.tables, strict=True):
+        for axis, code in zip(axes, np.unravel_index(np.arange(math.prod(sizes)), sizes), strict=True):
+            hot[axis][np.arange(table.start, table.stop), code] = 1
+            held[table, axis] = True
+    out = np.ones((tables.m, tables.m))
+    for axis, n in enumerate(shape):
+        has = held[:, axis]
+        both = has[:, None] & has
+        either = has[:, None] | has
+        out *= np.where(both, (hot[axis] @ hot[axis].T) / n, np.where(either, 1 / n, 1.0))
+    own = np.diag(out)
+    return out - own[:, None] * own

@@ -1,0 +1,168 @@
+"""Marginal tables taken apart into residual spaces, and what one replaced record moves in each of them.
+
+A function of the columns S alone that sums to zero along each of them lies in the residual space of S. These spaces are
+orthogonal, a table on columns M consists of those of all S ⊆ M, and that of S has d_S = Π_{l∈S} (n_l − 1) dimensions.
+Columns that a workload cannot tell apart (of equal size, in the same tables once their names are exchanged) form a
+class: sets S, and pairs of records, are told apart by how many columns of each class they hold, their type.
+"""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import comb
+
+from ..errors import InputError
+from .marginals import Marginals
+
+MOST_PATTERNS = 2**19  # of agreement between two records that are all compared
+MOST_WAYS = 12  # columns of a table that is taken apart into its subsets
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualSpaces:
+    """The residual spaces of marginal tables, the total left out, type by type.
+
+    `classes` are the columns (axes) that are exchangeable; type i holds `types[i, g]` columns of class g, stands for
+    `count[i]` sets, each of `d[i]` dimensions, and `reads[i]` = Σ_{M ⊇ S} 1/k_M over the tables M of k_M cells.
+    `type_of` says which type a set of axes, in rising order, is of.
+    """
+
+    classes: tuple[tuple[int, ...], ...]
+    sizes: np.ndarray
+    types: np.ndarray
+    count: np.ndarray
+    d: np.ndarray
+    reads: np.ndarray
+    type_of: dict[tuple[int, ...], int]
+
+    @property
+    def patterns(self) -> int:
+        """How many types of pairs of records there are: Π (columns of a class + 1), of how many of each differ."""
+        return math.prod(len(columns) + 1 for columns in self.classes)
+
+    @property
+    def listed(self) -> bool:
+        """Whether all types of pairs can be compared."""
+        return self.patterns <= MOST_PATTERNS
+
+    @cached_property
+    def _kernels(self) -> list[np.ndarray]:
+        most = self.types.max(axis=0)
+        return [_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(most)]
+
+    @cached_property
+    def widest(self) -> np.ndarray:
+        """At least ½ ‖E_S(e_z − e_z')‖² k over all pairs, for one set of each type: d_S + max(−Π), each on its own.
+
+        Π_{l∈S} (n_l a_l − 1) is lowest where an odd number of columns differ: all but one at n − 1, the smallest at −1.
+        """
+        smallest = np.array([self.sizes[row > 0].min() if row.any() else np.inf for row in self.types])
+        return self.d + self.d / (smallest - 1)
+
+    def moved(self, information: np.ndarray) -> np.ndarray:
+        """Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)) for every type of pair (m_1 + 1, …), t_S the information of a type.
+
+        Two records that agree on the columns with a_l = 1. With the projection E_S on the space of S among all k cells,
+        k E_S(z, z') = Π_{l∈S} (n_l a_l − 1): n − 1 where they agree, −1 where they differ. Sums of such products over
+        all sets of a type factorise over the classes into `_kernel`.
+        """
+        shape = self.types.max(axis=0) + 1
+        sums = np.zeros(shape)
+        sums[tuple(self.types.T)] = information
+        for g, kernel in enumerate(self._kernels):
+            sums = np.moveaxis(np.tensordot(kernel, sums, axes=(1, g)), 0, g)
+        return 2 * (float(information @ (self.count * self.d)) - sums)
+
+    def moves(self, pattern: tuple[int, ...]) -> np.ndarray:
+        """What one type of pair moves in each type of space: Σ over its sets S of 2 (d_S − Π_{l∈S} (n_l a_l − 1))."""
+        product = np.ones(len(self.types))
+        for g, kernel in enumerate(self._kernels):
+            product *= kernel[pattern[g], self.types[:, g]]
+        return 2 * (self.count * self.d - product)
+
+
+def residual_spaces(tables: Marginals) -> ResidualSpaces:
+    """The residual spaces of all columns sets inside some table; InputError for tables of too many columns."""
+    shape = tables.domain.shape
+    real = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]  # where there is one value nothing differs
+    if (widest := max(map(len, real), default=0)) > MOST_WAYS:
+        raise InputError(f"a table of {widest} columns is more than the {MOST_WAYS} that are taken apart")
+    cells = [math.prod(shape[a] for a in axes) for axes in real]
+    together: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    for axes, k in zip(real, cells, strict=True):
+        together[axes] += 1 / k
+    classes = _classes(together, shape)
+    owner = {a: g for g, columns in enumerate(classes) for a in columns}
+    reads: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    for axes, read in together.items():
+        for size in range(1, len(axes) + 1):
+            for S in combinations(axes, size):
+                reads[S] += read
+    types: dict[tuple[int, ...], int] = {}
+    first, type_of = [], {}
+    for S in reads:
+        counts = [0] * len(classes)
+        for a in S:
+            counts[owner[a]] += 1
+        key = tuple(counts)
+        if key not in types:
+            types[key] = len(types)
+            first.append(S)
+        type_of[S] = types[key]
+    sizes = np.array([shape[columns[0]] for columns in classes], dtype=float)
+    rows = np.array(list(types), dtype=np.int64).reshape(len(types), len(classes))
+    many = np.array([len(columns) for columns in classes])
+    return ResidualSpaces(
+        classes=classes,
+        sizes=sizes,
+        types=rows,
+        count=np.prod(comb(many, rows), axis=1),
+        d=np.prod((sizes - 1) ** rows, axis=1),
+        reads=np.array([reads[S] for S in first]),
+        type_of=type_of,
+    )
+
+
+def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Columns that can be exchanged: of one size, and whose exchange maps the tables on themselves.
+
+    Exchanges generate all permutations of a class, so that whatever depends on the tables alone is the same for all
+    sets of a type. Comparing with one member of a class is enough, as exchanges compose.
+    """
+    holding: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for axes in tables:
+        for a in axes:
+            holding[a].append(axes)
+    classes: list[list[int]] = []
+    for a in sorted(holding):
+        for columns in classes:
+            b = columns[0]
+            alike = shape[a] == shape[b] and len(holding[a]) == len(holding[b])
+            if alike and all(_exchanged(axes, a, b) in tables for axes in holding[a] if b not in axes):
+                columns.append(a)
+                break
+        else:
+            classes.append([a])
+    return tuple(map(tuple, classes))
+
+
+def _exchanged(axes: tuple[int, ...], a: int, b: int) -> tuple[int, ...]:
+    return tuple(sorted(b if x == a else x for x in axes))
+
+
+def _kernel(m: int, n: int, most: int) -> np.ndarray:
+    """Σ over c of m columns of Π (n a − 1), (m + 1, most + 1): for j that differ and c = 0..most of them.
+
+    i of the c are among the j that differ: Σ_i C(j, i) (−1)^i C(m − j, c − i) (n − 1)^{c − i}.
+    """
+    j, c = np.arange(m + 1)[:, None], np.arange(most + 1)[None, :]
+    out = np.zeros((m + 1, most + 1))
+    for i in range(most + 1):
+        rest = np.maximum(c - i, 0)
+        out += np.where(c >= i, comb(j, i) * (-1.0) ** i * comb(m - j, rest) * (n - 1.0) ** rest, 0.0)
+    return out

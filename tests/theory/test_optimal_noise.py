@@ -1,0 +1,176 @@
+"""The least noise of any unbiased Gaussian release: against a brute-force optimum over all positive matrices."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.conversions import gdp_mu
+from dpcore.theory.optimal_noise import add_remove, least_rmse, least_variance, optimum
+from dpcore.workloads import Explicit, Marginals, TableQueries, Union
+from dpcore.workloads.residuals import residual_spaces
+from tests.helpers import codes, matrix_of, signs
+
+TINY = {
+    "one column": (codes(4), [["a"]]),
+    "binary pair": (codes(2, 2), [["a", "b"]]),
+    "binary columns": (codes(2, 2, 2), [["a"], ["b"], ["c"]]),
+    "binary pairs": (codes(2, 2, 2), [["a", "b"], ["a", "c"], ["b", "c"]]),
+    "binary triple": (codes(2, 2, 2), [["a", "b", "c"]]),
+    "two sizes": (codes(2, 3), [["a", "b"]]),
+    "nested": (codes(2, 3), [["a"], ["a", "b"]]),
+    "pair and single": (codes(2, 2, 3), [["a", "b"], ["c"]]),
+    "chain": (codes(2, 3, 2), [["a", "b"], ["b", "c"]]),
+    "three alike": (codes(3, 3), [["a"], ["b"], ["a", "b"]]),
+    "with a column of one value": (codes(1, 2, 3), [["a", "b"], ["b", "c"]]),
+}
+
+
+def brute_force(W: np.ndarray) -> tuple[float, float]:
+    """The least tr(W X⁺ Wᵀ) over all X ⪰ 0 with (e_z − e_z')ᵀ X (e_z − e_z') ≤ 1, from below and from above.
+
+    Its dual: max over weights of pairs of the squared nuclear norm of W (Σ λ (e_z − e_z')(e_z − e_z')ᵀ)^½.
+    """
+    k = W.shape[1]
+    pairs = np.array([np.eye(k)[a] - np.eye(k)[b] for a, b in itertools.combinations(range(k), 2)])
+    centre = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:]  # sums to 0: n is public
+    pairs, W = pairs @ centre, W @ centre
+    values, vectors = np.linalg.eigh(W.T @ W)
+    root = vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T
+
+    def solve(weights):
+        inner, basis = np.linalg.eigh(root @ (pairs.T * weights) @ pairs @ root)
+        size = np.sqrt(np.maximum(inner, 0))
+        inverse = np.where(size > 1e-7 * size.max(), 1 / np.maximum(size, 1e-300), 0)
+        X = root @ (basis * inverse) @ basis.T @ root
+        return float(size.sum()), np.einsum("pi,ij,pj->p", pairs, X, pairs) / size.sum()
+
+    def negative(weights):
+        total, costs = solve(weights)
+        return -math.log(total), -costs / 2
+
+    weights = np.full(len(pairs), 1 / len(pairs))
+    for _ in range(2):
+        weights = minimize(
+            negative,
+            weights,
+            jac=True,
+            method="SLSQP",
+            bounds=[(0, 1)] * len(pairs),
+            constraints=[{"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(len(x))}],
+            options={"ftol": 1e-13, "maxiter": 500},
+        ).x
+        weights = np.maximum(weights, 1e-14)
+        weights /= weights.sum()
+    total, costs = solve(weights)
+    return total**2, total**2 * costs.max()
+
+
+@pytest.mark.parametrize("where", TINY)
+def test_the_optimum_is_that_of_a_brute_force_search_over_all_gaussian_releases(where):
+    domain, columns = TINY[where]
+    found = optimum(Marginals(domain, columns))
+    below, above = brute_force(matrix_of(domain, columns))
+    assert found.lower == pytest.approx(below, rel=1e-6)
+    assert found.upper == pytest.approx(found.lower, rel=1e-8)
+    assert above == pytest.approx(below, rel=1e-4), "the search itself has ended"
+
+
+@pytest.mark.parametrize("where", TINY)
+def test_what_a_replaced_record_moves_is_that_of_all_pairs_of_cells(where):
+    domain, columns = TINY[where]
+    tables = Marginals(domain, columns)
+    found = optimum(tables)
+    X, k = np.zeros((domain.size, domain.size)), domain.size
+    for S, kind in found.spaces.type_of.items():
+        E = np.ones((1, 1))
+        for axis, n in enumerate(domain.shape):
+            mean = np.full((n, n), 1 / n)
+            E = np.kron(E, np.eye(n) - mean if axis in S else mean)
+        assert np.trace(E) == pytest.approx(found.spaces.d[kind])
+        X += k * found.information[kind] * E
+    moved = [(a - b) @ X @ (a - b) for a, b in itertools.combinations(np.eye(k), 2)]
+    assert max(moved) == pytest.approx(1, rel=1e-8)
+    spaces, every = found.spaces, found.spaces.moved(found.information)
+    assert every.max() == pytest.approx(max(moved), rel=1e-9)
+    for pattern in itertools.product(*(range(len(c) + 1) for c in spaces.classes)):
+        assert spaces.moves(pattern) @ found.information == pytest.approx(every[pattern])
+    assert (2 * spaces.count * spaces.widest) @ found.information >= max(moved) * (1 - 1e-12)
+    W = matrix_of(domain, columns)
+    assert np.trace(W @ np.linalg.pinv(X, hermitian=True) @ W.T) == pytest.approx(found.upper, rel=1e-7)
+
+
+def test_added_records_cost_what_the_closed_form_says():
+    domain, columns = TINY["chain"]
+    W, tables = matrix_of(domain, columns), Marginals(domain, columns)
+    sigma = np.linalg.svd(W, compute_uv=False)
+    assert add_remove(tables) >= sigma.sum() ** 2 / domain.size, "the SVD bound"
+    domain, columns = codes(2, 3), [["a", "b"]]
+    assert add_remove(Marginals(domain, columns)) == pytest.approx(6), "noise of size 1 on six cells"
+
+
+def test_columns_are_alike_only_where_their_exchange_leaves_the_tables_as_they_are():
+    spaces = residual_spaces(Marginals(codes(3, 3, 3, 2), [["a", "b"], ["b", "c"], ["d"]]))
+    assert spaces.classes == ((0, 2), (1,), (3,))
+    assert residual_spaces(Marginals.all(codes(3, 3, 3), 2)).classes == ((0, 1, 2),)
+    ring = Marginals(codes(2, 2, 2, 2), [["a", "b"], ["b", "c"], ["c", "d"], ["a", "d"]])
+    assert len(residual_spaces(ring).classes) == 2, "opposite corners are exchangeable, neighbours are not"
+
+
+def test_many_pairs_of_columns_are_bounded_from_both_sides(monkeypatch):
+    tables = Marginals.all(codes(3, 4, 5, 6, 7), 2)
+    exact = optimum(tables)
+    monkeypatch.setattr("dpcore.workloads.residuals.MOST_PATTERNS", 1)
+    found = optimum(tables)
+    assert found.lower == pytest.approx(exact.lower, rel=1e-6), "the hill's top is the highest here"
+    assert exact.upper <= found.upper <= 1.5 * exact.lower
+    monkeypatch.undo()
+    assert exact.spaces.moved(found.information).max() <= 1
+
+
+def test_a_matrix_of_all_marginal_cells_has_a_bound_below_their_optimum():
+    domain, columns = TINY["chain"]
+    tables = Marginals(domain, columns)
+    bound = least_variance(Explicit(domain, matrix_of(domain, columns)))
+    assert 0.5 * optimum(tables).lower < bound <= optimum(tables).lower * (1 + 1e-9)
+    assert least_variance(Explicit(codes(4), np.eye(4))) == pytest.approx(optimum(Marginals.all(codes(4), 1)).lower)
+
+
+@pytest.mark.parametrize("W", [signs(codes(3, 2), 9), TableQueries.ranges(codes(3, 2), ["a", "b"])], ids=type)
+def test_the_bound_of_a_matrix_is_below_the_brute_force_optimum(W):
+    matrix = np.zeros((W.m, 6))
+    for j, row in enumerate(matrix):
+        W.add_query(row, j, 1.0)
+    below, _ = brute_force(matrix)
+    assert 0.5 * below < least_variance(W) <= below * (1 + 1e-9)
+
+
+def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
+    domain = codes(3, 2, 4)
+    asked = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"], ["a", "b"]])])
+    matrix = np.zeros((asked.m, domain.size))
+    for j, row in enumerate(matrix):
+        asked.add_query(row, j, 1.0)
+    expected = least_variance(Explicit(domain, matrix))
+    assert least_variance(asked) == pytest.approx(expected)
+    both = Union([asked, signs(domain, 2)])
+    matrix = np.vstack([matrix, signs(domain, 2).matrix])
+    assert least_variance(both) == pytest.approx(least_variance(Explicit(domain, matrix)))
+    monkeypatch.setattr("dpcore.theory.optimal_noise.MOST_ROWS", asked.base.m)
+    again = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"], ["a", "b"]])])
+    assert again.m > again.base.m
+    assert least_variance(again) == pytest.approx(expected)
+    monkeypatch.setattr("dpcore.theory.optimal_noise.MOST_ROWS", 3)
+    assert least_variance(Union([TableQueries.ranges(domain, ["a", "c"])])) is None
+
+
+def test_the_line_is_in_shares_and_needs_gaussian_noise():
+    tables, budget = Marginals.all(codes(2, 3, 2), 2), Budget(1, 1e-6)
+    expected = math.sqrt(optimum(tables).lower / tables.m) / (500 * gdp_mu(1, 1e-6))
+    assert least_rmse(tables, budget, 500) == pytest.approx(expected, rel=1e-9)
+    assert least_rmse(tables, budget, 250) == pytest.approx(2 * expected, rel=1e-9)
+    assert least_rmse(tables, Budget(1, 0), 500) is None
+    assert least_rmse(Marginals.all(codes(1), 1), budget, 5) == 0
