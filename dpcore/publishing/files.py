@@ -1,4 +1,4 @@
-"""The files of a release: synthetic rows, weights, answers, a settings card and a claim.
+"""The files of a release: synthetic rows, weights, answers, a settings card, a claim, and what verifies it.
 
 Only released objects and public facts come here, never a record.
 """
@@ -20,7 +20,9 @@ from ..errors import InputError
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release
 from ..workloads import Workload
+from . import verifier
 from .card import card
+from .signing import Key
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
@@ -50,10 +52,13 @@ def write(
     workload: Workload,
     *,
     neutralize: bool,
+    account: dict[str, Any],
+    key: Key,
 ) -> dict[str, Any]:
     """Write all files into a new folder, which appears whole or not at all; the facts with the files' hashes.
 
     With `neutralize` texts that a spreadsheet would take for formulas get an apostrophe in front, in CSV files.
+    `account` is that of the data set, `key` signs all of it.
     """
     parent = folder.absolute().parent
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}-", dir=parent))
@@ -73,7 +78,10 @@ def write(
         files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
         facts = facts | {"files": files}
         (made / "card.html").write_text(card(facts), encoding="utf-8")
-        (made / "release.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        for name, content in (("release.json", facts), ("account.json", account)):
+            (made / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        shutil.copyfile(verifier.__file__, made / "verify.py")
+        key.sign(made)
         made.chmod(0o755)
         if folder.exists():
             folder.rmdir()  # only an empty folder goes

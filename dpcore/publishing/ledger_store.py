@@ -18,7 +18,7 @@ from ..data.fingerprint import fingerprint
 from ..errors import InputError, OverspendError
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Concentrated, Lifetime, events_to_json
-from . import book, chain, checked
+from . import book, chain, checked, verifier
 from .book import Book
 from .chain import now
 from .dataset import DataSet, Reservation
@@ -128,6 +128,30 @@ class Store:
             key = db.execute("SELECT key FROM meta").fetchone()[0]
             found = self._place(db, fingerprint(frame, key), dataset, default_name, new_version)[1]
             return None if found is None else book.lifetime(found).accounting
+
+    def account(self, release: int) -> dict[str, Any]:
+        """What a release of a data set leaves with: the data set's charges up to it, each linked to the last.
+
+        Times, charges and totals only; the hashes are those of the ledger's chain.
+        """
+        with self._read() as (db, _):
+            found = db.execute("SELECT dataset FROM releases WHERE seq = ?", (release,)).fetchone()
+            if not found:
+                raise InputError(f"{self.path}: there is no release {release}")
+            fixed = book.lifetime(db.execute("SELECT * FROM datasets WHERE seq = ?", (found[0],)).fetchone())
+            rows = db.execute(
+                "SELECT r.seq AS entry, c.hash, r.time, r.epsilon, r.delta, r.events, r.total_epsilon FROM releases r"
+                " JOIN chain c ON c.seq = r.seq WHERE r.dataset = ? AND r.seq <= ? ORDER BY r.seq",
+                (found[0], release),
+            ).fetchall()
+            ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]
+        budget = {"epsilon": fixed.budget.epsilon, "delta": fixed.budget.delta}
+        opened = {"ledger": ledger, **budget, "accounting": str(fixed.accounting), "failure": fixed.failure}
+        linked, previous = [], ""
+        for row in [opened, *(dict(row) | {"events": json.loads(row["events"])} for row in rows)]:
+            previous = verifier.link(previous, row)
+            linked.append(row | {"link": previous})
+        return {"opened": linked[0], "releases": linked[1:]}
 
     def note(self, release: int, state: str, note: str = "") -> None:
         """Add a state ("released", "failed") or a remark about a release; this never spends."""

@@ -28,6 +28,7 @@ from ..releases import Release
 from .files import check_folder, write
 from .ledger_store import Reservation, Store, now
 from .request import PreparedRelease, plain
+from .signing import key_of
 
 FLOATING = "floating-point noise ({}); the proof speaks of real numbers, and a float's last bits may tell more"
 WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating system's entropy)"
@@ -44,19 +45,23 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
     charged. Whatever fails later leaves the release charged, and marked so.
     """
     check_folder(folder)
-    reservation = ready.reserve(store)
+    key = key_of(store.path)
+    reservation = ready.reserve(store, signed_by=key.public)
     try:
+        account = store.account(reservation.number)
         release, measurements, draws, noise = _draw(ready, progress)
         count = ready.request.rows or ready.problem.n
         synthetic = release.sample(count, draws)
         facts = write(
             folder,
-            _facts(ready, reservation, noise),
+            _facts(ready, reservation, noise, account["releases"][-1]["link"]),
             release,
             synthetic,
             measurements,
             ready.problem.workload,
             neutralize=ready.request.neutralize,
+            account=account,
+            key=key,
         )
     except BaseException as error:
         store.note(reservation.number, "failed", type(error).__name__)
@@ -109,7 +114,7 @@ def _noise(curator: Curator) -> str:
     return "; ".join(found)
 
 
-def _facts(ready: PreparedRelease, reservation: Reservation, noise: str) -> dict[str, Any]:
+def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, link: str) -> dict[str, Any]:
     """All that is public about a release: enough to recompute its claim, and no data."""
     request, problem, plan = ready.request, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
@@ -127,7 +132,7 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str) -> dict
             "accounting": total.accounting,
             "failure": total.failure,
         },
-        "ledger": {"id": reservation.ledger, "entry": reservation.number, "hash": reservation.entry},
+        "ledger": {"id": reservation.ledger, "entry": reservation.number, "hash": reservation.entry, "link": link},
         "protects": {
             "unit": request.unit.protected,
             "neighbours": request.unit.neighbours,

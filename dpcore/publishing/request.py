@@ -81,9 +81,13 @@ class PreparedRelease:
     plan: Plan
     events: tuple[tuple[Event, int], ...]
 
-    def reserve(self, store: Store, *, preview: bool = False) -> Reservation:
-        """Charge it in the ledger, or with `preview` say what that would give; see `Store.reserve`."""
+    def reserve(self, store: Store, *, preview: bool = False, signed_by: str = "") -> Reservation:
+        """Charge it in the ledger, or with `preview` say what that would give; see `Store.reserve`.
+
+        `signed_by` is the public key under which it will leave, kept in the ledger with the settings.
+        """
         request = self.request
+        asked = {"asked": list(request.asked)} | ({"signed_by": signed_by} if signed_by else {})
         return store.reserve(
             request.frame,
             self.events,
@@ -94,7 +98,7 @@ class PreparedRelease:
             total=request.total,
             new_version=request.new_version,
             algorithm=registered_name(request.algorithm),
-            settings={c.name: plain(c.value) for c in self.plan.choices} | {"asked": list(request.asked)},
+            settings={c.name: plain(c.value) for c in self.plan.choices} | asked,
             reason=request.reason,
             preview=preview,
         )

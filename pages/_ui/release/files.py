@@ -23,12 +23,16 @@ WORDS = {
     "weights.parquet": "Weights of all cells (Parquet)",
     "card.html": "Settings card (HTML)",
     "release.json": "Claim and receipt (JSON)",
+    "account.json": "All charges of the data set (JSON)",
+    "signature.json": "Signature and public key (JSON)",
+    "verify.py": "Verifier (Python)",
 }
-KINDS = {".csv": "text/csv", ".html": "text/html", ".json": "application/json"}
+KINDS = {".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".py": "text/x-python"}
 PROMISED = (
     "- **Synthetic rows** (CSV and Parquet), **weights** of all cells where the algorithm keeps a histogram, and "
     "**answers**, with standard errors where they were measured.\n"
-    "- A **settings card** (HTML, one page, no data) and **release.json**, from which anyone can recompute the claim.\n"
+    "- A **settings card** (HTML, one page, no data) and **release.json**, from which anyone can recompute the claim: "
+    "**verify.py** does, and checks the signature of the ledger's owner under all files.\n"
     "- Never a record, and no error against the real table: none is computed."
 )
 

@@ -1,0 +1,82 @@
+"""The ledger owner's signature under a release: one Ed25519 key beside each ledger, made at its first use.
+
+The chain in the ledger is keyed by what lies in the same file; a signature can be checked by everybody and made by the
+owner only. A ledger from before there were keys gets one with its next release.
+"""
+
+import json
+import os
+import secrets
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .verifier import SIGNED, hashes, statement
+
+ENDING = "-key"
+MISSING = "no release can be signed: the package cryptography is missing; pip install cryptography"
+_LENGTH = 64  # hexadecimal digits
+
+
+@dataclass(frozen=True)
+class Key:
+    """A private key, and its public part as 64 hexadecimal digits."""
+
+    public: str
+    _private: Any = field(repr=False)
+
+    def sign(self, folder: Path) -> None:
+        """Put the signature of everything that is in a folder into it."""
+        files = hashes(folder)
+        signed = {"files": files, "format": 1, "key": self.public}
+        signed["signature"] = self._private.sign(statement(files, self.public)).hex()
+        text = json.dumps(signed, indent=1, sort_keys=True) + "\n"
+        (folder / SIGNED).write_text(text, encoding="utf-8")
+
+
+def key_of(ledger: Path) -> Key:
+    """The key beside a ledger, made where there is none, readable by its owner only.
+
+    Raises InputError where cryptography is missing, or the file cannot be made, or holds no key.
+    """
+    try:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    except ImportError:
+        raise InputError(MISSING) from None
+    path = Path(f"{ledger}{ENDING}")
+    try:
+        text = _read(path) if os.path.lexists(path) else _made(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{str(path)[:200]}: the ledger's signing key cannot be used: {why}") from None
+    private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
+    return Key(private.public_key().public_bytes_raw().hex(), private)
+
+
+def _made(path: Path) -> str:
+    """A new key, there as a whole or not at all; another's where somebody was faster."""
+    beside = Path(f"{path}-{secrets.token_hex(8)}")
+    with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+        file.write(f"{secrets.token_hex(_LENGTH // 2)}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        pass
+    finally:
+        beside.unlink()
+    return _read(path)
+
+
+def _read(path: Path) -> str:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("it is no file")
+        text = file.read(2 * _LENGTH).decode("ascii", "replace").strip()
+    if len(text) != _LENGTH or set(text) - set("0123456789abcdef"):
+        raise ValueError("it holds no key")
+    return text

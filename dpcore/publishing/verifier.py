@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""Verify the release that this file lies in: its files, its signature, its account and what it says it costs.
+
+    python verify.py [--key HEX] [--earlier FOLDER] [--ledger L.sqlite]
+
+One line a check; exit code 0 where all hold. It needs scipy and cryptography and nothing of the program that made the
+release: its accounting is its own. Whoever changes this folder may change this file too: take it from a place that you
+trust, and compare the key with the one that the owner of the ledger publishes elsewhere (`--key`).
+
+`--earlier` is the folder of an earlier release about the same data set, which this one's account must continue;
+`--ledger` is for the owner: the whole chain of the ledger, and this release's entry in it.
+"""
+
+import argparse
+import hashlib
+import hmac
+import json
+import math
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SIGNED = "signature.json"
+GDP, ZCDP, PURE = "exact Gaussian (GDP)", "zero-concentrated DP", "sum of ε"
+OPTIMAL = "optimal composition of so many of each kind"
+NEAR = 1e-6  # relative: by how much two programs may disagree about an ε
+ROOM = 1 + 1e-9
+
+
+class WrongError(Exception):
+    """A check that does not hold, in words."""
+
+
+# What is signed
+
+
+def statement(files: dict, key: str) -> bytes:
+    """The bytes that the owner of a ledger signs: every file's SHA-256, and the key itself."""
+    return json.dumps({"files": files, "format": 1, "key": key}, sort_keys=True).encode()
+
+
+def hashes(folder: Path) -> dict:
+    """SHA-256 of every file of a release but the signature's own."""
+    inside = sorted(path for path in folder.iterdir() if path.name != SIGNED)
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() if p.is_file() else "no file" for p in inside}
+
+
+def link(previous: str, row: dict) -> str:
+    """A release's link in the account of its data set."""
+    kept = {name: value for name, value in row.items() if name != "link"}
+    return hashlib.sha256(f"{previous}{json.dumps(kept, sort_keys=True)}".encode()).hexdigest()
+
+
+# What it costs
+
+
+def gdp_epsilon(mu: float, delta: float) -> float:
+    """The ε at δ of a μ-GDP release: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)."""
+    from scipy.optimize import brentq
+    from scipy.special import log_ndtr
+
+    if mu <= 0 or delta <= 0:
+        return math.inf if delta <= 0 < mu else 0.0
+
+    def excess(epsilon: float) -> float:
+        top, rest = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+        gap = -math.expm1(min(rest - top, 0.0))
+        return (top + math.log(gap) if gap > 0 else -1e9) - math.log(delta)
+
+    high = 1.0
+    while excess(high) > 0:
+        high *= 2
+    found: Any = brentq(excess, 0.0, high, xtol=1e-15) if excess(0.0) > 0 else 0.0
+    return float(found)
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """The ε at δ of a ρ-zCDP release: the least over orders a = 1 + e^t of Rényi DP (Canonne, Kamath, Steinke 2020)."""
+    from scipy.optimize import minimize_scalar
+
+    if rho <= 0 or delta <= 0:
+        return math.inf if delta <= 0 < rho else 0.0
+
+    def bound(t: float) -> float:
+        step = math.exp(t)
+        return (1 + step) * rho - (math.log(delta) + math.log1p(step)) / step - math.log1p(1 / step)
+
+    middle = math.log(max(-math.log(delta), 1e-3) / rho) / 2
+    found: Any = minimize_scalar(bound, bounds=(middle - 6, middle + 3), method="bounded", options={"xatol": 1e-10})
+    return max(float(found.fun), 0.0)
+
+
+def optimal_epsilon(each: float, times: int, delta: float) -> float:
+    """The ε at δ of so many ε₀-DP releases of one ε₀ (Kairouz, Oh, Viswanath 2015)."""
+    from scipy.optimize import brentq
+
+    def excess(epsilon: float) -> float:
+        total = 0.0
+        for i in range(times + 1):
+            gap = (times - 2 * i) * each - epsilon
+            if gap > 0:
+                ways = math.lgamma(times + 1) - math.lgamma(i + 1) - math.lgamma(times - i + 1)
+                total += math.exp(ways + (times - i) * each - times * math.log1p(math.exp(each))) * -math.expm1(-gap)
+        return total - delta
+
+    found: Any = brentq(excess, 0.0, each * times, xtol=1e-15) if excess(0.0) > 0 else 0.0
+    return float(found)
+
+
+def cost(event: dict, accounting: str) -> float:
+    """What one event adds to μ², ρ or Σε; ∞ where it cannot be added up so."""
+    from scipy.special import log_expit, ndtri_exp
+
+    kind = event["kind"]
+    if kind == "Drawn":
+        return 0.0
+    pure = event["epsilon"] if kind in ("Pure", "Approximate", "BoundedRange") else math.inf
+    span = pure if kind == "BoundedRange" else 2 * pure  # of log-likelihood ratios
+    if accounting == PURE:
+        return pure
+    if accounting == ZCDP:
+        if kind == "Gaussian":
+            return event["mu"] ** 2 / 2
+        return event["rho"] if kind in ("Concentrated", "Filtered") else span**2 / 8
+    if kind == "Gaussian":
+        return event["mu"] ** 2
+    if kind == "Filtered":
+        return math.pi * event["rho"]
+    return (2 * ndtri_exp(log_expit(-span / 2))) ** 2 if span < math.inf else math.inf
+
+
+def lost(event: dict, epsilon: float) -> float:
+    """The part of δ that one event may take at a total ε: δ₀, or (1 + e^ε) times a draw's error."""
+    twice = 1 + math.exp(min(epsilon, 700.0))
+    if event["kind"] == "Drawn":
+        return twice * event["error"]
+    return event["failure"] * (1.0 if event["kind"] in ("Approximate", "Concentrated", "Filtered") else twice / 2)
+
+
+def stated(added: float, delta: float, accounting: str) -> float:
+    """The ε at δ that an additive cost stands for."""
+    if accounting == PURE or added in (0, math.inf):
+        return added
+    return gdp_epsilon(math.sqrt(added), delta) if accounting == GDP else zcdp_epsilon(added, delta)
+
+
+def composed(events: list, epsilon: float, delta: float, accounting: str) -> float:
+    """The ε at δ of all events together, whose failures are counted at a promised ε."""
+    for event in events:
+        whole = isinstance(event["times"], int) and event["times"] >= 0
+        if not whole or not all(0 <= event[name] < math.inf for name in event.keys() - {"kind", "times"}):
+            raise WrongError(f"an event that costs nothing known: {json.dumps(event)[:200]}")
+    left = delta - math.fsum(e["times"] * lost(e, epsilon) for e in events)
+    if left < -1e-12 * delta:
+        return math.inf
+    if accounting == OPTIMAL:
+        sizes = {e["epsilon"] for e in events if e["kind"] != "Drawn"}
+        kinds = {e["kind"] for e in events} - {"Drawn"}
+        if len(sizes) != 1 or not kinds <= {"Pure", "Approximate"}:
+            raise WrongError("spends of several kinds, composed in a way that this file does not know")
+        return optimal_epsilon(sizes.pop(), sum(e["times"] for e in events if e["kind"] != "Drawn"), left)
+    if accounting not in (GDP, ZCDP, PURE):
+        raise WrongError(f"added up by {accounting[:80]!r}, which this file does not know")
+    return stated(math.fsum(e["times"] * cost(e, accounting) for e in events), left, accounting)
+
+
+# What is checked
+
+
+def _json(folder: Path, name: str) -> dict:
+    return json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+def _files(folder: Path) -> str:
+    signed, found = _json(folder, SIGNED)["files"], hashes(folder)
+    wrong = sorted(name for name in signed.keys() | found.keys() if signed.get(name) != found.get(name))
+    if wrong:
+        raise WrongError(f"changed, missing or added: {', '.join(wrong)[:300]}")
+    return f"{len(found)} files are as they were signed"
+
+
+def _signature(folder: Path, key: str | None) -> str:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    kept = _json(folder, SIGNED)
+    if (folder / SIGNED).read_text(encoding="utf-8") != json.dumps(kept, indent=1, sort_keys=True) + "\n":
+        raise WrongError(f"{SIGNED} is not as it was written")
+    if kept.keys() != {"files", "format", "key", "signature"} or kept["format"] != 1:
+        raise WrongError(f"{SIGNED} is of another format")
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(kept["key"]))
+        public.verify(bytes.fromhex(kept["signature"]), statement(kept["files"], kept["key"]))
+    except (InvalidSignature, ValueError):
+        raise WrongError("not signed by the key that it names") from None
+    if key is not None and key.strip().lower() != kept["key"]:
+        raise WrongError(f"signed by {kept['key']}, which is not the key that was given")
+    hint = "the key that was given" if key else "compare this key with the owner's"
+    return f"signed by {kept['key']} ({hint})"
+
+
+def _claim(folder: Path) -> str:
+    facts, found = _json(folder, "release.json"), hashes(folder)
+    wrong = [name for name, digest in facts["files"].items() if found.get(name) != digest]
+    if wrong or not facts["files"]:
+        raise WrongError(f"release.json names other files: {', '.join(wrong)[:300]}")
+    schema = json.dumps(facts["schema"], sort_keys=True).encode()
+    if hashlib.sha256(schema).hexdigest() != facts["schema_sha256"]:
+        raise WrongError("the schema is not the one of its SHA-256")
+    return "release.json names the data files and the schema that are here"
+
+
+def _charges(folder: Path, which: str) -> str:
+    told = _json(folder, "release.json")["promise"]
+    found = composed(told[which], told["epsilon"], told["delta"], told["accounting"])
+    if not found <= told["epsilon"] * (1 + NEAR):
+        raise WrongError(f"together ε = {found:.8g} at δ = {told['delta']:g}; promised is {told['epsilon']:g}")
+    return f"together ε = {found:.6g} of the promised {told['epsilon']:g} at δ = {told['delta']:g}"
+
+
+def _account(folder: Path) -> str:
+    account, previous = _json(folder, "account.json"), ""
+    for row in [account["opened"], *account["releases"]]:
+        if link(previous, row) != row["link"]:
+            raise WrongError(f"the link of entry {row.get('entry', 'one')} does not follow from what stands before it")
+        previous = row["link"]
+    entries = [row["entry"] for row in account["releases"]]
+    if not entries or entries != sorted(set(entries)):
+        raise WrongError("its entries are missing or not in order")
+    return f"{len(entries)} release(s) of this data set, linked without a gap"
+
+
+def _receipt(folder: Path) -> str:
+    facts, account = _json(folder, "release.json"), _json(folder, "account.json")
+    receipt, last = facts["ledger"], account["releases"][-1]
+    mine = {"id": account["opened"]["ledger"], **{name: last[name] for name in ("entry", "hash", "link")}}
+    if {name: receipt.get(name) for name in mine} != mine:
+        raise WrongError("release.json is a receipt for another entry")
+    told, dataset = facts["promise"], facts["dataset"]
+    charged = (last["epsilon"], last["delta"], last["events"], last["total_epsilon"])
+    if charged != (told["epsilon"], told["delta"], told["reserved"], dataset["spent"]["epsilon"]):
+        raise WrongError("what the ledger charged is not what release.json says")
+    fixed = {"accounting": dataset["accounting"], "failure": dataset["failure"], **dataset["total"]}
+    if {name: account["opened"][name] for name in fixed} != fixed:
+        raise WrongError("the total budget is not the one that was fixed at first use")
+    return f"entry {last['entry']} of ledger {receipt['id']} charged exactly this"
+
+
+def _total(folder: Path) -> str:
+    account = _json(folder, "account.json")
+    fixed, added, failed = account["opened"], 0.0, 0.0
+    for row in account["releases"]:
+        events = row["events"]
+        composed(events, fixed["epsilon"], 1.0, PURE)  # what no event can be is named
+        added += math.fsum(e["times"] * cost(e, fixed["accounting"]) for e in events)
+        failed += math.fsum(e["times"] * lost(e, fixed["epsilon"]) for e in events)
+        left = fixed["delta"] - fixed["failure"] if fixed["accounting"] != PURE else 0.0
+        found = stated(added, left, fixed["accounting"]) if failed <= fixed["failure"] * ROOM else math.inf
+        if not abs(found - row["total_epsilon"]) <= NEAR * found:
+            raise WrongError(
+                f"after entry {row['entry']} ε = {found:.8g} is spent; {row['total_epsilon']:.8g} is stated"
+            )
+        if not found <= fixed["epsilon"] * (1 + NEAR):
+            raise WrongError(f"after entry {row['entry']} ε = {found:.8g} is spent of {fixed['epsilon']:g}")
+    if not account["releases"]:
+        raise WrongError("nothing was charged")
+    return f"all releases so far: ε = {found:.6g} of {fixed['epsilon']:g} at δ = {fixed['delta']:g}"
+
+
+def _earlier(folder: Path, other: Path) -> str:
+    then, now = _json(other, "account.json"), _json(folder, "account.json")
+    if then["opened"] != now["opened"] or then["releases"] != now["releases"][: len(then["releases"])]:
+        raise WrongError("this account does not continue the earlier one")
+    return f"continues the account of entry {then['releases'][-1]['entry']}"
+
+
+def _ledger(folder: Path, path: Path) -> str:
+    """The owner's own file, whose key for the chain nobody else has."""
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        ((seq, ledger, key, time),) = db.execute("SELECT seq, ledger, key, time FROM meta").fetchall()
+        chain = db.execute("SELECT seq, place, hash FROM chain ORDER BY seq").fetchall()
+        places = ("datasets", "versions", "releases", "states")
+        rows = {(place, r[0]): r for place in places for r in db.execute(f"SELECT * FROM {place}").fetchall()}
+    finally:
+        db.close()
+
+    def keyed(previous: str, place: str, row: tuple) -> str:
+        text = json.dumps([previous, place, list(row)], default=repr)
+        return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+    previous = keyed("1", "meta", (seq, ledger, time))
+    for number, (place_in_chain, place, entry) in enumerate(chain, start=1):
+        row = rows.pop((place, place_in_chain), None)
+        if row is None or place_in_chain != number or keyed(previous, place, row) != entry:
+            raise WrongError(f"entry {number} of the chain is not as it was written")
+        previous = entry
+    if rows:
+        raise WrongError(f"{len(rows)} row(s) stand outside the chain")
+    account = _json(folder, "account.json")
+    known = {number: entry for number, place, entry in chain if place == "releases"}
+    gone = [r["entry"] for r in account["releases"] if known.get(r["entry"]) != r["hash"]]
+    if ledger != account["opened"]["ledger"] or gone:
+        raise WrongError(f"entries {gone[:5]} of the account are not in this ledger")
+    return f"{len(chain)} entries are chained; the account's {len(account['releases'])} are among them"
+
+
+def checks(folder: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None) -> list:
+    """(holds, its name, what was found) of every check; nothing that is wrong with a folder stops the others."""
+    asked: list[tuple[str, Callable[[], str]]] = [
+        ("files", lambda: _files(folder)),
+        ("signature", lambda: _signature(folder, key)),
+        ("claim", lambda: _claim(folder)),
+        ("charges", lambda: _charges(folder, "charges")),
+        ("reserved", lambda: _charges(folder, "reserved")),
+        ("account", lambda: _account(folder)),
+        ("receipt", lambda: _receipt(folder)),
+        ("total", lambda: _total(folder)),
+    ]
+    asked += [("earlier", lambda: _earlier(folder, earlier))] if earlier else []
+    asked += [("ledger", lambda: _ledger(folder, ledger))] if ledger else []
+    found = []
+    for name, check in asked:
+        try:
+            found.append((True, name, check()))
+        except ImportError as error:
+            found.append((False, name, f"cannot be checked: {error}; pip install scipy cryptography"))
+        except Exception as error:  # a changed folder may hold anything
+            found.append((False, name, str(error)[:300] or type(error).__name__))
+    return found
+
+
+def main() -> None:
+    """Print a line a check; leave with 1 unless all hold."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--key", metavar="HEX", help="the owner's public key, from another place than this folder")
+    parser.add_argument("--earlier", type=Path, metavar="FOLDER", help="an earlier release about the same data set")
+    parser.add_argument("--ledger", type=Path, metavar="L.sqlite", help="the ledger itself, for its owner")
+    given = parser.parse_args()
+    found = checks(Path(__file__).resolve().parent, given.key, given.earlier, given.ledger)
+    for holds, name, words in found:
+        sys.stdout.write(f"{'ok  ' if holds else 'FAIL'} {name}: {words}\n")
+    if not all(holds for holds, _, _ in found):
+        sys.exit("NOT SOUND")
+    sys.stdout.write("sound: this release is as its owner signed it\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+"""The verifier of a release: what it accepts, that no digit can change, and that its accounting is right on its own."""
+
+import ast
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import cryptography
+import dp_accounting
+import pytest
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.cli import main
+from dpcore.errors import InputError
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Sums
+from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, Filtered, Lifetime, events_to_json
+from dpcore.publishing import verifier
+from dpcore.publishing.ledger_store import Store, verify
+from dpcore.publishing.signing import key_of
+from tests.cli.files import write_files
+from tests.helpers import within
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography.__file__).parents[1])}
+
+
+def order(place: Path, out: str, algorithm: str, *more: str) -> int:
+    options = {"schema": place / "s.json", "queries": "marginals:1", "ledger": place / "l.sqlite", "out": place / out}
+    pairs = [f"--{name}={value}" for name, value in {**options, "algorithm": algorithm, "delta": "1e-6"}.items()]
+    return main(["release", str(place / "t.csv"), *pairs, "--rows=20", *more])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with a ledger and two releases about one data set."""
+    place = tmp_path_factory.mktemp("releases")
+    write_files(place)
+    assert order(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 0
+    assert order(place, "b", "gaussian_maxent", "--epsilon=.2") == 0
+    return place
+
+
+@pytest.fixture
+def folder(made, tmp_path) -> Path:
+    """A copy of the second release, to be tampered with."""
+    return shutil.copytree(made / "b", tmp_path / "b")
+
+
+def wrong(folder: Path, **options) -> set[str]:
+    """The checks that do not hold."""
+    return {name for holds, name, _ in verifier.checks(folder, **options) if not holds}
+
+
+def run(folder: Path, *options: object) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(folder / "verify.py"), *map(str, options)]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=120)
+
+
+def test_a_release_verifies_itself_without_this_program(made):
+    key = json.loads((made / "b" / "signature.json").read_text())["key"]
+    for name in "ab":
+        done = run(made / name, "--key", key, "--earlier", made / "a", "--ledger", made / "l.sqlite")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.count("ok   ") == 10
+        assert "FAIL" not in done.stdout
+    parsed = ast.parse((made / "b" / "verify.py").read_text(encoding="utf-8"))
+    named = {a.name for node in ast.walk(parsed) if isinstance(node, ast.Import) for a in node.names}
+    named |= {node.module for node in ast.walk(parsed) if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in named} <= {*sys.stdlib_module_names, "scipy", "cryptography"}
+
+
+def test_it_fails_with_a_line_for_what_is_wrong(folder):
+    text = (folder / "answers.csv").read_text()
+    (folder / "answers.csv").write_text(text.replace("0", "1", 1))
+    done = run(folder)
+    assert done.returncode == 1
+    assert "FAIL files: changed, missing or added: answers.csv" in done.stdout
+    assert "NOT SOUND" in done.stderr
+
+
+def flips(content: bytes, most: int) -> list[bytes]:
+    """The content with one digit changed, at up to so many places."""
+    places = [m.start() for m in re.finditer(rb"[0-9]", content)]
+    step = max(1, len(places) // most)
+    return [content[:i] + b"%d" % ((content[i] - 47) % 10) + content[i + 1 :] for i in places[::step]]
+
+
+def test_a_changed_digit_fails_wherever_it_stands(folder):
+    assert wrong(folder) == set()
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        changed = flips(content, 500 if path.suffix == ".json" else 100)
+        assert changed
+        for other in changed:
+            path.write_bytes(other)
+            assert wrong(folder) & {"files", "signature"}, f"{path.name}: {other[:80]!r}"
+        path.write_bytes(content)
+    assert wrong(folder) == set()
+
+
+def test_its_own_digits_cannot_change_either(folder, monkeypatch, capsys):
+    """Run by itself, as whatever decides the exit code stands in it too."""
+    path = folder / "verify.py"
+    content = path.read_bytes()
+    monkeypatch.setattr(sys, "argv", ["verify.py"])
+
+    def left(source: bytes) -> object:
+        path.write_bytes(source)
+        try:
+            exec(compile(source, path, "exec"), {"__name__": "__main__", "__file__": str(path)})
+        except SystemExit as end:
+            return end.code
+        except Exception as error:
+            return error
+        return None
+
+    with within(120):
+        assert left(content) is None
+        assert [i for i, other in enumerate(flips(content, 10_000)) if left(other) in (None, 0)] == []
+    assert "FAIL files: changed, missing or added: verify.py" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["synthetic.csv", "card.html", "verify.py", "account.json"])
+def test_missing_and_added_files_are_named(folder, name):
+    (folder / name).rename(folder / "other")
+    assert "files" in wrong(folder)
+    (folder / "other").rename(folder / name)
+    (folder / "more").write_text("x")
+    assert wrong(folder) == {"files"}
+
+
+# What even the owner's own signature does not carry
+
+
+def resigned(folder: Path, made: Path, name: str, change) -> set[str]:
+    """What is found when the owner changes a file and signs again."""
+    content = json.loads((folder / name).read_text())
+    change(content)
+    (folder / name).write_text(json.dumps(content))
+    key_of(made / "l.sqlite").sign(folder)
+    return wrong(folder)
+
+
+def set_at(*path):
+    *where, last, value = path
+
+    def change(content):
+        for step in where:
+            content = content[step]
+        content[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "caught"),
+    [
+        ("release.json", ("promise", "epsilon", 0.1), {"charges", "reserved", "receipt"}),
+        ("release.json", ("promise", "delta", 1e-9), {"charges", "reserved", "receipt"}),
+        ("release.json", ("promise", "charges", 0, "rho", 1.0), {"charges"}),
+        ("release.json", ("promise", "charges", 0, "rho", -1.0), {"charges"}),
+        ("release.json", ("promise", "charges", 0, "times", 40), {"charges"}),
+        ("release.json", ("promise", "reserved", 0, "times", 0), {"receipt"}),
+        ("release.json", ("promise", "reserved", 0, "rho", 9.0), {"reserved", "receipt"}),
+        ("release.json", ("promise", "accounting", "faith"), {"charges", "reserved"}),
+        ("release.json", ("schema_sha256", "0" * 64), {"claim"}),
+        ("release.json", ("files", "answers.csv", "0" * 64), {"claim"}),
+        ("release.json", ("ledger", "entry", 4), {"receipt"}),
+        ("release.json", ("ledger", "hash", "0" * 64), {"receipt"}),
+        ("release.json", ("dataset", "spent", "epsilon", 0.1), {"receipt"}),
+        ("release.json", ("dataset", "total", "epsilon", 9.0), {"receipt"}),
+        ("account.json", ("releases", 0, "events", []), {"account", "total"}),
+        ("account.json", ("releases", 0, "time", "1999"), {"account"}),
+        ("account.json", ("opened", "epsilon", 0.1), {"account", "receipt", "total"}),
+        ("account.json", ("releases", []), {"account", "receipt", "total"}),
+    ],
+)
+def test_a_lie_that_its_owner_signs_is_named(made, folder, name, path, caught):
+    assert resigned(folder, made, name, set_at(*path)) == caught
+
+
+def test_a_release_that_is_left_out_of_the_account_shows_in_the_link(made, folder):
+    assert resigned(folder, made, "account.json", lambda c: c["releases"].pop(0)) >= {"account", "total"}
+
+
+def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(made, folder):
+    def anew(content):
+        previous = ""
+        content["releases"][0]["time"] = "1999"
+        for row in [content["opened"], *content["releases"]]:
+            row["link"] = previous = verifier.link(previous, row)
+
+    assert resigned(folder, made, "account.json", anew) == {"receipt"}
+    link = json.loads((folder / "account.json").read_text())["releases"][-1]["link"]
+    assert resigned(folder, made, "release.json", set_at("ledger", "link", link)) == set()
+    assert wrong(folder, earlier=made / "a") == {"earlier"}
+    ledger = shutil.copy(made / "l.sqlite", folder.with_name("l.sqlite"))
+    assert wrong(folder, ledger=ledger) == set()
+    content = bytearray(ledger.read_bytes())
+    content[content.index(b"Concentrated")] ^= 1
+    ledger.write_bytes(content)
+    assert wrong(folder, ledger=ledger) == {"ledger"}
+
+
+def test_another_key_signs_another_release(made, folder):
+    key = key_of(folder.with_name("other.sqlite"))
+    key.sign(folder)
+    assert wrong(folder) == set()
+    assert wrong(folder, key=key_of(made / "l.sqlite").public) == {"signature"}
+    assert wrong(folder, key=key.public.upper()) == set()
+
+
+# The key
+
+
+def test_the_key_is_made_once_and_is_for_its_owner_only(tmp_path):
+    path = tmp_path / "l.sqlite"
+    with ThreadPoolExecutor(8) as pool:
+        keys = {key.public for key in pool.map(key_of, [path] * 16)}
+    assert len(keys) == 1
+    assert os.stat(f"{path}-key").st_mode & 0o777 == 0o600
+    assert [p.name for p in tmp_path.iterdir()] == ["l.sqlite-key"]
+    (public,) = keys
+    assert public not in repr(key_of(path)._private)
+    assert Path(f"{path}-key").read_text().strip() not in repr(key_of(path))
+
+
+@pytest.mark.parametrize("content", [b"", b"12", b"\xff" * 64, b"0" * 66, b"G" * 64])
+def test_a_damaged_key_is_told_before_anything_is_charged(tmp_path, capsys, content):
+    write_files(tmp_path)
+    (tmp_path / "l.sqlite-key").write_bytes(content)
+    assert order(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 2
+    assert "signing key cannot be used: it holds no key" in capsys.readouterr().err
+    assert Store(tmp_path / "l.sqlite").show() == []
+
+
+def test_a_pipe_or_a_link_is_no_key(tmp_path):
+    os.mkfifo(tmp_path / "p-key")
+    (tmp_path / "q-key").symlink_to(tmp_path / "p-key")
+    for name in ("p", "q"):
+        with pytest.raises(InputError, match="signing key cannot be used"):
+            key_of(tmp_path / name)
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
+    with pytest.raises(InputError, match="pip install cryptography"):
+        key_of(tmp_path / "l.sqlite")
+
+
+def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
+    path = shutil.copy(made / "l.sqlite", tmp_path / "l.sqlite")
+    assert verify(path) == []
+    assert len(Store(path).show()[0].releases) == 2
+    write_files(tmp_path)
+    assert order(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t") == 0, "of other rows"
+    assert wrong(tmp_path / "c", earlier=made / "b", ledger=path) == set()
+    assert key_of(path).public != key_of(made / "l.sqlite").public
+
+
+def test_the_ledger_keeps_the_key_that_signed(made):
+    key = key_of(made / "l.sqlite").public
+    assert [r["settings"]["signed_by"] for r in Store(made / "l.sqlite").show()[0].releases] == [key, key]
+
+
+# Its own accounting
+
+
+@given(st.floats(1e-3, 20), st.sampled_from([1e-12, 1e-9, 1e-6, 1e-3, 0.1]))
+def test_its_conversions_are_those_of_the_package(size, delta):
+    assert verifier.gdp_epsilon(size, delta) == pytest.approx(conversions.gdp_epsilon(size, delta), rel=1e-7, abs=1e-9)
+    rho = size**2 / 2
+    assert verifier.zcdp_epsilon(rho, delta) == pytest.approx(conversions.zcdp_epsilon(rho, delta), rel=1e-7, abs=1e-9)
+    each = min(size, 3.0)
+    ours = verifier.optimal_epsilon(each, 7, delta)
+    assert ours == pytest.approx(conversions.optimal_epsilon(each, 7, delta), rel=1e-7, abs=1e-9)
+
+
+EVENT = st.one_of(
+    st.builds(Gaussian, st.floats(1e-3, 2)),
+    st.builds(BoundedRange, st.floats(1e-3, 2)),
+    st.builds(Pure, st.floats(1e-3, 2)),
+    st.builds(Approximate, st.floats(1e-3, 1), st.floats(0, 1e-9)),
+    st.builds(Concentrated, st.floats(1e-6, 2)),
+    st.builds(Filtered, st.floats(1e-6, 2), st.floats(0, 1e-9)),
+    st.builds(Drawn, st.floats(0, 1e-10)),
+)
+
+
+@given(st.lists(st.tuples(EVENT, st.integers(1, 20)), min_size=1, max_size=4), st.sampled_from(Accounting))
+def test_its_totals_are_those_of_the_package(events, accounting):
+    if accounting in (Accounting.OPTIMAL, Accounting.PLD):
+        return
+    lifetime = Lifetime(Budget(3, 1e-6), accounting, 5e-7)
+    stored = json.loads(json.dumps(events_to_json(events)))
+    added = math.fsum(e["times"] * verifier.cost(e, str(accounting)) for e in stored)
+    lost = math.fsum(e["times"] * verifier.lost(e, 3) for e in stored)
+    assert lost == pytest.approx(lifetime.lost(events))
+    if lost <= lifetime.failure * (1 - 1e-9):
+        expected = lifetime.total(events)
+        ours = verifier.stated(added, 5e-7, str(accounting))
+        assert ours == expected or ours == pytest.approx(expected, rel=1e-6)
+        assert not math.isfinite(expected) or abs(ours - expected) <= verifier.NEAR * expected
+    if not any(isinstance(event, Drawn) for event, _ in events) and lost < 9e-7:
+        kept = [(e, t) for e, t in events if e.failure == 0]
+        theirs = Sums.of(kept).epsilon(1e-6, accounting)
+        if kept and theirs < math.inf:  # a plan's own GDP takes Gaussian spends only, a ledger's all kinds
+            ours = verifier.composed(json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting))
+            assert ours == pytest.approx(theirs, rel=1e-6)
+
+
+@pytest.mark.parametrize("mu", [0.02, 0.3, 2.0])
+def test_gaussian_epsilon_is_that_of_dp_accounting(mu):
+    sigma, delta = 1 / mu, 1e-7
+    theirs = dp_accounting.get_epsilon_gaussian(sigma, delta)
+    assert verifier.gdp_epsilon(mu, delta) == pytest.approx(theirs, rel=1e-5)
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.01, 0.5])
+def test_zcdp_epsilon_is_that_of_dp_accounting(rho):
+    accountant = RdpAccountant([1 + x / 50 for x in range(1, 20_000)])
+    accountant.compose(dp_accounting.ZCDpEvent(rho))
+    theirs = accountant.get_epsilon(1e-6)
+    assert verifier.zcdp_epsilon(rho, 1e-6) == pytest.approx(theirs, rel=2e-3)
+    assert verifier.zcdp_epsilon(rho, 1e-6) <= theirs * (1 + 1e-9)
