@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
-from scipy.stats import wasserstein_distance
 
 from ..errors import InputError
 from .grouping import between, grouped
@@ -61,6 +60,8 @@ def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int
     """
     (X, a), (Y, b) = _distribution(X, a), _distribution(Y, b)
     if X.shape[1] == 1:
+        from scipy.stats import wasserstein_distance  # here, as it takes longer to load than all of this package
+
         return Distance(float(wasserstein_distance(X[:, 0], Y[:, 0], a, b)), 0.0)
     if len(X) == 1 or len(Y) == 1:
         return Distance(float(a @ cdist(X, Y) @ b), 0.0)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, log_ndtr, ndtri_exp
-from scipy.stats import truncnorm
 
 from ...geometry.regions import Ball, Box, Region
 from .plane import log_integral, tilted
@@ -121,6 +120,8 @@ def cut_off(mean: np.ndarray, variance: float, region: Region, size: int, rng: n
         X = X[region.contains(X)]
         if len(X) >= size:  # however many were refused, the others have the law
             return X[:size]
+        from scipy.stats import truncnorm  # here, as it takes longer to load than all of this package
+
         low, high = (region.low - mean) / deviation, (region.high - mean) / deviation
         high = np.maximum(high, np.nextafter(low, np.inf))  # two ends that a far mean rounds to one would be refused
         X = truncnorm.rvs(low, high, loc=mean, scale=deviation, size=(size, len(mean)), random_state=rng)
