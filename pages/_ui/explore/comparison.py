@@ -24,10 +24,10 @@ CHOOSER = 190  # pixels of a widget beside a question
 LISTED = 1000  # queries that are put into words
 
 
-def listed(shown: Shown) -> tuple[pd.DataFrame, list[list[str]]]:
+def listed(shown: Shown, most: int = LISTED) -> tuple[pd.DataFrame, list[list[str]]]:
     """The worst questions, worst first, with the range of their errors over the runs; and the columns of each."""
     both = shown.both
-    worst = both.worst(LISTED)
+    worst = both.worst(most)
     labels = [both.workload.label(int(j)) for j in worst]
     table = pd.DataFrame(
         {
@@ -70,7 +70,7 @@ def worst(shown: Shown) -> None:
     heading("The ten worst, in words", Tag.PEEK, said=True)
     shares = st.column_config.NumberColumn(format="percent")
     names = ("real", "synthetic", "error", "low", "high")
-    st.dataframe(listed(shown)[0].head(10), hide_index=True, column_config=dict.fromkeys(names, shares))
+    st.dataframe(listed(shown, 10)[0], hide_index=True, column_config=dict.fromkeys(names, shares))
 
 
 @st.fragment
