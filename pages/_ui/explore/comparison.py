@@ -17,6 +17,7 @@ from ..shell.frame import heading, peek
 from ..shell.results import QUIET, panel
 from ..shell.state import shared
 from ..shell.text import clean, question
+from ..shell.words import meaning
 from .outcome import Shown
 from .screen import chart, draw, numbers
 
@@ -41,7 +42,7 @@ def listed(shown: Shown, most: int = LISTED) -> tuple[pd.DataFrame, list[list[st
     return table, [sorted({clean(column) for column, _ in label}) for label in labels]
 
 
-@chart("queries", "Which questions are answered worst?")
+@chart("queries", "Which questions are answered worst?", "workload", "point")
 def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = listed(shown)
@@ -77,7 +78,7 @@ def worst(shown: Shown) -> None:
 @peek
 def groups(shown: Shown) -> None:
     """Error among the members of each value of a column, small groups first."""
-    heading("Which groups pay most?", Tag.PEEK, said=True)
+    heading("Which groups pay most?", Tag.PEEK, meaning("disagreement"), said=True)
     domain = shown.chosen.problem.domain
     column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"groups-{hash(domain.names)}", **shared())
     both = compare(shown.result.release, shown.table.rows(domain.names), pairs_with(domain, column))
@@ -92,7 +93,7 @@ def groups(shown: Shown) -> None:
     panel(base.groups(frame, column), summary, frame, "groups")
 
 
-@chart("marginal", "How far off is a column?")
+@chart("marginal", "How far off is a column?", "marginal", "point")
 def marginals(shown: Shown, head: DeltaGenerator) -> None:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
     domain = shown.chosen.problem.domain
@@ -119,7 +120,7 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
     draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal")
 
 
-@chart("pair", "And two columns together?")
+@chart("pair", "And two columns together?", "marginal", "cell", "point")
 def pair(shown: Shown, head: DeltaGenerator) -> None:
     """Two columns as heat maps: real, synthetic, and the difference."""
     domain = shown.chosen.problem.domain

@@ -116,7 +116,7 @@ def predict(current: Lesson) -> bool:
     number = f" {list(LESSONS).index(key) + 1} of {len(LESSONS)}" if key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
         st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-        words = meaning(*current.words) or None
+        words = meaning(*current.words)
         guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
         if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
             st.session_state[f"_revealed-{current.title}"] = True

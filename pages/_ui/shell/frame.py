@@ -15,6 +15,7 @@ from .session import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
 from .table import Table
 from .text import clean
+from .words import WORDS, meaning
 
 P, R = ParamSpec("P"), TypeVar("R")
 
@@ -100,7 +101,8 @@ def _endless(text: str) -> bool:
 def tag(kind: Tag) -> None:
     """Say where the thing beside it comes from."""
     icon, colour = ICONS[kind]
-    st.badge(kind.value, icon=icon, color=colour, help=kind.meaning)
+    words = f"{kind.meaning}\n\n{meaning(kind.value)}" if kind.value in WORDS else kind.meaning
+    st.badge(kind.value, icon=icon, color=colour, help=words)
 
 
 def whose(mine: Table, link: tuple[str, str, str] = TO_DATA) -> None:
