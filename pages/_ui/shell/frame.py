@@ -42,6 +42,8 @@ html {font-size: 21px;} .block-container {max-width: 100%;} [data-testid="stHead
 def frame(label: str) -> None:
     """Draw the head of the page that the menu calls so; before the page itself."""
     _drop_endless()
+    if link.renamed():
+        st.rerun()
     title, lead = ENTRIES[label].title, ENTRIES[label].lead
     uploads.begin_page(label)
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
