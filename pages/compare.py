@@ -11,6 +11,7 @@ from pages._ui.shell.frame import heading, tag, unfinished, whose
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
+from pages._ui.shell.words import meaning
 
 table, sweep = current_table(), sweeps.current()
 whose(table)
@@ -39,7 +40,11 @@ if not sweep.shown or sweep.problem is None:
     st.stop()
 if stakeholder():
     st.stop()
-heading("What does privacy cost, by algorithm?", Tag.PEEK)
+heading(
+    "What does privacy cost, by algorithm?",
+    Tag.PEEK,
+    meaning("frontier", "workload", "sampling floor", "point", "seed"),
+)
 if sweep.stale(table):
     st.warning("These dots are of another table or schema. Run the comparison to renew them.")
 measure = measures.choose(sweep)

@@ -16,8 +16,9 @@ from dpcore.workloads import Marginals
 from pages._ui.evolution import lessons as printed
 from pages._ui.lessons.lesson import LESSONS
 from pages._ui.lessons.runs import SEEDS, Ran, nearest, sampling
+from pages._ui.shell.controls import EPSILONS
 from pages._ui.shell.words import meaning
-from tests.pages.test_pages import EXPLORE, button, open_page, said, settled
+from tests.pages.test_pages import EXPLORE, button, dragged, open_page, said, settled
 
 each = pytest.mark.parametrize("key", LESSONS)
 
@@ -79,6 +80,34 @@ def test_a_wrong_guess_is_told_what_it_was():
     assert lesson.found().words in said(app)
     app.radio[0].set_value(lesson.answers[2]).run()
     assert "Right: " in said(app), "a second guess is judged anew"
+
+
+def test_the_bars_that_follow_epsilon_are_what_the_page_below_says():
+    """At a stop that is not the lesson's own: the first throw of the noise is the run that Explore shows there."""
+    lesson = LESSONS["small-groups"]
+    app = open_page(EXPLORE, lesson="small-groups", sample="titanic", epsilon="0.1")
+    app.radio[0].set_value(lesson.answers[2]).run()
+    settled(button(app, "Reveal").click().run())
+    data = dragged(app)
+    assert data["at"] == EPSILONS.index(0.1)
+    assert data["real"] is None
+    assert np.shape(data["synthetic"]) == (len(SEEDS), len(EPSILONS), 2)
+    app.selectbox(key=next(s.key for s in app.selectbox if s.label == "Groups by")).set_value("Age").run()
+    table = next(f.value for f in settled(app).dataframe if {"group", "error"} <= set(f.value.columns))
+    below = table.set_index("group")["error"]
+    assert data["synthetic"][0][data["at"]] == pytest.approx([below[label] for label in data["labels"]])
+    said_of = dict(zip(data["labels"], data["synthetic"][0][data["at"]], strict=True))
+    assert f"**{said_of['Child']:.1%}** of what they say about “Child”" in data["words"][0][data["at"]]
+    falling = np.mean(data["synthetic"], axis=0)[:, data["labels"].index("Child")]
+    assert falling[0] > 5 * falling[-1]
+
+
+def test_lessons_without_moving_bars_draw_none():
+    lesson = LESSONS["population"]
+    app = open_page(EXPLORE, lesson="population", sample="census", epsilon="0.1")
+    app.radio[0].set_value(lesson.answers[1]).run()
+    settled(button(app, "Reveal").click().run())
+    assert [component.key for component in app.get("bidi_component")] == ["copy-link"]
 
 
 def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():

@@ -1,8 +1,10 @@
 """Hostile text is escaped for markdown and for figures; what a person sees is what stands in the table."""
 
+import unicodedata
+
 import pytest
 
-from pages._ui.shell.text import clean, figure_text, plain, points, question
+from pages._ui.shell.text import HIDDEN, clean, figure_text, plain, points, question
 
 MARKS = ["*", "_", "`", "[", "]", "(", ")", "<", ">", "$", "~", "#", "!", "|", "&", "\\", ":", "{", "}"]
 
@@ -20,6 +22,13 @@ def test_bare_links_and_emoji_are_broken_without_a_visible_change():
 
 def test_invisible_and_direction_changing_characters_show_as_replacement():
     assert clean("a\u202eb\u200bc\x00d\ne") == "a�b�c�d�e"
+
+
+def test_no_character_at_all_gets_through_that_is_invisible_or_changes_direction():
+    """What is printable to Python is shown at once: that must mean that nothing of these categories is in it."""
+    for code in range(0x110000):
+        if unicodedata.category(chr(code)) in HIDDEN:
+            assert clean(chr(code)) == "�", hex(code)
 
 
 def test_long_text_is_cut():

@@ -19,7 +19,7 @@ _mount = st.components.v2.component("drag", **_NAMES, isolate_styles=False)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Frames:
-    """Synthetic shares (drawings, stops, labels) beside the `real` ones (labels,), which are None where hidden.
+    """Synthetic shares (drawings, stops, labels) beside the `real` ones (labels,), None where there are none to show.
 
     A drawing is one throw of the noise, kept for all stops. `words` and `spoken` say a sentence for each drawing and
     stop, the second for screen readers; in `words`, ** begins and ends what is emphasised.
@@ -34,6 +34,7 @@ class Frames:
     synthetic: np.ndarray
     words: Sequence[Sequence[str]]
     spoken: Sequence[Sequence[str]]
+    shown: str = "synthetic"  # what the moving bars are
 
     def to_json(self, at: int) -> dict[str, Any]:
         """What the browser is given, opened at a stop."""
@@ -48,7 +49,7 @@ class Frames:
             "words": [list(w) for w in self.words], "spoken": [list(w) for w in self.spoken],
             "top": top, "ticks": [tenth / 10 for tenth in range(round(10 * top) + 1)],
             "legend": {
-                "real": "" if self.real is None else "real", "synthetic": "synthetic",
+                "real": "" if self.real is None else "real", "synthetic": self.shown,
                 "range": f"range of {drawings} throws of the noise" if drawings > 1 else "",
             },
             "again": "Throw the noise again",

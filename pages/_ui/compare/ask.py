@@ -25,6 +25,7 @@ from ..shell.session import session
 from ..shell.state import shared, stakeholder
 from ..shell.table import Table
 from ..shell.text import clean, plain
+from ..shell.words import meaning
 from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
 from .sweeps import Sweep
 
@@ -73,7 +74,11 @@ def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
     """The question, and the smallest ε that answers it: from public numbers; on a press also for `names`, from runs."""
     if table.peeked and stakeholder():
         return
-    heading("What do you want to know, and how exactly?", Tag.PEEK if table.peeked else Tag.PUBLIC)
+    heading(
+        "What do you want to know, and how exactly?",
+        Tag.PEEK if table.peeked else Tag.PUBLIC,
+        meaning("marginal", "point"),
+    )
     asked = _question(table)
     if asked is None:
         return

@@ -28,6 +28,7 @@ from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain, question
+from ..shell.words import meaning
 from .summary import best
 from .sweeps import TITLES, Dot, Sweep
 
@@ -43,7 +44,7 @@ PARTS = {
 @peek
 def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     """The waterfall of one question's error, for the clicked dot or the best run at the largest ε."""
-    heading("Where does the error come from?", Tag.PEEK)
+    heading("Where does the error come from?", Tag.PEEK, meaning("point", "cell"))
     chosen = chosen or best(sweep)
     if chosen is None or sweep.problem is None:
         return

@@ -11,6 +11,7 @@ from dpcore.tags import Tag
 
 from ..shell.frame import heading, peek
 from ..shell.text import clean, plain
+from ..shell.words import meaning
 from .sweeps import TITLES, Dot, Sweep
 
 
@@ -32,7 +33,7 @@ def worst(sweep: Sweep, chosen: Dot | None) -> Dot | None:
     dot = chosen or best(sweep)
     if dot is None or dot.pairs is None or sweep.pairs is None or sweep.problem is None:
         return dot
-    heading("Where is it furthest off?", Tag.PEEK)
+    heading("Where is it furthest off?", Tag.PEEK, meaning("marginal", "cell", "point", "disagreement"))
     point = dot.point
     *found, group = worst_of(Comparison(sweep.pairs, np.asarray(sweep.real_pairs), dot.pairs))
     lines = [(w.kind, w.name, f"{100 * w.share:.2g} points", f"{sweep.problem.n * w.share:,.0f}") for w in found]

@@ -17,6 +17,7 @@ from ..shell.frame import heading, peek
 from ..shell.results import QUIET, panel
 from ..shell.state import shared
 from ..shell.text import clean, question
+from ..shell.words import meaning
 from .outcome import Shown
 from .screen import chart, draw, numbers
 
@@ -24,10 +25,10 @@ CHOOSER = 190  # pixels of a widget beside a question
 LISTED = 1000  # queries that are put into words
 
 
-def listed(shown: Shown) -> tuple[pd.DataFrame, list[list[str]]]:
+def listed(shown: Shown, most: int = LISTED) -> tuple[pd.DataFrame, list[list[str]]]:
     """The worst questions, worst first, with the range of their errors over the runs; and the columns of each."""
     both = shown.both
-    worst = both.worst(LISTED)
+    worst = both.worst(most)
     labels = [both.workload.label(int(j)) for j in worst]
     table = pd.DataFrame(
         {
@@ -41,7 +42,7 @@ def listed(shown: Shown) -> tuple[pd.DataFrame, list[list[str]]]:
     return table, [sorted({clean(column) for column, _ in label}) for label in labels]
 
 
-@chart("queries", "Which questions are answered worst?")
+@chart("queries", "Which questions are answered worst?", "workload", "point")
 def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = listed(shown)
@@ -70,14 +71,14 @@ def worst(shown: Shown) -> None:
     heading("The ten worst, in words", Tag.PEEK, said=True)
     shares = st.column_config.NumberColumn(format="percent")
     names = ("real", "synthetic", "error", "low", "high")
-    st.dataframe(listed(shown)[0].head(10), hide_index=True, column_config=dict.fromkeys(names, shares))
+    st.dataframe(listed(shown, 10)[0], hide_index=True, column_config=dict.fromkeys(names, shares))
 
 
 @st.fragment
 @peek
 def groups(shown: Shown) -> None:
     """Error among the members of each value of a column, small groups first."""
-    heading("Which groups pay most?", Tag.PEEK, said=True)
+    heading("Which groups pay most?", Tag.PEEK, meaning("disagreement"), said=True)
     domain = shown.chosen.problem.domain
     column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"groups-{hash(domain.names)}", **shared())
     both = compare(shown.result.release, shown.table.rows(domain.names), pairs_with(domain, column))
@@ -92,7 +93,7 @@ def groups(shown: Shown) -> None:
     panel(base.groups(frame, column), summary, frame, "groups")
 
 
-@chart("marginal", "How far off is a column?")
+@chart("marginal", "How far off is a column?", "marginal", "point")
 def marginals(shown: Shown, head: DeltaGenerator) -> None:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
     domain = shown.chosen.problem.domain
@@ -119,7 +120,7 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
     draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal")
 
 
-@chart("pair", "And two columns together?")
+@chart("pair", "And two columns together?", "marginal", "cell", "point")
 def pair(shown: Shown, head: DeltaGenerator) -> None:
     """Two columns as heat maps: real, synthetic, and the difference."""
     domain = shown.chosen.problem.domain

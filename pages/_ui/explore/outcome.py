@@ -22,6 +22,7 @@ from ..shell.results import curves
 from ..shell.session import session
 from ..shell.table import Table
 from ..shell.text import amount, plain, points, question
+from ..shell.words import meaning
 from .keep import pinned
 from .run import Worlds
 from .screen import chart, draw
@@ -117,11 +118,12 @@ def spread(shown: Shown) -> None:
         f"{moved}Points are percentage points of all {shown.n:,} records; {summary['queries']:,} questions, "
         f"{summary['cells']:,} cells. Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, "
         f"by {spent['accounting']}: who knows all others guesses right which of two records is in it at most "
-        f"{guess:.0f} of 100 times. Protected: {shown.table.unit.words}."
+        f"{guess:.0f} of 100 times. Protected: {shown.table.unit.words}.",
+        help=meaning("point", "cell", "workload"),
     )
 
 
-@chart("convergence", "Does it settle?")
+@chart("convergence", "Does it settle?", "point", "sampling floor", "seed")
 def convergence(shown: Shown, head: DeltaGenerator) -> None:
     """Error against rounds or against the budget spent, the range over replays, theory's line, a pinned run behind."""
     frame = shown.curve

@@ -22,6 +22,7 @@ from ..shell.frame import TO_DATA, heading, peek, tag
 from ..shell.results import QUIET, as_table
 from ..shell.table import Table
 from ..shell.text import clean, plain
+from ..shell.words import meaning
 from .setup import rule
 
 S = TypeVar("S")
@@ -112,10 +113,11 @@ def cell(key: str) -> Iterator[DeltaGenerator]:
         yield st.container(horizontal=True, vertical_alignment="center", key=f"head-{key}")
 
 
-def chart(key: str, question: str) -> Callable[[Callable[[S, DeltaGenerator], None]], Callable[[S], None]]:
+def chart(key: str, question: str, *words: str) -> Callable[[Callable[[S, DeltaGenerator], None]], Callable[[S], None]]:
     """Make a part of the screen of what draws it, given what is shown and the part's head: the `question` stands there.
 
-    It is a private peek, as the page has said, and drawn anew by itself when something is chosen in it.
+    `words` of the glossary that stand there are its tooltip. It is a private peek, as the page has said, and drawn
+    anew by itself when something is chosen in it.
     """
 
     def made(body: Callable[[S, DeltaGenerator], None]) -> Callable[[S], None]:
@@ -125,7 +127,7 @@ def chart(key: str, question: str) -> Callable[[Callable[[S, DeltaGenerator], No
         def part(shown: S) -> None:
             with cell(key) as head:
                 with head:
-                    heading(question, Tag.PEEK, said=True)
+                    heading(question, Tag.PEEK, meaning(*words), said=True)
                 body(shown, head)
 
         return part

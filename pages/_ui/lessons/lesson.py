@@ -9,11 +9,13 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 
+from ..charts.drag import Frames
 from ..jobs.job import watch
 from ..jobs.work import Work, begin
+from ..shell.controls import EPSILONS
 from ..shell.session import session
 from ..shell.words import meaning
-from . import runs
+from . import moving, runs
 from .runs import SEEDS, Found, Tries
 
 
@@ -31,6 +33,7 @@ class Lesson:
     explanation: str
     settings: dict[str, str]
     words: tuple[str, ...] = ()  # of the glossary, explained beside the question
+    moving: Callable[[Tries], Frames] | None = None  # bars that follow ε, drawn with the answer
 
     def link(self, key: str) -> str:
         """The address of the lesson, relative to the app."""
@@ -40,6 +43,13 @@ class Lesson:
     def found(self, seeds: tuple[int, ...] = SEEDS, told: Callable[[float, str], Any] = lambda *_: None) -> Found:
         """The right answer by runs at these seeds."""
         return self.decide(Tries(self.settings, seeds, told))
+
+    def answered(self, told: Callable[[float, str], Any]) -> tuple[Found, Frames | None]:
+        """The right answer at all seeds, and the bars that go with it."""
+        if self.moving is None:
+            return self.found(told=told), None
+        tries = Tries(self.settings, SEEDS, told, 1 + len(EPSILONS))
+        return self.decide(tries), self.moving(tries)
 
 
 LESSONS = {
@@ -67,6 +77,7 @@ LESSONS = {
         "by Class.",
         {"sample": "titanic", "epsilon": "0.3", "algorithm": "gaussian_maxent"},
         ("disagreement",),
+        moving.disagreement,
     ),
     "noise": Lesson(
         "Fresh against reused noise",
@@ -116,7 +127,7 @@ def predict(current: Lesson) -> bool:
     number = f" {list(LESSONS).index(key) + 1} of {len(LESSONS)}" if key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
         st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-        words = meaning(*current.words) or None
+        words = meaning(*current.words)
         guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
         if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
             st.session_state[f"_revealed-{current.title}"] = True
@@ -133,7 +144,8 @@ def _answer(current: Lesson, guess: str | None) -> None:
     work = session().own(f"lesson-{current.title}", lambda: _begun(current))
     if not watch(work, f"lesson-{current.title}") or work.state != "done":
         return
-    found: Found = work.result
+    found: Found
+    found, frames = work.result
     right = current.answers[found.right]
     if guess == right:
         verdict = f"Right: {right}."
@@ -142,6 +154,9 @@ def _answer(current: Lesson, guess: str | None) -> None:
     runs = f" In the median of {len(SEEDS)} seeds {found.words}." if current.settings else f" {found.words}"
     st.markdown(f"**{verdict}**{runs}")
     st.markdown(current.explanation)
+    if frames is not None:
+        here = st.session_state.get("epsilon", float(current.settings["epsilon"]))
+        moving.draw(frames, f"lesson-{current.title}", here)
 
 
 def _retry(current: Lesson) -> None:
@@ -152,7 +167,7 @@ def _retry(current: Lesson) -> None:
 
 
 def _begun(current: Lesson) -> Work:
-    work = begin("lesson", lambda work: current.found(told=work.tell))
+    work = begin("lesson", lambda work: current.answered(work.tell))
     work.patience = 0.1  # the page below it waits too
     return work
 

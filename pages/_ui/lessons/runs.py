@@ -40,10 +40,12 @@ class Ran:
 
 
 class Tries:
-    """The runs of a lesson at some seeds; `told` hears how many of all `expected` are done."""
+    """The runs of a lesson at some seeds, `times` with other settings; `told` hears how many of all are done."""
 
-    def __init__(self, settings: dict[str, str], seeds: Sequence[int], told: Callable[[float, str], Any]) -> None:
-        self.settings, self.seeds, self._told, self._done = settings, seeds, told, 0
+    def __init__(
+        self, settings: dict[str, str], seeds: Sequence[int], told: Callable[[float, str], Any], times: int = 2
+    ) -> None:
+        self.settings, self.seeds, self._told, self._done, self._times = settings, seeds, told, 0, times
 
     def at(self, epsilon: float | None = None, **changed: str) -> list[Ran]:
         """One run a seed, with the lesson's ε unless another is given, and its parameters but for those `changed`."""
@@ -51,7 +53,8 @@ class Tries:
         own = {key.split(".")[1]: value for key, value in self.settings.items() if key.startswith(f"{name}.")}
         out = []
         for seed in self.seeds:
-            self._told(self._done / (2 * len(self.seeds)), f"{self._done} of {2 * len(self.seeds)} runs")
+            many = self._times * len(self.seeds)
+            self._told(min(self._done / many, 1.0), f"{self._done} of {many} runs")
             asked = tuple(sorted((own | changed).items()))
             out.append(_ran(self.settings["sample"], name, asked, epsilon or float(self.settings["epsilon"]), seed))
             self._done += 1
@@ -63,7 +66,7 @@ def _sample(name: str) -> Sample:
     return SAMPLES[name][1]()
 
 
-@lru_cache
+@lru_cache(256)
 def _ran(sample: str, algorithm: str, settings: tuple[tuple[str, str], ...], epsilon: float, seed: int) -> Ran:
     """One run on a public sample, as Explore makes it."""
     domain, population = _sample(sample).domain, _sample(sample).population

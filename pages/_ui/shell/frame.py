@@ -15,6 +15,7 @@ from .session import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
 from .table import Table
 from .text import clean
+from .words import WORDS, meaning
 
 P, R = ParamSpec("P"), TypeVar("R")
 
@@ -41,6 +42,8 @@ html {font-size: 21px;} .block-container {max-width: 100%;} [data-testid="stHead
 def frame(label: str) -> None:
     """Draw the head of the page that the menu calls so; before the page itself."""
     _drop_endless()
+    if link.renamed():
+        st.rerun()
     title, lead = ENTRIES[label].title, ENTRIES[label].lead
     uploads.begin_page(label)
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
@@ -100,7 +103,8 @@ def _endless(text: str) -> bool:
 def tag(kind: Tag) -> None:
     """Say where the thing beside it comes from."""
     icon, colour = ICONS[kind]
-    st.badge(kind.value, icon=icon, color=colour, help=kind.meaning)
+    words = f"{kind.meaning}\n\n{meaning(kind.value)}" if kind.value in WORDS else kind.meaning
+    st.badge(kind.value, icon=icon, color=colour, help=words)
 
 
 def whose(mine: Table, link: tuple[str, str, str] = TO_DATA) -> None:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from dpcore.algorithms import ALGORITHMS
+
 from .state import SAMPLES
 from .table import Table
 from .text import plain
@@ -24,6 +26,7 @@ export default function ({ parentElement, data }) {
   };
 }
 """
+BY_TITLE = ("algorithm", "compared")  # parameters of the address that name algorithms
 STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
 button {font: inherit; color: inherit; background: none; border: 1px solid var(--st-border-color, gray);
@@ -87,6 +90,17 @@ def _read() -> None:
 def note(name: str, value: str, allowed: str) -> None:
     """Keep in mind a value that is about to be taken out of the address."""
     st.session_state.setdefault(BAD, {})[name] = _words(name, value, allowed)
+
+
+def renamed() -> bool:
+    """Write titles where an older link has the code names of algorithms; whether there were any."""
+    found = False
+    for name in BY_TITLE:
+        asked = st.query_params.get_all(name)
+        if any(value in ALGORITHMS for value in asked):
+            found = True
+            st.query_params[name] = [ALGORITHMS[v].about.title if v in ALGORITHMS else v for v in asked]
+    return found
 
 
 def sample() -> None:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 LONGEST = 60
+HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")  # categories of characters
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # GitHub-flavoured markdown makes links and emoji of bare text even after escapes; a word joiner (no width) stops it.
 _LINKS = re.compile(r"(\\:|\\@|www)", re.IGNORECASE)
@@ -11,7 +12,9 @@ _LINKS = re.compile(r"(\\:|\\@|www)", re.IGNORECASE)
 
 def clean(text: object, longest: int = LONGEST) -> str:
     """One line without control, zero-width or direction-changing characters (shown as �), cut with … when long."""
-    shown = "".join("�" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp") else c for c in str(text))
+    shown = str(text)
+    if not shown.isprintable():  # else none of its characters is one of these
+        shown = "".join("�" if unicodedata.category(c) in HIDDEN else c for c in shown)
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 

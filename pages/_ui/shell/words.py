@@ -21,6 +21,6 @@ WORDS = {
 }
 
 
-def meaning(*words: str) -> str:
-    """The tooltip of a place where these words stand: one line each."""
-    return "\n\n".join(f"**{word[0].upper() + word[1:]}**: {WORDS[word]}" for word in words)
+def meaning(*words: str) -> str | None:
+    """The tooltip of a place where these words stand, one line each; None for no word."""
+    return None if not words else "\n\n".join(f"**{word[0].upper() + word[1:]}**: {WORDS[word]}" for word in words)

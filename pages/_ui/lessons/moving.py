@@ -1,0 +1,49 @@
+"""Bars of a lesson that follow ε: how much the two tables disagree about each group, at every stop of the slider."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from ..charts.drag import Frames, drag
+from ..shell.controls import EPSILONS, number
+from ..shell.frame import peek
+from ..shell.results import below
+from .runs import Tries
+
+TITLE = "How much do the real and the synthetic table disagree about a group?"
+NAME = "ε, of these bars"
+
+
+def disagreement(tries: Tries) -> Frames:
+    """A drawing for each seed, whose noise is the same at every ε, only scaled; the groups are those by age."""
+    runs = [tries.at(epsilon) for epsilon in EPSILONS]
+    groups = list(runs[0][0].groups)
+    shares = np.array([[[run.groups[name] for name in groups] for run in at] for at in runs]).swapaxes(0, 1)
+    said = [[_said(epsilon, groups, at) for epsilon, at in zip(EPSILONS, one, strict=True)] for one in shares]
+    return Frames(
+        title=TITLE, name=NAME, stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
+        ends=("stronger promise", "nearer tables"), labels=groups, real=None, synthetic=shares, words=said,
+        spoken=[[text.replace("**", "") for text in one] for one in said], shown="disagreement",
+    )  # fmt: skip
+
+
+@peek
+def draw(frames: Frames, key: str, epsilon: float) -> None:
+    """The bars and their slider; where it is let go, the charts of the page follow. The numbers as a table below."""
+    st.markdown(f"**{TITLE}** Drag ε; the charts below follow when you let go.")
+    at = EPSILONS.index(epsilon)
+    drag(frames, at, f"drag-{key}", _choose)
+    table = pd.DataFrame({"group": frames.labels})
+    for i, shares in enumerate(frames.synthetic[:, at]):
+        table[f"disagreement, noise {i + 1}"] = shares
+    below(f"Each throw of the noise is kept while ε moves; {len(frames.synthetic)} throws.", table, key)
+
+
+def _choose(stop: int) -> None:
+    """The page's own slider has this ε then, and writes it into the address."""
+    st.session_state["epsilon"] = EPSILONS[stop]
+
+
+def _said(epsilon: float, groups: list[str], shares: np.ndarray) -> str:
+    each = (f"**{share:.1%}** of what they say about “{name}”" for name, share in zip(groups, shares, strict=True))
+    return f"At **ε = {number(epsilon)}** the tables disagree on {' and on '.join(each)}."
