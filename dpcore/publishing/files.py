@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release
 from ..workloads import Workload
-from . import verifier
+from . import registry, verifier
 from .card import card
 from .signing import Key
 
@@ -80,6 +80,8 @@ def write(
         (made / "card.html").write_text(card(facts), encoding="utf-8")
         for name, content in (("release.json", facts), ("account.json", account)):
             (made / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        entry = registry.entry(facts, len(account["releases"]))
+        (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
         shutil.copyfile(verifier.__file__, made / "verify.py")
         key.sign(made)
         made.chmod(0o755)

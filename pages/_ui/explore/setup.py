@@ -12,7 +12,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 
-from ..shell import controls, questions
+from ..shell import controls, deployments, questions
 from ..shell.frame import tag
 from ..shell.link import Rule
 from ..shell.table import Table
@@ -49,6 +49,7 @@ def choose(table: Table) -> Chosen:
         with sliders:
             epsilon = controls.epsilon_slider()
             delta_place, alpha_place = st.container(), st.container()
+        deployments.marks(epsilon, controls.EPSILONS)
         st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
         name = controls.algorithm()
         more = st.expander("More: parameters, seed, repeats", icon=":material/tune:")

@@ -25,9 +25,13 @@ WORDS = {
     "release.json": "Claim and receipt (JSON)",
     "account.json": "All charges of the data set (JSON)",
     "signature.json": "Signature and public key (JSON)",
+    "registry.yaml": "Entry for the public registry (YAML)",
     "verify.py": "Verifier (Python)",
 }
-KINDS = {".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".py": "text/x-python"}
+KINDS = {
+    ".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".py": "text/x-python",
+    ".yaml": "application/yaml",
+}  # fmt: skip
 PROMISED = (
     "- **Synthetic rows** (CSV and Parquet), **weights** of all cells where the algorithm keeps a histogram, and "
     "**answers**, with standard errors where they were measured.\n"

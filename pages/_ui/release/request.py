@@ -21,7 +21,7 @@ from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, S
 from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
 from dpcore.tags import Tag
 
-from ..shell import controls, questions
+from ..shell import controls, deployments, questions
 from ..shell.frame import heading, tag
 from ..shell.results import plan as plan_tables
 from ..shell.session import session
@@ -82,6 +82,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         name = controls.algorithm()
     with right:
         epsilon = controls.epsilon_slider()
+        deployments.marks(epsilon, controls.EPSILONS)
         delta = controls.delta_slider(right)
     budget = Budget(epsilon, delta)
     n = table.rows(workload.domain.names).n

@@ -1,0 +1,277 @@
+"""The bugs that are planted: one for every known class of errors in libraries for differential privacy.
+
+Sources: the issues of dpsynth (34, 35) and smartnoise-sdk (485); Cebere et al. 2026 (13 violations in 12 libraries);
+Ganev et al. 2025 (MST and AIM).
+"""
+
+from dataclasses import dataclass
+
+P, S, K = "tests/privacy", "tests/privacy/statistics", "tests/mutants/test_killers.py"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One bug: which `kind`, in which `file` of the package what text gets another, and which test sees it."""
+
+    kind: str
+    file: str
+    old: str
+    new: str
+    killer: str
+
+
+MUTANTS = {
+    "half the sensitivity of a score": Mutant(
+        "sensitivity halved",
+        "privacy/statistics/scores.py",
+        "return 2.0 * float(self.weights.max())",
+        "return float(self.weights.max())",
+        f"{K}::test_one_record_moves_a_table_s_score_by_twice_its_weight",
+    ),
+    "answers as if a record were added": Mutant(
+        "the wrong neighbour relation",
+        "privacy/statistics/answers.py",
+        "return math.sqrt(2 * len(w.tables)) if",
+        "return math.sqrt(len(w.tables)) if",
+        f"{P}/test_exact_neighbours.py::test_noise_on_answers_matches_the_largest_change_between_neighbours",
+    ),
+    "votes as if one were added": Mutant(
+        "the wrong neighbour relation",
+        "privacy/statistics/votes.py",
+        "l2: ClassVar[float] = math.sqrt(2)",
+        "l2: ClassVar[float] = 1.0",
+        f"{S}/test_votes.py::test_noise_on_votes_matches_the_largest_change_between_neighbours",
+    ),
+    "variance for deviation": Mutant(
+        "noise scale as variance",
+        "privacy/mechanisms.py",
+        "return values + sigma * rng.standard_normal(values.shape)",
+        "return values + sigma**2 * rng.standard_normal(values.shape)",
+        f"{P}/test_mechanisms.py::test_additive_noise_has_the_claimed_scale",
+    ),
+    "deviation of Laplace noise": Mutant(
+        "noise scale as variance",
+        "privacy/measurement.py",
+        "(math.sqrt(2) if isinstance(spend, Pure) else 1.0)",
+        "(2.0 if isinstance(spend, Pure) else 1.0)",
+        f"{P}/test_measurement.py::test_the_noise_that_is_drawn_has_the_deviation_that_is_said",
+    ),
+    "the same noise in every draw": Mutant(
+        "a seed reused between draws",
+        "privacy/mechanisms.py",
+        "return values + rng.laplace(0.0, scale, values.shape)",
+        "return values + np.random.default_rng(7).laplace(0.0, scale, values.shape)",
+        f"{P}/test_mechanisms.py::test_additive_noise_leaves_the_values_alone_and_follows_the_generator",
+    ),
+    "one draw for all cells": Mutant(
+        "a seed reused between draws",
+        "privacy/mechanisms.py",
+        "sigma * rng.standard_normal(values.shape)",
+        "sigma * rng.standard_normal()",
+        f"{P}/test_mechanisms.py::test_additive_noise_is_independent_symmetric_and_new_in_every_cell",
+    ),
+    "a key that can be guessed": Mutant(
+        "a seed reused between draws",
+        "privacy/entropy.py",
+        "_cipher(secrets.randbits(256))",
+        "_cipher(secrets.randbits(16))",
+        f"{P}/test_flips.py::test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system",
+    ),
+    "a quantile between the smallest and largest record": Mutant(
+        "exact minimum and maximum before private quantiles",
+        "privacy/statistics/targets.py",
+        '"rank" reads ranks, not the risk."""\n        return Density(self.risk(rows), self.region,',
+        '"rank" reads ranks, not the risk."""\n'
+        "        region = type(self.region)(rows.values.min(axis=0), rows.values.max(axis=0))\n"
+        "        return Density(self.risk(rows), region,",
+        f"{P}/test_samplers.py::test_ranks_are_drawn_from_their_law",
+    ),
+    "the table with the largest exact error": Mutant(
+        "cliques chosen by exact errors",
+        "privacy/curator.py",
+        "        scale = 2 * delta / (unit * spend.epsilon)\n        if isinstance(spend, Pure):",
+        "        scale = 2 * delta / (unit * spend.epsilon)\n"
+        "        if isinstance(score, TableErrors):\n"
+        "            return int(np.argmax(scores))\n"
+        "        if isinstance(spend, Pure):",
+        f"{S}/test_scores.py::test_selecting_a_table_is_pure_and_bounded_range",
+    ),
+    "categories that must occur": Mutant(
+        "bounds or categories read off the records without charge",
+        "privacy/statistics/votes.py",
+        'b.take(rows.values[:, i], mode="clip")',
+        "b.take(rows.values[:, i])",
+        f"{P}/test_walls.py::test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it",
+    ),
+    "a peek without a reason": Mutant(
+        "bounds or categories read off the records without charge",
+        "publishing/request.py",
+        "if self.workload.domain.peeked and not self.reason.strip():",
+        "if False:",
+        "tests/cli/test_release.py::test_a_peeked_schema_needs_a_reason_that_is_kept",
+    ),
+    "a peek that is called typed": Mutant(
+        "bounds or categories read off the records without charge",
+        "publishing/publish.py",
+        '"read off the records (a private peek)" if problem.domain.peeked else "typed by a person"',
+        '"typed by a person"',
+        f"{K}::test_a_release_of_a_schema_that_was_read_off_the_records_says_so",
+    ),
+    "divided by the sample's true size": Mutant(
+        "n treated as public where it is not",
+        "privacy/curator.py",
+        "values = noisy / (paid.rate * self.__rows.n)",
+        "values = noisy / max(1, counts.sum())",
+        f"{K}::test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn",
+    ),
+    "the charge after the touch": Mutant(
+        "budget charged after the draw",
+        "privacy/curator.py",
+        '        self.__ledger.charge("select", spend)\n        scores, delta, unit = self._scores(score)\n',
+        '        scores, delta, unit = self._scores(score)\n        self.__ledger.charge("select", spend)\n',
+        f"{P}/test_curator.py::test_a_charge_is_in_the_ledger_before_the_records_are_touched",
+    ),
+    "a release that failed is free": Mutant(
+        "budget not charged when an exception follows",
+        "publishing/book.py",
+        '        for release in self._releases[row["seq"]]:\n            totals.append',
+        '        for release in self._releases[row["seq"]]:\n'
+        '            if any(state["state"] == "failed" for state in self._states[release["seq"]]):\n'
+        "                continue\n"
+        "            totals.append",
+        "tests/cli/test_release.py::test_a_release_that_fails_later_stays_charged",
+    ),
+    "a kind counts once": Mutant(
+        "composition by the number of queries and not of spends",
+        "privacy/accounting/budget.py",
+        "math.fsum(t * s.rho for s, t in counted)",
+        "math.fsum(s.rho for s, t in counted)",
+        f"{P}/accounting/test_accounting.py::test_a_mixed_plan_agrees_with_dp_accounting",
+    ),
+    "the last candidate is never picked": Mutant(
+        "off by one in the range of a discrete draw",
+        "privacy/mechanisms.py",
+        "found = rng.integers(len(scores), size=picks)",
+        "found = rng.integers(len(scores) - 1, size=picks)",
+        f"{P}/test_flips.py::test_the_exponential_mechanism_without_rounding_has_the_same_law",
+    ),
+    "a threshold one too low": Mutant(
+        "off by one in the range of a discrete draw",
+        "privacy/exact.py",
+        "(noisy >= group + max(math.ceil(tail * ROOM), 1))",
+        "(noisy >= group - 1 + max(math.ceil(tail * ROOM), 1))",
+        f"{P}/test_flips.py::test_thresholded_votes_reach_the_threshold_as_rarely_as_is_paid",
+    ),
+    "a coin that is cut off far out": Mutant(
+        "float tails",
+        "privacy/flips.py",
+        "        elif word:  #",
+        "        else:  #",
+        f"{K}::test_a_coin_far_out_shows_heads_as_rarely_as_it_must_and_not_never",
+    ),
+    "infinite noise is paid for": Mutant(
+        "float tails",
+        "privacy/accounting/budget.py",
+        "if not 0 < value < math.inf:",
+        "if not 0 < value:",
+        f"{K}::test_nothing_is_paid_by_infinite_noise_nor_by_what_is_no_number",
+    ),
+    "noise redrawn until it is in range": Mutant(
+        "truncation that rejects and redraws",
+        "privacy/mechanisms.py",
+        "    return values + sigma * rng.standard_normal(values.shape)",
+        "    z = rng.standard_normal(values.shape)\n"
+        "    while (np.abs(z) > 2).any():\n"
+        "        z = np.where(np.abs(z) > 2, rng.standard_normal(values.shape), z)\n"
+        "    return values + sigma * z",
+        f"{P}/test_mechanisms.py::test_additive_noise_has_the_claimed_scale",
+    ),
+    "the first batch and then whatever": Mutant(
+        "a cap on a rejection loop",
+        "privacy/mechanisms.py",
+        "    while len(kept) < draws:\n"
+        "        picks = min(int(1.2 * (draws - len(kept)) / share) + 50, MOST_FLIPS)\n"
+        "        found = rng.integers(len(scores), size=picks)\n"
+        "        kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])\n",
+        "    found = rng.integers(len(scores), size=3 * draws)\n"
+        "    kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])\n"
+        "    kept = np.concatenate([kept, rng.integers(len(scores), size=draws)])\n",
+        f"{P}/test_flips.py::test_the_exponential_mechanism_without_rounding_has_the_same_law",
+    ),
+    "no noise where nothing is near the level": Mutant(
+        "a data-dependent early stop",
+        "privacy/curator.py",
+        '        if known is None:\n            self._note("sparse vector")',
+        "        if values.max() < 0:\n            return None\n"
+        '        if known is None:\n            self._note("sparse vector")',
+        f"{K}::test_a_batch_far_below_its_level_is_still_compared_with_noise",
+    ),
+    "answers kept by their number": Mutant(
+        "a cache keyed without the data",
+        "privacy/curator.py",
+        "        if id(workload) not in self.__answers:\n"
+        "            self.__answers[id(workload)] = (workload, workload.answers_of_rows(self.__rows))\n"
+        "        return self.__answers[id(workload)][1]",
+        "        if 1 not in self.__answers:\n"
+        "            self.__answers[1] = (workload, workload.answers_of_rows(self.__rows))\n"
+        "        return self.__answers[1][1]",
+        f"{K}::test_two_workloads_of_one_size_have_answers_of_their_own",
+    ),
+    "totals remembered of another ledger": Mutant(
+        "a cache keyed without the data",
+        "publishing/checked.py",
+        'if known["bytes"] != _bytes(db):',
+        "if False:",
+        "tests/publishing/test_ledger_file.py::test_a_change_is_seen_whatever_is_remembered",
+    ),
+    "bits priced for a single row": Mutant(
+        "group size ignored in one verb",
+        "privacy/curator.py",
+        "score.needs(self.unit)",
+        "score.needs(self.__rows.n)",
+        f"{K}::test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row",
+    ),
+    "selections for a single row": Mutant(
+        "group size ignored in one verb",
+        "privacy/curator.py",
+        "return score.value(self._true_answers(score.workload)), score.sensitivity, self.unit",
+        "return score.value(self._true_answers(score.workload)), score.sensitivity, self.__rows.n",
+        f"{P}/test_exact_neighbours.py::test_all_records_of_a_person_are_protected_together",
+    ),
+    "the sum is clipped": Mutant(
+        "clipping after summing",
+        "privacy/statistics/gradients.py",
+        "        return (counts * np.minimum(1, self.clip / np.maximum(norms, 1e-300))) @ gradients",
+        "        total = counts @ gradients\n"
+        "        return total * min(1, self.clip * float(np.abs(counts).sum()) / max(np.linalg.norm(total), 1e-300))",
+        f"{S}/test_targets.py::test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity",
+    ),
+    "a release drawn over an earlier one": Mutant(
+        "a replay that draws new noise",
+        "publishing/files.py",
+        "if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):",
+        "if folder.exists() and not folder.is_dir():",
+        f"{K}::test_a_release_is_never_drawn_again_into_its_folder",
+    ),
+    "a threshold blurred anew for every batch": Mutant(
+        "a replay that draws new noise",
+        "privacy/curator.py",
+        '        if known is None:\n            self._note("sparse vector")',
+        '        if True:\n            self._note("sparse vector")',
+        f"{K}::test_a_threshold_is_blurred_once_for_all_its_batches",
+    ),
+    "a chain that does not hang together": Mutant(
+        "evidence that does not depend on what it is evidence of",
+        "publishing/chain.py",
+        "    text = _in_json([previous, place, list(row)])",
+        "    text = _in_json([place, list(row)])",
+        "tests/publishing/test_ledger_file.py::test_a_ledger_of_the_first_version_is_read_and_continued",
+    ),
+    "a signature that is not looked at": Mutant(
+        "evidence that does not depend on what it is evidence of",
+        "publishing/verifier.py",
+        '        public.verify(bytes.fromhex(kept["signature"]), statement(kept["files"], kept["key"]))\n',
+        '        bytes.fromhex(kept["signature"])\n',
+        "tests/publishing/test_verifier.py::test_a_changed_digit_fails_wherever_it_stands",
+    ),
+}
