@@ -53,6 +53,7 @@ class QueryRelease(Grouped):
         self.check_group()
         if self.start is not None:
             check_distribution(self.start, self.domain, "the public start")
+            self.prior  # noqa: B018 - raises where constraints leave nothing of it
 
     @property
     def domain(self) -> Domain:
@@ -68,19 +69,32 @@ class QueryRelease(Grouped):
             "cells": self.domain.size,
             "queries": self.workload.m,
             "public_start": self.start is not None,
+            "constraints": len(self.domain.constraints),
             "peeked": self.domain.peeked,
         }
 
     @property
     def prior(self) -> np.ndarray:
-        """D_0 (k,): the public start, or uniform."""
-        k = self.domain.size
-        return np.full(k, 1 / k) if self.start is None else np.array(self.start, dtype=float)
+        """D_0 (k,): the public start, or uniform; nothing where constraints forbid it."""
+        k, possible = self.domain.size, self.domain.possible_cells
+        D = np.full(k, 1 / k) if self.start is None else np.array(self.start, dtype=float)
+        if possible is None:
+            return D
+        D *= possible
+        total = float(D.sum())
+        if total <= 0:
+            raise InputError("the public start has only cells that the schema's constraints forbid")
+        return D / total
 
     @cached_property
     def log_start(self) -> np.ndarray | None:
-        """log D_0 (k,), −∞ outside its support; None where D_0 is uniform."""
-        if self.start is None:
+        """log D_0 (k,) of a public start, −∞ outside its support; None without one."""
+        return None if self.start is None else self.log_prior
+
+    @cached_property
+    def log_prior(self) -> np.ndarray | None:
+        """log D_0 (k,), −∞ outside its support; None where D_0 is uniform over all cells."""
+        if self.start is None and self.domain.possible_cells is None:
             return None
         with np.errstate(divide="ignore"):
             return np.log(self.prior)

@@ -22,7 +22,10 @@ class Reader(Protocol):
 
 
 class Model(Protocol):
-    """A log-linear family D ∝ exp(θ): potentials θ and beliefs are vectors (size,), which add up."""
+    """A log-linear family D ∝ exp(θ): potentials θ and beliefs are vectors (size,), which add up.
+
+    What the domain's constraints forbid has no mass, whatever θ says of it.
+    """
 
     domain: Domain
     size: int

@@ -10,7 +10,7 @@ from ..workloads import Workload
 
 
 class Cells:
-    """D ∝ exp(θ) over the k cells of a domain: potentials θ and beliefs D are both vectors (k,)."""
+    """D ∝ exp(θ) over the k cells of a domain that can be: potentials θ and beliefs D are both vectors (k,)."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -22,6 +22,9 @@ class Cells:
 
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """log Z and D (k,) of potentials θ (k,)."""
+        possible = self.domain.possible_cells
+        if possible is not None:
+            theta = np.where(possible, theta, -np.inf)
         top = float(theta.max())
         D = np.exp(theta - top)
         total = float(D.sum())

@@ -21,6 +21,7 @@ class Tree:
     One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
     that no potential, however large or −∞, overflows or underflows where it matters. Source: Lauritzen, Spiegelhalter
     1988; Jensen, Lauritzen, Olesen 1990 (division by separators).
+    Every table of a constraint must lie in a clique; InputError names one that does not.
     """
 
     def __init__(self, domain: Domain, junction: JunctionTree) -> None:
@@ -32,7 +33,23 @@ class Tree:
         # Of each clique: which of its axes are not the separator's, and the separator's axes in its parent.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
         self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
+        self._zeros = self._structural()
         self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
+
+    def _structural(self) -> np.ndarray | None:
+        """Potentials (size,) of what constraints forbid: −∞ there, 0 elsewhere; None without constraints."""
+        if not self.domain.zeros:
+            return None
+        out = np.zeros(self.size)
+        for axes, allowed in self.domain.zeros.items():
+            home = self.junction.home(axes)
+            if home is None:
+                names = " × ".join(self.domain.names[a] for a in axes)
+                raise InputError(f"no clique of the model holds {names}, of which a constraint speaks")
+            clique = self.junction.cliques[home]
+            wide = allowed.reshape([self.junction.shape[a] if a in axes else 1 for a in clique])
+            out[self.places[home]].reshape(self.shapes[home])[...] += np.where(wide, 0.0, -np.inf)
+        return out
 
     def reader(self, workload: Workload) -> "TreeReader":
         """How the answers of a workload are read off beliefs; InputError where a table lies in no clique."""
@@ -44,6 +61,8 @@ class Tree:
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """log Z and the beliefs (cells,) of potentials θ (cells,): each clique's marginal table, summing to 1."""
         tree, count = self.junction, len(self.places)
+        if self._zeros is not None:
+            theta = theta + self._zeros
         sums = [theta[place].reshape(shape) for place, shape in zip(self.places, self.shapes, strict=True)]
         shares: list[np.ndarray] = [np.empty(0)] * count
         masses: list[np.ndarray] = [np.empty(0)] * count
