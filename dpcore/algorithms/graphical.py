@@ -17,7 +17,7 @@ from ..privacy.curator import Curator
 from ..privacy.measurement import Measurement, deviation
 from ..privacy.statistics.answers import ONE_TABLE, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
-from ..problems import QueryRelease
+from ..problems import PublicStart, QueryRelease
 from ..releases import Histogram
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
@@ -133,7 +133,7 @@ class AIM:
 class Measured:
     """Past measurements of tables among `candidates`, by precision, and the fit to them."""
 
-    def __init__(self, candidates: Marginals, n: float, log_start: np.ndarray | None) -> None:
+    def __init__(self, candidates: Marginals, n: float, log_start: np.ndarray | PublicStart | None) -> None:
         self.candidates, self.n, self.log_start = candidates, n, log_start
         self.facts: dict[int, tuple[float, np.ndarray]] = {}  # precision of each measured table, and its mean
         self.told = 0.0  # Σ precision of all measurements of whole tables, in units of one record

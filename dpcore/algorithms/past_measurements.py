@@ -14,10 +14,10 @@ from ..models.cells import Cells
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice
 from ..privacy.statistics.answers import SomeAnswers
-from ..problems import QueryRelease
+from ..problems import PublicStart, QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.union import marginal_tables, reading
-from .fitting import TINY, Evidence, fit, product
+from .fitting import TINY, Evidence, base_of, fit
 
 SWEEPS = 2  # over past measurements, each round
 PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
@@ -141,7 +141,7 @@ def support(workload: Workload, j: int) -> tuple[tuple[slice | int, ...] | np.nd
 class Tables:
     """Past measurements of marginal tables, and the maximum-entropy fit to them."""
 
-    def __init__(self, workload: Workload, log_start: np.ndarray | None) -> None:
+    def __init__(self, workload: Workload, log_start: np.ndarray | PublicStart | None) -> None:
         self.workload, self.log_start = workload, log_start
         self.tables = tables_read(workload, "measure=marginal")
         self.facts: dict[int, tuple[int, np.ndarray]] = {}  # how often each table was measured, and the mean
@@ -162,7 +162,7 @@ class Tables:
         )
         evidence = Evidence(measured, answers, deviations)
         model = Cells(self.workload.domain)
-        base = product(evidence, model) if self.log_start is None else self.log_start
+        base = base_of(evidence, model, self.log_start)
         for _, D in fit(evidence, TABLE_PRIOR * math.sqrt(2) / sigma, base, FIT_ROUNDS, model):  # noqa: B007
             pass
         return D

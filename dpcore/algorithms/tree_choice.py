@@ -35,10 +35,10 @@ def model_of(problem: QueryRelease, measured: Workload, most: int | None) -> Mod
     """All cells where they are at most `most` (10⁷ by default), else a tree over the measured tables, if it is small.
 
     None where such a tree would hold more than `most` cells (10⁶ by default): then tables must be chosen. Decided by
-    public sizes. Raises InputError where queries are not read off tables, or with a public start: both need all cells.
+    public sizes. Raises InputError where queries are not read off tables: that needs all cells, as a listed start does.
     """
     domain, tables = problem.domain, marginal_tables(measured)
-    if domain.size <= (most or MAX_CELLS) or problem.start is not None or tables is None:
+    if domain.size <= (most or MAX_CELLS) or isinstance(problem.start, np.ndarray) or tables is None:
         problem.require_enumerable()
         return Cells(domain)
     limit = max(most or LARGE, tied(domain).cells)  # single columns always fit

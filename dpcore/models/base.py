@@ -5,6 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from ..data.domain import Domain
+from ..problems import PublicStart
 from ..releases import Release
 from ..workloads import Workload
 
@@ -36,6 +37,10 @@ class Model(Protocol):
 
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """log Z and the beliefs of potentials θ."""
+        ...
+
+    def potentials(self, start: PublicStart) -> np.ndarray:
+        """θ (size,) of the public distribution, as far as the model holds it."""
         ...
 
     def release(self, beliefs: np.ndarray) -> Release:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..data.domain import Domain
+from ..problems import PublicStart
 from ..releases import Histogram
 from ..workloads import Workload
 
@@ -29,6 +30,11 @@ class Cells:
         D = np.exp(theta - top)
         total = float(D.sum())
         return top + math.log(total), D / total
+
+    def potentials(self, start: PublicStart) -> np.ndarray:
+        """log D_0 (k,), −∞ where it has no mass."""
+        with np.errstate(divide="ignore"):
+            return np.log(start.listed)
 
     def release(self, beliefs: np.ndarray) -> Histogram:
         """The distribution."""

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..data.domain import Domain
 from ..errors import InputError
+from ..problems import PublicStart
 from ..workloads import Marginals, Workload
 from .graphical import Graphical, tables_under
-from .junction import JunctionTree, cells
+from .junction import JunctionTree, cells, junction_tree
 
 
 class Tree:
@@ -21,10 +22,12 @@ class Tree:
     One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
     that no potential, however large or −∞, overflows or underflows where it matters. Source: Lauritzen, Spiegelhalter
     1988; Jensen, Lauritzen, Olesen 1990 (division by separators).
-    Every table of a constraint must lie in a clique; InputError names one that does not.
+    Where a table of a constraint lies in no clique of `junction`, the tree is made anew so that all do.
     """
 
     def __init__(self, domain: Domain, junction: JunctionTree) -> None:
+        if any(junction.home(axes) is None for axes in domain.zeros):
+            junction = junction_tree(junction.shape, [*junction.cliques, *domain.zeros])
         self.domain, self.junction = domain, junction
         ends = list(accumulate((cells(junction.shape, clique) for clique in junction.cliques), initial=0))
         self.places = [slice(a, b) for a, b in pairwise(ends)]
@@ -42,10 +45,7 @@ class Tree:
             return None
         out = np.zeros(self.size)
         for axes, allowed in self.domain.zeros.items():
-            home = self.junction.home(axes)
-            if home is None:
-                names = " × ".join(self.domain.names[a] for a in axes)
-                raise InputError(f"no clique of the model holds {names}, of which a constraint speaks")
+            home: int = self.junction.home(axes)  # type: ignore[assignment]
             clique = self.junction.cliques[home]
             wide = allowed.reshape([self.junction.shape[a] if a in axes else 1 for a in clique])
             out[self.places[home]].reshape(self.shapes[home])[...] += np.where(wide, 0.0, -np.inf)
@@ -88,6 +88,24 @@ class Tree:
                 factor = np.divide(above, masses[i], out=np.zeros_like(above), where=masses[i] > 0)
             np.multiply(shares[i], factor, out=beliefs[place].reshape(self.shapes[i]))
         return log_z, beliefs
+
+    def potentials(self, start: PublicStart) -> np.ndarray:
+        """θ (size,) of what a public distribution says of the cliques, Π_C D_0(x_C) / Π_S D_0(x_S) over separators S.
+
+        Of all distributions on the tree it is the one nearest to D_0; what lies in no clique, it does not keep.
+        """
+        tree = self.junction
+        names = [[self.domain.names[a] for a in clique] for clique in tree.cliques]
+        out = start.answers(Marginals(self.domain, names))
+        with np.errstate(divide="ignore"):
+            np.log(out, out=out)
+        for i, place in enumerate(self.places):
+            table = out[place].reshape(self.shapes[i])
+            if tree.separators[i]:
+                above = start.answers(Marginals(self.domain, [[self.domain.names[a] for a in tree.separators[i]]]))
+                sizes = [tree.shape[a] if a in tree.separators[i] else 1 for a in tree.cliques[i]]
+                table -= np.log(np.where(above > 0, above, 1)).reshape(sizes)
+        return out
 
     def release(self, beliefs: np.ndarray) -> Graphical:
         """The distribution, which answers any tables and draws rows."""
