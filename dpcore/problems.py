@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from .data.domain import Domain
 from .errors import InputError
 from .geometry.regions import Bounded, Region
 from .learning.losses import Loss, SquaredDistance, difference
-from .workloads import Workload
+from .workloads import Marginals, Workload
 
 MAX_CELLS = 10_000_000
 
@@ -34,6 +34,54 @@ class Grouped:
         return self.n / self.group
 
 
+class Answering(Protocol):
+    """Something public that answers tables: a release, or a public table."""
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """The answers (m,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class PublicStart:
+    """A public distribution over a domain of any size, to start from: it answers tables.
+
+    `source` counts as so many `records`, beside which one more is spread evenly over all cells, so that every cell
+    stays possible; with `support` the cells that the source lacks stay empty. A source is public: it is not protected,
+    and nothing is charged for it. It may be what an earlier release was.
+    """
+
+    domain: Domain
+    source: Answering
+    records: float
+    support: bool = False
+
+    def answers(self, tables: Marginals) -> np.ndarray:
+        """D_0's own tables (m,)."""
+        own = np.asarray(self.source.answers(tables), dtype=float)
+        if self.support:
+            return own
+        even = np.concatenate([np.full(t.stop - t.start, 1 / (t.stop - t.start)) for t in tables.tables])
+        return (own * self.records + even) / (self.records + 1)
+
+    @property
+    def listed(self) -> np.ndarray:
+        """D_0 (k,); InputError where the cells cannot be listed."""
+        require_enumerable(self.domain)
+        return self.answers(Marginals(self.domain, [self.domain.names]))
+
+
+@dataclass(frozen=True, eq=False)
+class _PublicTable:
+    """Grouped records of a public table; see `public_start`."""
+
+    rows: Any
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """Its own answers (m,)."""
+        return workload.answers_of_rows(self.rows)
+
+
 @dataclass(frozen=True, eq=False)
 class QueryRelease(Grouped):
     """Answer every query of a workload over n records. n is public, as neighbours replace one record.
@@ -41,18 +89,24 @@ class QueryRelease(Grouped):
     With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the most): every sensitivity
     is b times that of one record, by the triangle inequality along b single replacements.
 
-    `start`: a public distribution D_0 (k,) to start from, e.g. `public_start`; cells where it is 0 stay empty.
+    `start`: a public distribution D_0 to start from, e.g. `public_start`; cells where it is 0 stay empty. It is listed,
+    (k,), or answers tables.
     """
 
     workload: Workload
     n: int
     group: int = 1
-    start: np.ndarray | None = None
+    start: np.ndarray | PublicStart | None = None
 
     def __post_init__(self) -> None:
         self.check_group()
-        if self.start is not None:
+        if isinstance(self.start, PublicStart):
+            if self.start.domain.columns != self.domain.columns:
+                raise InputError("the public start speaks of another domain than the queries")
+        elif self.start is not None:
             check_distribution(self.start, self.domain, "the public start")
+        if self.start is not None and self.domain.size <= MAX_CELLS:
+            self.prior  # noqa: B018 - raises where constraints leave nothing of it
 
     @property
     def domain(self) -> Domain:
@@ -68,19 +122,38 @@ class QueryRelease(Grouped):
             "cells": self.domain.size,
             "queries": self.workload.m,
             "public_start": self.start is not None,
+            "constraints": len(self.domain.constraints),
             "peeked": self.domain.peeked,
         }
 
     @property
     def prior(self) -> np.ndarray:
-        """D_0 (k,): the public start, or uniform."""
-        k = self.domain.size
-        return np.full(k, 1 / k) if self.start is None else np.array(self.start, dtype=float)
+        """D_0 (k,): the public start, or uniform; nothing where constraints forbid it."""
+        k, possible = self.domain.size, self.domain.possible_cells
+        if isinstance(self.start, PublicStart):
+            D = self.start.listed
+        else:
+            D = np.full(k, 1 / k) if self.start is None else np.array(self.start, dtype=float)
+        if possible is None:
+            return D
+        D *= possible
+        total = float(D.sum())
+        if total <= 0:
+            raise InputError("the public start has only cells that the schema's constraints forbid")
+        return D / total
 
     @cached_property
-    def log_start(self) -> np.ndarray | None:
-        """log D_0 (k,), −∞ outside its support; None where D_0 is uniform."""
-        if self.start is None:
+    def log_start(self) -> np.ndarray | PublicStart | None:
+        """What a fit starts from instead of noisy tables: log D_0 (k,), −∞ outside its support; None without one.
+
+        Where D_0 is not listed the public start itself, of which a model takes what it holds.
+        """
+        return self.start if self.start is None or isinstance(self.start, PublicStart) else self.log_prior
+
+    @cached_property
+    def log_prior(self) -> np.ndarray | None:
+        """log D_0 (k,), −∞ outside its support; None where D_0 is uniform over all cells."""
+        if self.start is None and self.domain.possible_cells is None:
             return None
         with np.errstate(divide="ignore"):
             return np.log(self.prior)
@@ -215,15 +288,16 @@ def check_distribution(D: np.ndarray, domain: Domain, what: str) -> np.ndarray:
     return D
 
 
-def public_start(domain: Domain, frame: pd.DataFrame, *, support: bool = False) -> np.ndarray:
-    """D_0 (k,) from a public table of the same schema, to start a histogram algorithm from.
+def public_start(domain: Domain, frame: pd.DataFrame, *, support: bool = False) -> np.ndarray | PublicStart:
+    """D_0 from a public table of the same schema, to start from: (k,), or its tables where cells cannot be listed.
 
     One more record is spread evenly over all cells, so that every cell stays possible; with `support` the cells that
     the public table lacks stay empty. The table must be public: it is not protected, and nothing is charged for it.
-    Raises what `Domain.encode` raises, and InputError for too many cells.
+    Raises what `Domain.encode` raises.
     Source: Bassily et al. 2020; Liu, Vietri, Steinke, Ullman, Wu 2021 (PMW-Pub).
     """
-    require_enumerable(domain)
     rows = domain.encode(frame)
+    if domain.size > MAX_CELLS:
+        return PublicStart(domain, _PublicTable(rows), rows.n, support)
     counts = np.bincount(domain.index(rows.values), rows.weights, domain.size)
     return counts / rows.n if support else (counts + 1 / domain.size) / (rows.n + 1)

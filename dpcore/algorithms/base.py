@@ -1,17 +1,20 @@
 """The one protocol: what an algorithm is, what a step is, how a plan is made."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from ..errors import BudgetError, InputError
 from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting.ledger import Choice, Plan
 from ..privacy.curator import Curator
 from ..problems import QueryRelease
 from ..releases import Release
+
+KEPT = "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
+ROWS_ONLY = "what it releases can have mass where constraints forbid it; rows drawn from it that break one are redrawn"
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,17 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
     plan = algorithm.plan(problem, budget)
     if plan.budget != budget:
         raise BudgetError(f"{type(algorithm).__name__} made a plan for {plan.budget}, not for {budget}")
-    return plan
+    return _told(algorithm, problem, plan)
+
+
+def _told(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
+    """The plan with a word on the schema's constraints, where there are any."""
+    count = len(problem.domain.constraints) if isinstance(problem, QueryRelease) else 0
+    if not count:
+        return plan
+    kept = algorithm.enumerates or algorithm.graphical
+    where = ("kept by the distribution, its answers and rows", KEPT) if kept else ("kept by rows only", ROWS_ONLY)
+    return replace(plan, choices=(*plan.choices, Choice("constraints", f"{count}, {where[0]}", where[1])))
 
 
 def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from ..models.base import Model
+from ..problems import PublicStart
 from ..workloads import Marginals, Workload
 from .evidence import Evidence, shares_of, singles_of, summed, tables_of
 
@@ -34,15 +35,22 @@ def product(evidence: Evidence, model: Model) -> np.ndarray:
     return model.reader(singles).adjoint(np.log(np.concatenate(shares)))
 
 
+def base_of(evidence: Evidence, model: Model, start: np.ndarray | PublicStart | None) -> np.ndarray:
+    """Potentials (size,) that a fit starts from: a public start's, else the product of the noisy 1-way marginals."""
+    if isinstance(start, PublicStart):
+        return model.potentials(start)
+    return product(evidence, model) if start is None else start
+
+
 def staged(
-    evidence: Evidence, weight: float, rounds: int, model: Model, start: np.ndarray | None = None
+    evidence: Evidence, weight: float, rounds: int, model: Model, start: np.ndarray | PublicStart | None = None
 ) -> Iterator[tuple[np.ndarray, str]]:
     """Beliefs (size,) of the fit after each iteration, `rounds` at the most a stage, and which stage it is in words.
 
     Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight; what they say is the
     prior of the fit to all. Before that it is the potentials `start`, or the product of the noisy 1-way marginals.
     """
-    theta = product(evidence, model) if start is None else start
+    theta = base_of(evidence, model, start)
     stages = stages_of(evidence.workload)
     for number, workload in enumerate(stages, start=1):
         share = 1 if number == len(stages) else FIRST_STAGE

@@ -95,7 +95,7 @@ class DPFW:
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
             workload.add_query(u, j, gamma * s / scale)
-            D = softmax(u, scale / alpha, problem.log_start)
+            D = softmax(u, scale / alpha, problem.log_prior)
             if not paper:
                 averaged += t + 1 > T / 2
                 total = total + D if averaged > 1 else D

@@ -138,7 +138,7 @@ class DPAM:
             statistic, _, _ = _release(problem.workload.measured)
             y = curator.measure(statistic, plan.spend(Gaussian)).values
             schedule = plan["alpha"], plan["temperature"], plan["rounds"]
-            path = _descend(statistic.workload, y, *schedule, problem.log_start)
+            path = _descend(statistic.workload, y, *schedule, problem.log_prior)
             for t, (D_ag, heat) in enumerate(path, start=1):
                 yield Step(t, Histogram(problem.domain, D_ag), f"smoothed at {heat:.2g}")
         else:
@@ -159,7 +159,7 @@ class DPAM:
             j = int(np.abs(errors).argmax())
             q_bar *= 1 - theta
             workload.add_query(q_bar, j, theta * float(np.sign(errors[j])))
-            D = softmax(q_bar, 1 / alpha, problem.log_start)
+            D = softmax(q_bar, 1 / alpha, problem.log_prior)
             D_ag = (1 - theta) * D_ag + theta * D
             label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
             yield Step(t, Histogram(problem.domain, D_ag), f"{'more' if errors[j] > 0 else 'less'} {label}")

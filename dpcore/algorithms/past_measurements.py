@@ -14,11 +14,11 @@ from ..models.cells import Cells
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice
 from ..privacy.statistics.answers import SomeAnswers
-from ..problems import QueryRelease
+from ..problems import PublicStart, QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.union import marginal_tables, reading
 from .evidence import TINY, Pool
-from .fitting import fit, product
+from .fitting import base_of, fit
 
 SWEEPS = 2  # over past measurements, each round
 PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
@@ -142,7 +142,7 @@ def support(workload: Workload, j: int) -> tuple[tuple[slice | int, ...] | np.nd
 class Tables:
     """Past measurements of marginal tables, and the maximum-entropy fit to them."""
 
-    def __init__(self, workload: Workload, log_start: np.ndarray | None) -> None:
+    def __init__(self, workload: Workload, log_start: np.ndarray | PublicStart | None) -> None:
         self.workload, self.log_start = workload, log_start
         self.tables = tables_read(workload, "measure=marginal")
         self.pool = Pool(workload.domain)
@@ -155,8 +155,7 @@ class Tables:
         """The fit (k,) to all tables after the one that query j is read off was measured as y."""
         self.pool.add(self.tables.axes[self._table(j)], y, sigma)
         evidence, model = self.pool.evidence, Cells(self.workload.domain)
-        base = product(evidence, model) if self.log_start is None else self.log_start
-        weight = TABLE_PRIOR * math.sqrt(2) / max(sigma, TINY)
+        weight, base = TABLE_PRIOR * math.sqrt(2) / max(sigma, TINY), base_of(evidence, model, self.log_start)
         for _, D in fit(evidence, weight, base, FIT_ROUNDS, model):  # noqa: B007
             pass
         return D

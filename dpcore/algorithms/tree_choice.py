@@ -9,6 +9,7 @@ from ..errors import InputError
 from ..models.base import Model
 from ..models.cells import Cells
 from ..models.junction import JunctionTree, fewest_cells, junction_tree
+from ..models.structural import tied
 from ..models.tree import Tree
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from ..privacy.accounting.calibrations import MARGIN, enlarged
@@ -34,16 +35,16 @@ def model_of(problem: QueryRelease, measured: Workload, most: int | None) -> Mod
     """All cells where they are at most `most` (10⁷ by default), else a tree over the measured tables, if it is small.
 
     None where such a tree would hold more than `most` cells (10⁶ by default): then tables must be chosen. Decided by
-    public sizes. Raises InputError where queries are not read off tables, or with a public start: both need all cells.
+    public sizes. Raises InputError where queries are not read off tables: that needs all cells, as a listed start does.
     """
     domain, tables = problem.domain, marginal_tables(measured)
-    if domain.size <= (most or MAX_CELLS) or problem.start is not None or tables is None:
+    if domain.size <= (most or MAX_CELLS) or isinstance(problem.start, np.ndarray) or tables is None:
         problem.require_enumerable()
         return Cells(domain)
-    limit = max(most or LARGE, sum(domain.shape))  # single columns always fit
+    limit = max(most or LARGE, tied(domain).cells)  # single columns always fit
     if fewest_cells(domain.shape, tables.axes) > limit:
         return None
-    junction = junction_tree(domain.shape, tables.axes)
+    junction = junction_tree(domain.shape, [*tables.axes, *domain.zeros])
     return Tree(domain, junction) if junction.cells <= limit else None
 
 
@@ -79,8 +80,13 @@ def chosen_tables(
         Charge("measure", rest, statistic=Answers),
     )
     why = f"of all cliques together: {SIGNAL} n√ρ, within {RANGE[0]:,}..{RANGE[1]:,}"
+    rule = most or round(min(max(SIGNAL * signal, RANGE[0]), RANGE[1]))
+    if (least := tied(tables.domain).cells) > rule:
+        rule, why = least, "as many as single columns and the tables of the schema's constraints have"
+    elif most:
+        why = "given"
     return spends, (
-        Choice("cells", most or round(min(max(SIGNAL * signal, RANGE[0]), RANGE[1])), "given" if most else why),
+        Choice("cells", rule, why),
         Choice(
             "pairs", times, f"of {len(pairs.tables)}, drawn by how far they seem from independent, while draws tell"
         ),
@@ -102,7 +108,7 @@ def measure_chosen(tables: Marginals, plan: Plan, curator: Curator) -> tuple[Evi
     alone = curator.measure(Answers(singles), first)  # type: ignore[arg-type]
     shares = {a: part for (a,), part in zip(singles.axes, shares_of(singles, alone.values), strict=True)}
     independent = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
-    junction = junction_tree(domain.shape, [])
+    junction = tied(domain)
     drawn, weights = np.zeros(len(pairs.tables)), np.ones(len(pairs.tables))
     for _ in range(plan["pairs"]):
         score = TableErrors(pairs, independent, drawn.copy(), weights)

@@ -51,6 +51,9 @@ def read_task(chosen: argparse.Namespace) -> tuple[QueryRelease, Rows]:
     workload = read_questions(chosen)
     domain, unit = workload.domain, unit_of(chosen)
     rows = domain.encode(unit.limited(read_table(chosen.table), domain.names))
+    for constraint, count in domain.broken(rows):
+        what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
+        tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")
     start = chosen.start and public_start(domain, read_table(chosen.start), support=chosen.start_support)
     return QueryRelease(workload, rows.n, unit.most_rows, start), rows
 

@@ -1,248 +1,16 @@
-"""Column, Domain and Rows: the public schema, and tables turned into cells and back."""
+"""Domain and Rows: the public schema, and tables turned into cells and back."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .readings import ANY_CASE, folded, read_cells
-
-MISSING_TEXTS = frozenset(
-    {
-        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"),
-        *("n/a", "n.a.", "N.A.", "#NA", "NAN", "NaT", "Null", "none", "NONE", "missing", "Missing", "MISSING"),
-        *("-", "--", "–", "—", "?", ".", ".."),
-    }
-)  # a category that is listed among a column's values is one, whatever it is called
-MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
-MISSING_LABEL = "(missing)"
-MAX_COLUMN_CELLS = 1_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """One public column: `values` for categories, `low`..`high` for whole numbers one cell each, `edges` for bins.
-
-    Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more cell stands last.
-    `ordered` says that neighbouring cells are alike, `read` how cells are read first, one by one: see `readings`.
-    """
-
-    name: str
-    kind: str
-    values: tuple[str | int | float | bool, ...] = ()
-    low: float | None = None
-    high: float | None = None
-    edges: tuple[float, ...] = ()
-    ordered: bool = False
-    missing: str = "refuse"
-    out_of_range: str = "refuse"
-    read: str = ""
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """`low` and `high` of a column of numbers; InputError for categories, which have none."""
-        if self.low is None or self.high is None:
-            raise InputError(f"column {self.name!r} holds categories, not numbers")
-        return self.low, self.high
-
-    @property
-    def present(self) -> int:
-        """Number of cells for values that are there."""
-        if self.values:
-            return len(self.values)
-        if self.edges:
-            return len(self.edges) - 1
-        low, high = self.bounds
-        return int(high) - int(low) + 1
-
-    @property
-    def size(self) -> int:
-        """Number of cells, the missing one included."""
-        return self.present + (self.missing == "category")
-
-    @property
-    def allowed(self) -> str:
-        """The allowed values in words, cut when long."""
-        if not self.values:
-            return f"{self.low:g}..{self.high:g}"
-        shown = ", ".join(repr(v) for v in self.values[:8])
-        return shown if len(self.values) <= 8 else f"{shown}, … ({len(self.values)} in all)"
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """A text for every cell, in order."""
-        if self.values:
-            texts = [_key(v) for v in self.values]
-        elif self.edges and self.kind == "integer":
-            first, after = _whole_bins(np.asarray(self.edges))
-            texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(first, after, strict=True)]
-        elif self.edges:
-            digits = next(d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges))
-            pairs = pairwise(f"{e:.{digits}g}" for e in self.edges)
-            texts = [f"[{a}, {b}{']' if i == self.present - 1 else ')'}" for i, (a, b) in enumerate(pairs)]
-        else:
-            texts = [str(int(self.bounds[0]) + i) for i in range(self.present)]
-        return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
-
-    @cached_property
-    def midpoints(self) -> np.ndarray:
-        """The middle of every cell's numbers (size,), NaN for the missing cell; InputError for categories."""
-        if self.values:
-            raise InputError(f"column {self.name!r} holds categories, not numbers")
-        if self.edges and self.kind == "integer":
-            first, after = _whole_bins(np.asarray(self.edges))
-            middle = (first + after - 1) / 2
-        elif self.edges:
-            middle = (np.asarray(self.edges[:-1]) + np.asarray(self.edges[1:])) / 2
-        else:
-            middle = int(self.bounds[0]) + np.arange(float(self.present))
-        return np.append(middle, [np.nan] * (self.size - self.present))
-
-    def span(self, first: int, last: int) -> str:
-        """The neighbouring cells first..last in words: `25–44`, `[0, 35)`, `Basic to Bachelor`."""
-        a, b = self.labels[first], self.labels[last]
-        if first == last or self.values:
-            return a if first == last else f"{a} to {b}"
-        between = ", " if self.edges and self.kind == "numeric" else "–"
-        return a.split(between)[0] + between + b.split(between)[-1]
-
-    def encode(self, cells: pd.Series) -> np.ndarray:
-        """Codes (n,) of a series of texts, numbers or booleans; InputError names the value, its row and how many."""
-        codes, absent, outside = self._examine(cells)
-        if self.values:
-            self._refuse(outside, cells, f"is not one of the allowed values {self.allowed}")
-        elif self.out_of_range == "refuse":
-            self._refuse(outside, cells, f"is outside {self.allowed}", 'widen it or set out_of_range "clip"')
-        if self.missing == "refuse":
-            self._refuse(absent, cells, "is missing", 'set missing "category" to give it a cell of its own')
-        return np.where(absent, self.present, codes)
-
-    def numbers(self, cells: pd.Series) -> np.ndarray:
-        """The numbers themselves (n,), kept in low..high, NaN where missing; raises what `encode` raises.
-
-        InputError for a column of categories.
-        """
-        if self.values:
-            raise InputError(f"column {self.name!r} holds categories, not numbers")
-        self.encode(cells)
-        cells = read_cells(cells, self.read)
-        numbers, absent = self._numbers(cells, cells.isna().to_numpy(dtype=bool))
-        return np.where(absent, np.nan, np.clip(numbers, *self.bounds))
-
-    def findings(self, cells: pd.Series) -> tuple[int, int]:
-        """How many cells are missing, and how many outside the allowed values: a private peek at the records."""
-        _, absent, outside = self._examine(cells)
-        return int(absent.sum()), int(outside.sum())
-
-    def key(self, value: object) -> str:
-        """What makes a value the same category as another one."""
-        return folded(_key(value)) if self.read == ANY_CASE else _key(value)
-
-    def _examine(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Codes (n,), clipped into range, and which cells are missing or outside; refuses what is no number at all."""
-        cells = read_cells(cells, self.read)
-        absent = cells.isna().to_numpy(dtype=bool)
-        if self.values:
-            index = {self.key(v): i for i, v in enumerate(self.values)}
-            if cells.dtype == object:  # factorize would take True for 1, and stumble over a list
-                cells = cells.map(_key, na_action="ignore")
-            distinct, uniques = pd.factorize(cells, use_na_sentinel=True)
-            keys = [_key(u) for u in uniques]
-            absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
-            found = np.array([index.get(key, -2 if key in absences else -1) for key in keys] + [-2])
-            codes = found[distinct]
-            return np.maximum(codes, 0), codes == -2, codes == -1
-        numbers, absent = self._numbers(cells, absent)
-        low, high = self.bounds
-        outside = ~absent & ((numbers < low) | (numbers > high))
-        numbers = np.clip(np.where(absent, low, numbers), low, high)
-        if self.edges:
-            codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.present - 1)
-        else:
-            codes = (numbers - low).astype(np.int64)
-        return codes, absent, outside
-
-    def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
-        """Values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
-        absent = codes == self.present
-        codes = np.where(absent, 0, codes)
-        if self.values:
-            whole = all(type(v) is int for v in self.values)
-            out = pd.Series(np.array(self.values, dtype=None if whole else object)[codes])
-        elif self.edges and self.kind == "numeric":
-            edges = np.asarray(self.edges)
-            draws = rng.uniform(edges[codes], edges[codes + 1])  # may round up to the next bin's edge
-            out = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
-        elif self.edges:
-            first, after = _whole_bins(np.asarray(self.edges))
-            out = pd.Series(rng.integers(first[codes], after[codes]))
-        else:
-            out = pd.Series(codes + int(self.bounds[0]))
-        if absent.any():
-            out = (out.astype("Int64") if out.dtype.kind == "i" else out).mask(absent)
-        return out.rename(self.name)
-
-    def published(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
-        """`decode`, and numbers of a bin with no more digits than they are worth: rounded down to `decimals`."""
-        out = self.decode(codes, rng)
-        if self.kind != "numeric" or not self.edges or self.decimals is None:
-            return out
-        steps, edges = 10.0**self.decimals, np.asarray(self.edges)
-        bins = np.where(codes == self.present, 0, codes)
-        low, high = edges[bins], edges[bins + 1]
-        down = np.floor(out.to_numpy(dtype=float) * steps) / steps
-        down = np.where(down >= high, high - 1 / steps, down)  # where the product was rounded up
-        return pd.Series(np.where(np.isnan(down), down, np.maximum(down, low)), name=self.name)
-
-    @cached_property
-    def decimals(self) -> int | None:
-        """Digits after the point of a drawn number: those of the edges, or as many as make ten steps of a bin.
-
-        None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
-        """
-        own = max(max(0, -int(Decimal(repr(float(e))).normalize().as_tuple().exponent)) for e in self.edges)
-        steps = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))))
-        largest = max(abs(edge) for edge in self.edges)
-        return None if max(own, steps) > 12 or largest * 10.0 ** max(own, steps) > 2.0**50 else max(own, steps)
-
-    def _numbers(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Finite floats (n,) and which of them are missing."""
-        if isinstance(cells.dtype, pd.StringDtype):  # each text once
-            codes, distinct = pd.factorize(cells, use_na_sentinel=True)
-            numbers, empty = self._parsed(pd.Series(distinct, dtype=object), np.zeros(len(distinct), dtype=bool))
-            numbers, absent = np.append(numbers, np.nan)[codes], absent | np.append(empty, True)[codes]
-        else:
-            numbers, absent = self._parsed(cells, absent)
-        self._refuse(np.isnan(numbers) & ~absent, cells, f"is not a number in {self.allowed}")
-        self._refuse(np.isinf(numbers), cells, f"is not a finite number in {self.allowed}")
-        if self.kind == "integer":
-            self._refuse(~absent & (numbers != np.floor(numbers)), cells, f"is not a whole number in {self.allowed}")
-        return numbers, absent
-
-    def _parsed(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Floats (n,), NaN where a cell is missing or no number, and which of them are missing."""
-        if cells.dtype.kind not in "iufb":
-            texts = cells.astype(object).map(lambda v: v.strip() if isinstance(v, str) else v)
-            absent = absent | texts.isin(MISSING_TEXTS).to_numpy(dtype=bool)
-            cells = texts.where(~absent, None)
-        try:
-            parsed = pd.Series(pd.to_numeric(cells, errors="coerce")).astype("Float64")
-        except TypeError:  # a cell that is neither text nor number, e.g. a list in a Parquet file
-            parsed = pd.Series(np.nan, index=cells.index, dtype="Float64")
-        return parsed.to_numpy(dtype=float, na_value=np.nan), absent
-
-    def _refuse(self, bad: np.ndarray, cells: pd.Series, why: str, advice: str = "") -> None:
-        if bad.any():
-            row = int(bad.argmax())
-            count = int(bad.sum())
-            where = f"column {self.name!r}: {_short(cells.iloc[row])} in row {row + 1} {why}"
-            raise InputError(f"{where} ({count} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
+from .column import Column as Column
+from .constraints import Constraint, Order, in_order, kept, merged, witness
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,16 +33,23 @@ class Rows:
 
 @dataclass(frozen=True)
 class Domain:
-    """The public domain: the product of its columns' cells. `peeked` says that bounds were read off the records."""
+    """The public domain: the product of its columns' cells. `peeked` says that bounds were read off the records.
+
+    `constraints` name combinations of cells that cannot be. They bind what is made of noisy answers, never how records
+    are read: a record that breaks one is counted where it stands.
+    """
 
     columns: tuple[Column, ...]
     peeked: bool = False
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise InputError("the schema has no columns; at least one is needed")
         if len(set(self.names)) < len(self.names):
             raise InputError(f"column {max(self.names, key=self.names.count)!r} stands twice in the schema")
+        for constraint in self.constraints:
+            self.axes(constraint.columns)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -303,8 +78,50 @@ class Domain:
         return tuple(self._places[name] for name in names)
 
     def project(self, names: Sequence[str]) -> "Domain":
-        """The domain of the named columns only, in the given order."""
-        return replace(self, columns=tuple(self.columns[i] for i in self.axes(names)))
+        """The domain of the named columns only, in the given order, with what constraints say of these alone."""
+        left = tuple(found for constraint in self.constraints if (found := constraint.on(names)))
+        return replace(self, columns=tuple(self.columns[i] for i in self.axes(names)), constraints=left)
+
+    @cached_property
+    def zeros(self) -> dict[tuple[int, ...], np.ndarray]:
+        """What constraints forbid: by sorted columns, which cells of their table can be, one axis a column."""
+        columns = {column.name: column for column in self.columns}
+        every = (table for constraint in self.constraints for table in constraint.tables(columns))
+        return merged((self.axes(names), allowed) for names, allowed in every)
+
+    @cached_property
+    def witness(self) -> dict[int, int]:
+        """A cell for every column that constraints speak of, which they allow together; InputError if there is none."""
+        try:
+            found = witness(self.shape, self.zeros)
+        except TimeoutError:
+            raise InputError("the constraints are too entangled to tell whether any record can be; drop some") from None
+        if found is None:
+            raise InputError("the constraints together leave no record that can be; drop or correct one")
+        return found
+
+    @cached_property
+    def possible_cells(self) -> np.ndarray | None:
+        """Which of the k cells can be, None for all. The cells must be few enough to list."""
+        if not self.zeros:
+            return None
+        out = np.ones(self.shape, dtype=bool)
+        for axes, allowed in self.zeros.items():
+            out &= allowed.reshape([n if a in axes else 1 for a, n in enumerate(self.shape)])
+        return out.ravel()
+
+    def possible(self, codes: np.ndarray) -> np.ndarray:
+        """Which rows of codes (n, d) no constraint forbids (n,)."""
+        out = np.ones(len(codes), dtype=bool)
+        for axes, allowed in self.zeros.items():
+            out &= allowed[tuple(codes[:, a] for a in axes)]
+        return out
+
+    def broken(self, rows: "Rows") -> list[tuple[Constraint, int]]:
+        """How many records break each constraint, as far as their cells tell: a private peek at the records."""
+        alone = [replace(self, constraints=(constraint,)) for constraint in self.constraints]
+        counts = (int(rows.weights[~domain.possible(rows.values)].sum()) for domain in alone)
+        return list(zip(self.constraints, counts, strict=True))
 
     def marginal(self, D: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """A distribution D (k,) summed down to the named columns, as cells of `project(names)`."""
@@ -345,23 +162,33 @@ class Domain:
         return pd.DataFrame({c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)})
 
     def published(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
-        """A table for codes (n, d) as synthetic rows have it: `decode`, rounded to each column's grain."""
-        return pd.DataFrame({c.name: c.published(codes[:, i], rng) for i, c in enumerate(self.columns)})
+        """A table for codes (n, d) as synthetic rows have it: `decode`, rounded to each column's grain.
 
+        No row breaks a constraint: those that would are others of these rows, and numbers are drawn in order.
+        """
+        if self.zeros:
+            codes = kept(codes, self.possible(codes), self.witness, rng)
+        frame = pd.DataFrame({c.name: c.published(codes[:, i], rng) for i, c in enumerate(self.columns)})
+        for constraint in self.constraints:
+            if isinstance(constraint, Order):
+                self._put_in_order(frame, codes, constraint.columns, rng)
+        return frame
 
-def _whole_bins(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first whole number of every bin and the one after its last; the last bin includes its upper edge."""
-    first = np.ceil(edges[:-1]).astype(np.int64)
-    return first, np.append(first[1:], math.floor(edges[-1]) + 1)
+    def _put_in_order(
+        self, frame: pd.DataFrame, codes: np.ndarray, names: Sequence[str], rng: np.random.Generator
+    ) -> None:
+        """Draw numbers of these columns anew, within their cells, until they never fall along a row."""
+        axes = self.axes(names)
+        columns = [(self.columns[a], codes[:, a]) for a in axes]
 
+        def drawn(chosen: np.ndarray) -> np.ndarray:
+            cells = (c.published(own[chosen], rng) for c, own in columns)
+            return np.column_stack([cell.to_numpy(dtype=float, na_value=np.nan) for cell in cells])
 
-def _key(value: object) -> str:
-    """One text for one value, however it was written: 1, 1.0, "1" and " 1" are the same category."""
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value).strip()
-
-
-def _short(value: object) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 60 else text[:59] + "…"
+        values = np.column_stack([frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names])
+        lows = np.column_stack([np.append(c.extents[0], np.nan)[np.minimum(own, c.present)] for c, own in columns])
+        values, changed = in_order(values, lows, drawn)
+        for i, name in enumerate(names):
+            there = changed & ~np.isnan(values[:, i])
+            own = values[there, i]
+            frame.loc[there, name] = own.astype(np.int64) if self.columns[axes[i]].kind == "integer" else own

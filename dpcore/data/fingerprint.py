@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from .domain import _key
+from .column import _key
 
 
 def fingerprint(frame: pd.DataFrame, key: bytes) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .domain import MISSING_TEXTS, _key
+from .column import MISSING_TEXTS, _key
 from .readings import (
     ANY_CASE,
     AS_WRITTEN,

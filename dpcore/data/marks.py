@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from pandas.util import hash_array as keyed_hash
 
-from .domain import MISSING_TEXTS
+from .column import MISSING_TEXTS
 
 GOLDEN, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 Mark = np.ndarray | np.uint64

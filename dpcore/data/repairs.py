@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
-from .domain import Column
+from .column import Column
 from .guessing import DATE, TEXT, guess_column, read_off
 from .readings import ANY_CASE, AS_WRITTEN, READINGS, folded
 from .schema import KINDS, domain_from_json

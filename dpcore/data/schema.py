@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .domain import MAX_COLUMN_CELLS, MISSING_TEXTS, Column, Domain, _key, _whole_bins
+from .column import MAX_COLUMN_CELLS, MISSING_TEXTS, Column, _key, _whole_bins
+from .domain import Domain
 from .readings import ANY_CASE, AS_WRITTEN, READINGS
+from .statements import constrained, stated
 
 KINDS = ("categorical", "numeric", "integer")
 ADVICE = {
@@ -33,9 +35,10 @@ def domain_from_json(schema: Any) -> Domain:
         return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
-    if unknown := set(schema) - {"columns", "peeked"}:
-        raise InputError(f"the schema has an unknown key {sorted(unknown)[0]!r}; it may have columns, peeked")
-    return _domain(schema["columns"], bool(schema.get("peeked", False)))
+    if unknown := set(schema) - {"columns", "peeked", "constraints"}:
+        first = sorted(unknown)[0]
+        raise InputError(f"the schema has an unknown key {first!r}; it may have columns, constraints, peeked")
+    return constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
 
 
 def domain_to_json(domain: Domain) -> dict[str, Any]:
@@ -51,7 +54,8 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
             spec |= {"low": c.low, "high": c.high}
         columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
         columns[c.name] |= {"read": c.read} if c.read else {}
-    return {"columns": columns} | ({"peeked": True} if domain.peeked else {})
+    said = {"constraints": stated(domain)} if domain.constraints else {}
+    return {"columns": columns} | said | ({"peeked": True} if domain.peeked else {})
 
 
 def propose(frame: pd.DataFrame, *, peek: bool = False) -> dict[str, Any]:

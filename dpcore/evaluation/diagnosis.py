@@ -14,11 +14,12 @@ import numpy as np
 from ..algorithms.base import Algorithm, make_plan
 from ..data.domain import Domain, Rows
 from ..errors import InputError
+from ..models.graphical import Graphical
 from ..params import parameters
 from ..privacy.accounting.budget import LARGEST, Budget
 from ..privacy.accounting.ledger import Plan
 from ..problems import MAX_CELLS, QueryRelease, require_enumerable
-from ..releases import Release
+from ..releases import Histogram, Records, Release
 from ..tags import Tag
 from ..workloads import Marginals, Workload
 from .metrics import Errors, errors
@@ -112,7 +113,8 @@ class Waterfall:
 
     `reference` (m,) are the answers of the population where it is known, else of the table's own values; `released`
     (m,) are the release's. The parts, each measured: "sampling" (the table instead of its population), "binning" (cells
-    instead of values), "model" (the algorithm with its settings, without noise) and "privacy" (the noise).
+    instead of values), "structure" (what the model cannot hold: ties that its tree leaves out, records that constraints
+    call impossible), "model" (what the algorithm with its settings misses of the rest without noise) and "privacy".
     """
 
     reference: np.ndarray
@@ -132,16 +134,44 @@ def waterfall(
     """Take the errors of a release on any workload of its domain apart.
 
     `noiseless` is what `noiseless` of the run released with the same seed; what it gets wrong is the model's part,
-    smoothing that the run does because of the noise it expects included. `values` (m,): the answers by the table's own
-    values (`questions.unbinned`); without them no query is thought to cut a bin. `population`: P (k,), where known.
+    smoothing that the run does because of the noise it expects included. Where a distribution is held on a tree or
+    under constraints, the best one that it could hold of the records (`nearest`) tells "structure" from that; as the
+    twin without noise may have chosen another tree, it is held against the best on its own. `values` (m,): the answers
+    by the table's own values (`questions.unbinned`); without them no query is thought to cut a bin. `population`:
+    P (k,), where known.
     """
     cells, released, best = workload.answers_of_rows(rows), release.answers(workload), noiseless.answers(workload)
     own = cells if values is None else np.asarray(values, dtype=float)
     reference = own if population is None else workload.answers(population)
-    parts = {"binning": cells - own, "model": best - cells, "privacy": released - best}
+    parts = {"binning": cells - own}
+    mine, twins = (nearest(model, rows) for model in (release, noiseless))
+    if mine is None or twins is None:
+        parts |= {"model": best - cells, "privacy": released - best}
+    else:
+        held, missed = mine.answers(workload), best - twins.answers(workload)
+        parts |= {"structure": held - cells, "model": missed, "privacy": released - held - missed}
     if population is not None:
         parts = {"sampling": own - reference, **parts}
     return Waterfall(reference, parts, released)
+
+
+def nearest(release: Release, rows: Rows) -> Release | None:
+    """The likeliest distribution for the records of those that a release's model holds; None where it holds any.
+
+    On a tree it has the records' own clique tables. Records that constraints call impossible are left out.
+    """
+    if not isinstance(release, Graphical | Histogram):
+        return None
+    domain = release.domain
+    possible = domain.possible(rows.values)
+    if not possible.any():
+        return None
+    kept = Rows(rows.values[possible], rows.weights[possible])
+    if isinstance(release, Histogram):
+        return None if possible.all() else Records(domain, kept.values, kept.weights)
+    tree = release.junction
+    cliques = Marginals(domain, [[domain.names[a] for a in clique] for clique in tree.cliques])
+    return Graphical(domain, tree, cliques.answers_of_rows(kept))
 
 
 def noiseless(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:

@@ -19,7 +19,7 @@ from ..errors import InputError, PrivacyWarning, in_words
 from ..evaluation.run import Run
 from ..params import parameters
 from ..privacy.accounting.budget import Budget
-from ..problems import QueryRelease
+from ..problems import PublicStart, QueryRelease
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .pool import Job, JobSpec, Pool, SharedRows
 from .sweep_point import Key, SweepPoint
@@ -185,7 +185,7 @@ def identity(problem: QueryRelease) -> dict[str, Any]:
         "schema": domain_to_json(problem.domain),
         "queries": problem.workload.m,
         "queries_sha256": _digest(_contents(problem.workload)),
-        "start_sha256": None if problem.start is None else _digest([problem.start]),
+        "start_sha256": None if problem.start is None else _digest(_said(problem.start)),
     }
 
 
@@ -198,6 +198,14 @@ def missing(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case
     """The cases whose points are not there yet, or failed: a refusal is final, a failure is tried again."""
     settled = {point.key for point in there if point.state != "failed"}
     return [case for case in planned if case.key not in settled]
+
+
+def _said(start: np.ndarray | PublicStart) -> list[np.ndarray]:
+    """Arrays that say what a public start is: itself, or its tables of pairs and what they weigh."""
+    if not isinstance(start, PublicStart):
+        return [start]
+    pairs = Marginals.all(start.domain, min(2, len(start.domain.names)))
+    return [start.answers(pairs), np.array([start.records, float(start.support)])]
 
 
 def _contents(workload: Workload) -> Iterator[Any]:

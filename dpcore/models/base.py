@@ -5,6 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from ..data.domain import Domain
+from ..problems import PublicStart
 from ..releases import Release
 from ..workloads import Workload
 
@@ -22,7 +23,10 @@ class Reader(Protocol):
 
 
 class Model(Protocol):
-    """A log-linear family D ∝ exp(θ): potentials θ and beliefs are vectors (size,), which add up."""
+    """A log-linear family D ∝ exp(θ): potentials θ and beliefs are vectors (size,), which add up.
+
+    What the domain's constraints forbid has no mass, whatever θ says of it.
+    """
 
     domain: Domain
     size: int
@@ -33,6 +37,10 @@ class Model(Protocol):
 
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """log Z and the beliefs of potentials θ."""
+        ...
+
+    def potentials(self, start: PublicStart) -> np.ndarray:
+        """θ (size,) of the public distribution, as far as the model holds it."""
         ...
 
     def release(self, beliefs: np.ndarray) -> Release:

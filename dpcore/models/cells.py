@@ -5,12 +5,13 @@ import math
 import numpy as np
 
 from ..data.domain import Domain
+from ..problems import PublicStart
 from ..releases import Histogram
 from ..workloads import Workload
 
 
 class Cells:
-    """D ∝ exp(θ) over the k cells of a domain: potentials θ and beliefs D are both vectors (k,)."""
+    """D ∝ exp(θ) over the k cells of a domain that can be: potentials θ and beliefs D are both vectors (k,)."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -22,10 +23,18 @@ class Cells:
 
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """log Z and D (k,) of potentials θ (k,)."""
+        possible = self.domain.possible_cells
+        if possible is not None:
+            theta = np.where(possible, theta, -np.inf)
         top = float(theta.max())
         D = np.exp(theta - top)
         total = float(D.sum())
         return top + math.log(total), D / total
+
+    def potentials(self, start: PublicStart) -> np.ndarray:
+        """log D_0 (k,), −∞ where it has no mass."""
+        with np.errstate(divide="ignore"):
+            return np.log(start.listed)
 
     def release(self, beliefs: np.ndarray) -> Histogram:
         """The distribution."""

@@ -97,7 +97,7 @@ class Graphical:
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
         """`rows` records: each clique's new columns by systematic sampling within every state of its separator."""
-        return self.domain.decode(self.codes(rows, rng), rng)
+        return self.domain.published(self.codes(rows, rng), rng)
 
     def codes(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """The cells (rows, d) of such records."""

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..data.domain import Domain
 from ..errors import InputError
+from ..problems import PublicStart
 from ..workloads import Marginals, Workload
 from .graphical import Graphical, tables_under
-from .junction import JunctionTree
+from .junction import JunctionTree, junction_tree
 
 
 class Tree:
@@ -20,15 +21,30 @@ class Tree:
     One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
     that no potential, however large or −∞, overflows or underflows where it matters. Source: Lauritzen, Spiegelhalter
     1988; Jensen, Lauritzen, Olesen 1990 (division by separators).
+    Where a table of a constraint lies in no clique of `junction`, the tree is made anew so that all do.
     """
 
     def __init__(self, domain: Domain, junction: JunctionTree) -> None:
+        if any(junction.home(axes) is None for axes in domain.zeros):
+            junction = junction_tree(junction.shape, [*junction.cliques, *domain.zeros])
         self.domain, self.junction = domain, junction
         self.size = junction.cells
         # Of each clique: which of its axes are not the separator's.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
         self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
+        self._zeros = self._structural()
         self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
+
+    def _structural(self) -> np.ndarray | None:
+        """Potentials (size,) of what constraints forbid: −∞ there, 0 elsewhere; None without constraints."""
+        if not self.domain.zeros:
+            return None
+        out, tree = np.zeros(self.size), self.junction
+        for axes, allowed in self.domain.zeros.items():
+            home: int = tree.home(axes)  # type: ignore[assignment]
+            wide = allowed.reshape([tree.shape[a] if a in axes else 1 for a in tree.cliques[home]])
+            tree.tables(out)[home][...] += np.where(wide, 0.0, -np.inf)
+        return out
 
     def reader(self, workload: Workload) -> "TreeReader":
         """How the answers of a workload are read off beliefs; InputError where a table lies in no clique."""
@@ -40,6 +56,8 @@ class Tree:
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """log Z and the beliefs (cells,) of potentials θ (cells,): each clique's marginal table, summing to 1."""
         tree, count = self.junction, len(self.junction.cliques)
+        if self._zeros is not None:
+            theta = theta + self._zeros
         sums = list(tree.tables(theta))
         shares: list[np.ndarray] = [np.empty(0)] * count
         masses: list[np.ndarray] = [np.empty(0)] * count
@@ -66,6 +84,22 @@ class Tree:
                 factor = np.divide(above, masses[i], out=np.zeros_like(above), where=masses[i] > 0)
             np.multiply(shares[i], factor, out=out[i])
         return log_z, beliefs
+
+    def potentials(self, start: PublicStart) -> np.ndarray:
+        """θ (size,) of what a public distribution says of the cliques, Π_C D_0(x_C) / Π_S D_0(x_S) over separators S.
+
+        Of all distributions on the tree it is the one nearest to D_0; what lies in no clique, it does not keep.
+        """
+        tree = self.junction
+        out = start.answers(Marginals.over(self.domain, tree.cliques))
+        with np.errstate(divide="ignore"):
+            np.log(out, out=out)
+        for i, table in enumerate(tree.tables(out)):
+            if tree.separators[i]:
+                above = start.answers(Marginals.over(self.domain, [tree.separators[i]]))
+                sizes = [tree.shape[a] if a in tree.separators[i] else 1 for a in tree.cliques[i]]
+                table -= np.log(np.where(above > 0, above, 1)).reshape(sizes)
+        return out
 
     def release(self, beliefs: np.ndarray) -> Graphical:
         """The distribution, which answers any tables and draws rows."""

@@ -14,7 +14,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from ..data.domain import Domain, _key
+from ..data.column import _key
+from ..data.domain import Domain
 from ..errors import InputError
 
 DEEPEST = 50  # parentheses

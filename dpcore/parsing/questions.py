@@ -8,7 +8,8 @@ from functools import reduce
 import numpy as np
 import pandas as pd
 
-from ..data.domain import Column, Domain, _whole_bins
+from ..data.column import Column, _whole_bins
+from ..data.domain import Domain
 from ..errors import InputError
 from ..workloads import TableQueries
 from .grammar import Leaf, Node, Reader

@@ -23,7 +23,7 @@ from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import Accounting, Budget, Gaussian
 from ..privacy.accounting.ledger import Choice, Plan
 from ..privacy.accounting.lifetime import Event, reserved
-from ..problems import QueryRelease
+from ..problems import PublicStart, QueryRelease
 from ..workloads import Workload
 from .ledger_store import Reservation, Store
 
@@ -51,7 +51,7 @@ class ReleaseRequest:
     asked: Sequence[str]
     algorithm: Algorithm
     budget: Budget
-    start: np.ndarray | None = None
+    start: np.ndarray | PublicStart | None = None
     dataset: str | None = None
     default_name: str | None = None
     new_version: bool = False

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.domain import MISSING_LABEL, Column, Domain
+from dpcore.data.column import MISSING_LABEL, Column
+from dpcore.data.domain import Domain
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from tests.helpers import cells, codes
@@ -293,3 +294,9 @@ def test_a_distribution_is_summed_down_to_columns_in_any_order():
         for cell, mass in zip(cells(domain), D, strict=True):
             expected[tuple(cell[axes])] += mass
         assert np.allclose(domain.marginal(D, names), expected.ravel(), atol=1e-15)
+
+
+def test_whole_numbers_beyond_small_codes_are_drawn():
+    column = Column(name="x", kind="integer", low=10**12, high=10**12 + 3)
+    drawn = column.decode(np.array([0, 3], dtype=np.int32), np.random.default_rng(0))
+    assert drawn.tolist() == [10**12, 10**12 + 3]

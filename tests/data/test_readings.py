@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.domain import MISSING_TEXTS
+from dpcore.data.column import MISSING_TEXTS
 from dpcore.data.readings import ANY_CASE, COMMA, POINT, READINGS, WEEKDAYS, read_cells, read_date, read_value
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import InputError

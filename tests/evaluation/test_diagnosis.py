@@ -15,12 +15,14 @@ from dpcore.evaluation.diagnosis import (
     baselines,
     draw,
     independent,
+    nearest,
     noiseless,
     resample,
     settled,
     waterfall,
 )
 from dpcore.evaluation.run import Run
+from dpcore.models.graphical import Graphical
 from dpcore.parsing.questions import unbinned, understand
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -201,3 +203,40 @@ def test_explicit_queries_have_a_waterfall_too():
     parts = apart(run, rows, problem.workload)
     gap = run.release.answers(problem.workload) - run.truth.answers
     assert sum(parts.parts.values()) == pytest.approx(gap)
+
+
+def test_what_a_tree_cannot_hold_is_told_from_the_noise():
+    domain, n = codes(2, 2, 2), 4000
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(2, size=(2, n))
+    rows = domain.group(np.column_stack([a, b, a ^ b]))  # pairs know nothing of it, the triple everything
+    problem = QueryRelease(Marginals.all(domain, 2), n)
+    triple, chain = Marginals.all(domain, 3), Marginals(domain, [["a", "b"], ["b", "c"]])
+    run = Run(ALGORITHMS["gaussian_maxent"](cells=7), QueryRelease(chain, n), rows, Budget(1, 1e-6)).finish()
+    assert isinstance(run.release, Graphical)
+    assert len(run.release.junction.cliques) > 1
+    found = apart(run, rows, triple)
+    truth = triple.answers_of_rows(rows)
+    assert sum(found.parts.values()) == pytest.approx(run.release.answers(triple) - truth, abs=1e-12)
+    assert list(found.parts) == ["binning", "structure", "model", "privacy"]
+    assert np.abs(found.parts["structure"]).min() > 0.1, "1/8 in each cell, where the records have 1/4 or none"
+    assert np.abs(found.parts["model"]).max() < 1e-3
+    assert 0 < np.abs(found.parts["privacy"]).max() < 0.02
+    listed = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-6)).finish()
+    assert "structure" not in apart(listed, rows, triple).parts, "listed cells hold everything"
+
+
+def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold():
+    domain = domain_from_json(
+        {"columns": {c: {"kind": "integer", "size": 3} for c in "ab"}, "constraints": [{"order": ["a", "b"]}]}
+    )
+    rows = domain.group(np.repeat(np.array([[2, 0], [0, 2], [1, 1]]), [100, 500, 400], axis=0))
+    problem = QueryRelease(Marginals.all(domain, 2), rows.n)
+    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-6)).finish()
+    found = apart(run, rows, problem.workload)
+    structure = found.parts["structure"].reshape(3, 3)
+    assert structure[2, 0] == pytest.approx(-0.1)
+    assert structure[0, 2] == pytest.approx(0.5 / 0.9 - 0.5)
+    assert sum(found.parts.values()) == pytest.approx(run.release.answers(problem.workload) - run.truth.answers)
+    clean = domain.group(np.array([[0, 2], [1, 1]]))
+    assert nearest(run.release, clean) is None

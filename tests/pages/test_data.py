@@ -166,3 +166,47 @@ def test_a_table_of_200_columns_is_ready_with_a_choice_that_is_said():
     assert "10^" in " ".join(t.value for t in app.text)
     app = app.switch_page(str(ROOT / "pages/explore.py")).run()
     assert "columns to begin with" in " ".join(c.value for c in app.caption)
+
+
+YEARS = "first,last\n" + "\n".join(f"{2000 + i % 5},{2000 + i % 7}" for i in range(70)) + "\n"
+TYPED = {name: {"kind": "integer", "low": 2000, "high": 2006} for name in ("first", "last")}
+
+
+def told(app) -> str:
+    """Errors and captions without what keeps them from being read as anything but text."""
+    return " ".join(e.value for e in [*app.error, *app.caption]).replace("\\", "").replace("\u2060", "")
+
+
+def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
+    app = opened(YEARS.encode())
+    table(app).set_schema({"columns": TYPED})
+    app.run()
+    area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
+    area.set_value('[{"order": ["first", "lst"]}]').run()
+    button(app, "Use this schema").click().run()
+    assert "constraint 1: there is no column 'lst'; the columns are first, last" in told(app)
+    assert not table(app).domain.constraints
+    area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
+    area.set_value("{").run()
+    button(app, "Use this schema").click().run()
+    assert "the constraints are no JSON list" in told(app)
+    area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
+    area.set_value('[{"order": ["first", "last"]}]').run()
+    button(app, "Use this schema").click().run()
+    assert [c.words for c in table(app).domain.constraints] == ["first ≤ last"]
+    assert "What cannot be: first ≤ last." in told(app)
+    assert not table(app).peeked
+    table(app).change({"first": TYPED["first"] | {"missing": "category"}})
+    assert table(app).constraints == [{"order": ["first", "last"]}], "an edited column leaves them as they are"
+    assert table(app).domain.constraints
+
+
+def test_how_many_records_break_a_constraint_is_shown_among_the_records_only():
+    app = opened(YEARS.encode())
+    table(app).set_schema({"columns": TYPED, "constraints": [{"order": ["first", "last"]}]})
+    app.run()
+    assert not any("constraint" in frame.value.columns for frame in app.dataframe)
+    app.session_state["records-open"] = True
+    app.run()
+    (counted,) = (frame.value for frame in app.dataframe if "constraint" in frame.value.columns)
+    assert counted["records that break it"].tolist() == [sum(i % 5 > i % 7 for i in range(70))]

@@ -36,7 +36,8 @@ MOST_LISTED = 300
 PARTS = {
     "sampling": "sampling: the table instead of its population",
     "binning": "binning: cells instead of values",
-    "model": "model: what the algorithm misses even without noise",
+    "structure": "structure: what the model cannot hold",
+    "model": "model: what the algorithm misses of the rest even without noise",
     "privacy": "privacy: the noise",
 }
 
@@ -85,6 +86,11 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     figure = frontier.waterfall({name: 100 * value for name, value in parts.items()}, 100 * total, "points")
     st.plotly_chart(figure, key="waterfall", alt=summary, config=QUIET)
     below(summary, frame, "waterfall")
+    if "structure" in parts:
+        st.caption(
+            "Structure: ties between columns that the release's tree leaves out, and records that constraints call "
+            "impossible. The best distribution that the model could hold has this error without any noise."
+        )
     if "sampling" not in parts:
         st.caption("The population of this table is not known, so the table itself counts as the truth here.")
 

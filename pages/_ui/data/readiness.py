@@ -58,13 +58,20 @@ def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
 
 @peek
 def policies(table: Table) -> None:
-    """How many cells each policy for missing and out-of-range values concerns, column by column."""
+    """How many cells each policy for missing and out-of-range values concerns, and how many records each constraint."""
     rows = []
     for column in table.domain.columns:
         missing, outside = column.findings(pd.Series(table.frame[column.name]).reset_index(drop=True))
         policy = {"missing": column.missing, "out of range": column.out_of_range}
         rows.append({"column": column.name, "missing cells": missing, "cells out of range": outside, **policy})
     st.dataframe(pd.DataFrame(rows), hide_index=True)
+    if table.domain.constraints:
+        told = {name for constraint in table.domain.constraints for name in constraint.columns}
+        names = tuple(name for name in table.domain.names if name in told)
+        broken = table.domain.project(names).broken(table.rows(names))
+        lines = [{"constraint": clean(c.words), "records that break it": count} for c, count in broken]
+        st.dataframe(pd.DataFrame(lines), hide_index=True)
+        st.caption("They are counted where they stand; no synthetic row is like them.")
 
 
 def _seconds(seconds: float) -> str:

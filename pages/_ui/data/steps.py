@@ -85,6 +85,8 @@ def public(current: Table) -> None:
         _line(f"offer-{at}", name, what, (repairs.ONE,))
     if current.problem and not current.problems:
         st.warning(_words(current.problem), icon=":material/edit:")
+    if current.domain is not None and current.domain.constraints:
+        st.caption(plain("What cannot be: " + clean("; ".join(c.words for c in current.domain.constraints)) + ".", 400))
     with st.expander("Schema: what is public about the columns", icon=":material/schema:"):
         edit(current)
 

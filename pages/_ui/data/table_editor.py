@@ -37,6 +37,14 @@ GRID = {
 }
 
 
+EXAMPLE = '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": 14}, "married": "yes"}}]'
+CONSTRAINTS = (
+    'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": {"age": {"to": 14}, '
+    '"married": "yes"}}, values that never stand together; {"within": ["city", "county"], "which": {"Lyon": "Rhône"}}. '
+    "No synthetic row breaks one. A record that does is counted where it stands."
+)
+
+
 def choose_table() -> Table:
     """The table section: where it comes from, and how it was read."""
     with st.container(border=True, key="table"):
@@ -105,9 +113,13 @@ def edit(current: Table) -> None:
     edited = st.data_editor(
         _to_grid(current), hide_index=True, column_config=GRID, key=f"schema-{current.version}", num_rows="fixed"
     )
+    said = st.text_area(
+        "What cannot be: constraints, as a JSON list", _listed(current.constraints), height="content",
+        key=f"constraints-{current.version}", placeholder=EXAMPLE, help=CONSTRAINTS,
+    )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button("Use this schema", type="primary", icon=":material/check:"):
-            attempt(current, lambda: _use(current, edited))
+            attempt(current, lambda: _use(current, edited, said))
             st.rerun()
         text = json.dumps(current.schema, indent=2, ensure_ascii=False)
         st.download_button("Download schema", text, "schema.json", "application/json", on_click="ignore")
@@ -130,11 +142,31 @@ def attempt(current: Table, change: Callable[[], None]) -> None:
         st.session_state["_schema_problem"] = (current.name, str(error))
 
 
-def _use(current: Table, grid: pd.DataFrame) -> None:
-    """Take what the grid says of the columns that were changed in it."""
+def _use(current: Table, grid: pd.DataFrame, said: str) -> None:
+    """Take what the grid says of the columns that were changed in it, and the constraints."""
+    constraints = _constraints(said)
     before, after = _to_grid(current), _from_grid(grid, current.schema)["columns"]
     same = (grid.astype("string").fillna("") == before.astype("string").fillna("")).all(axis=1)
-    current.change({row: after.get(row) for row in grid["column"][~same]})
+    if not same.all():
+        current.change({row: after.get(row) for row in grid["column"][~same]})
+    if constraints != current.constraints:
+        current.constrain(constraints)
+
+
+def _listed(constraints: list[Any]) -> str:
+    """One constraint a line."""
+    lines = (json.dumps(constraint, ensure_ascii=False) for constraint in constraints)
+    return "[" + ",\n ".join(lines) + "]" if constraints else ""
+
+
+def _constraints(said: str) -> list[Any]:
+    try:
+        found = json.loads(said or "[]")
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}") from None
+    if not isinstance(found, list):
+        raise InputError("the constraints are no JSON list; begin with [")
+    return found
 
 
 def _to_grid(current: Table) -> pd.DataFrame:

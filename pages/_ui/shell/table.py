@@ -83,9 +83,7 @@ class Table:
             if entry is not None:
                 columns[name] = entry
                 self.origins[name] = READ_OFF if READ_OFF in (origin, before) else before
-        self.schema = {"columns": {name: columns[name] for name in self.names if name in columns}}
-        self._mark()
-        self._check()
+        self._write({name: columns[name] for name in self.names if name in columns}, self.constraints)
 
     def mend(self, names: Iterable[str], fix: str) -> None:
         """Repair these columns, one by one; what cannot be mended so is a problem of its own."""
@@ -104,9 +102,13 @@ class Table:
         """A person says that kinds and the choice of columns are known without this table; what was read off stays."""
         self.origins = {name: TYPED if was == GUESSED else was for name, was in self.origins.items()}
         self.confirmed = True
-        self.schema = {"columns": self._entries}
-        self._mark()
-        self._check()
+        self._write(self._entries, self.constraints)
+
+    def constrain(self, constraints: list[Any]) -> None:
+        """Say what cannot be; InputError for what is wrong with it, once the columns are complete."""
+        if self.domain is not None:
+            domain_from_json({"columns": self._entries, "constraints": constraints})
+        self._write(self._entries, constraints)
 
     def protect(self, unit: PrivacyUnit) -> None:
         """Protect `unit` from now on."""
@@ -158,9 +160,18 @@ class Table:
         found = self.schema.get("columns") if isinstance(self.schema, Mapping) else None
         return dict(found) if isinstance(found, Mapping) else {}
 
-    def _mark(self) -> None:
+    @property
+    def constraints(self) -> list[Any]:
+        """What the schema says that cannot be, as it stands there."""
+        found = self.schema.get("constraints") if isinstance(self.schema, Mapping) else None
+        return list(found) if isinstance(found, list) else []
+
+    def _write(self, columns: Mapping[str, Entry], constraints: list[Any]) -> None:
+        """Make this the schema, with its mark, and find out what is wrong with it."""
+        self.schema = {"columns": dict(columns)} | ({"constraints": constraints} if constraints else {})
         if self.read_off or not self.confirmed:
             self.schema["peeked"] = True
+        self._check()
 
     def _check(self) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""

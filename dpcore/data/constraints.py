@@ -1,0 +1,231 @@
+"""Public constraints: combinations of cells that cannot be, typed by a person. Nothing here looks at a record.
+
+A record that breaks one is counted where it stands, like any other: it is neither refused nor moved nor left out, so
+what happens to it depends on nobody else's records. What is made of noisy answers never has such a combination.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Protocol
+
+import numpy as np
+
+MOST_STEPS = 20_000  # of the search for one record that no constraint forbids
+REDRAWN = 20  # times numbers of a row are drawn anew until they are in order
+
+Table = tuple[tuple[str, ...], np.ndarray]  # names of columns, and which cells of their table (one axis each) can be
+
+
+class Cells(Protocol):
+    """What a constraint needs of a column."""
+
+    @property
+    def size(self) -> int:
+        """Number of cells, a missing one last."""
+        ...
+
+    @property
+    def present(self) -> int:
+        """Number of cells for values that are there."""
+        ...
+
+    @property
+    def extents(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest number of every cell that holds numbers."""
+        ...
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """Cells of some columns that never stand together: not all of them in one record."""
+
+    cells: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it speaks of."""
+        return tuple(name for name, _ in self.cells)
+
+    def on(self, names: Sequence[str]) -> "Impossible | None":
+        """What it says of these columns alone: nothing, without one of its own."""
+        return self if set(self.columns) <= set(names) else None
+
+    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
+        """Which cells of its table can be."""
+        allowed = np.ones([columns[name].size for name in self.columns], dtype=bool)
+        allowed[np.ix_(*(codes for _, codes in self.cells))] = False
+        yield self.columns, allowed
+
+    @property
+    def words(self) -> str:
+        """In a few words."""
+        return f"some values of {' and '.join(self.columns)} never stand together"
+
+
+@dataclass(frozen=True)
+class Within:
+    """Each listed cell of one column stands with certain cells of another one only: a city within its county.
+
+    What is missing, and what is not listed, may stand with anything.
+    """
+
+    first: str
+    second: str
+    which: tuple[tuple[int, tuple[int, ...]], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it speaks of."""
+        return self.first, self.second
+
+    def on(self, names: Sequence[str]) -> "Within | None":
+        """What it says of these columns alone: nothing, without one of its own."""
+        return self if set(self.columns) <= set(names) else None
+
+    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
+        """Which cells of its table can be."""
+        allowed = np.ones((columns[self.first].size, columns[self.second].size), dtype=bool)
+        for code, beside in self.which:
+            allowed[code, : columns[self.second].present] = False
+            allowed[code, list(beside)] = True
+        yield self.columns, allowed
+
+    @property
+    def words(self) -> str:
+        """In a few words."""
+        return f"{self.first} lies within {self.second}"
+
+
+@dataclass(frozen=True)
+class Order:
+    """Numbers of columns that never fall: start ≤ end. What is missing says nothing.
+
+    Two cells can stand together if some number of the first is at most some number of the second.
+    """
+
+    columns: tuple[str, ...]
+
+    def on(self, names: Sequence[str]) -> "Order | None":
+        """What it says of these columns alone: the order of those that are left, if they are two or more."""
+        left = tuple(name for name in self.columns if name in names)
+        return Order(left) if len(left) > 1 else None
+
+    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
+        """Which cells can be, pair by pair."""
+        for a, b in combinations(self.columns, 2):
+            first, second = columns[a], columns[b]
+            allowed = np.ones((first.size, second.size), dtype=bool)
+            allowed[: first.present, : second.present] = first.extents[0][:, None] <= second.extents[1]
+            yield (a, b), allowed
+
+    @property
+    def words(self) -> str:
+        """In a few words."""
+        return " ≤ ".join(self.columns)
+
+
+Constraint = Impossible | Within | Order
+
+
+def merged(tables: Iterator[tuple[tuple[int, ...], np.ndarray]]) -> dict[tuple[int, ...], np.ndarray]:
+    """Tables by their sorted axes, those over the same ones as one; without those that forbid nothing."""
+    found: dict[tuple[int, ...], np.ndarray] = {}
+    for axes, allowed in tables:
+        order = np.argsort(axes)
+        key, table = tuple(int(axes[i]) for i in order), allowed.transpose(order)
+        found[key] = found[key] & table if key in found else table
+    return {axes: table for axes, table in found.items() if not table.all()}
+
+
+def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], np.ndarray]) -> dict[int, int] | None:
+    """One record that can be: a cell for every column that `zeros` speak of; None if there is none.
+
+    Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.
+    """
+    near: dict[int, list[tuple[int, ...]]] = {}
+    for axes in zeros:
+        for a in axes:
+            near.setdefault(a, []).append(axes)
+    order, chosen = sorted(near, key=lambda a: shape[a]), {}
+
+    def options(a: int) -> Iterator[int]:
+        """Cells of column a beside those chosen, every table of it having some cell left for the others."""
+        fits = np.ones(shape[a], dtype=bool)
+        for axes in near[a]:
+            part = zeros[axes][tuple(chosen.get(b, slice(None)) for b in axes)]
+            left = [b for b in axes if b not in chosen]
+            fits &= part.any(axis=tuple(i for i, b in enumerate(left) if b != a))
+        return iter(np.flatnonzero(fits).tolist())
+
+    tried = [options(order[0])] if order else []
+    for _ in range(MOST_STEPS):
+        if not tried:
+            return None if order else {}
+        here = order[len(tried) - 1]
+        chosen.pop(here, None)
+        code = next(tried[-1], None)
+        if code is None:
+            tried.pop()
+            continue
+        chosen[here] = code
+        if len(tried) == len(order):
+            return chosen
+        tried.append(options(order[len(tried)]))
+    raise TimeoutError
+
+
+def kept(codes: np.ndarray, possible: np.ndarray, beside: Mapping[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Synthetic rows (n, d), those that cannot be replaced by others of them, drawn at random.
+
+    Where none can be, all get the cells `beside` in the columns that constraints speak of.
+    """
+    if possible.all():
+        return codes
+    codes = codes.copy()
+    if possible.any():
+        codes[~possible] = codes[rng.choice(np.flatnonzero(possible), size=int((~possible).sum()))]
+    else:
+        for a, code in beside.items():
+            codes[:, a] = code
+    return codes
+
+
+def in_order(
+    values: np.ndarray, lows: np.ndarray, redraw: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers (n, c) that never fall along a row, NaN aside, and which rows were changed for that (n,).
+
+    `redraw` draws rows anew within their cells; what is still out of order after some times takes the number beside
+    it, or the least one of its cell, `lows` (n, c). Cells that can stand together always leave room for that.
+    """
+    values = values.copy()
+    first = bad = _falls(values)
+    for _ in range(REDRAWN):
+        if not bad.any():
+            return values, first
+        values[bad] = redraw(bad)
+        bad = bad & _falls(values)
+    for i in range(values.shape[1] - 2, -1, -1):  # np.fmin and np.fmax pass NaN over
+        own = values[bad, i]
+        least = np.fmin(own, np.fmin.reduce(values[bad, i + 1 :], axis=1))
+        values[bad, i] = np.where(np.isnan(own), np.nan, np.fmax(lows[bad, i], least))
+    rising = np.fmax.accumulate(values[bad], axis=1)
+    values[bad] = np.where(np.isnan(values[bad]), np.nan, rising)
+    return values, first
+
+
+def _falls(values: np.ndarray) -> np.ndarray:
+    """Which rows hold a number below one that stands before it."""
+    before = np.fmax.accumulate(values, axis=1)
+    return np.asarray((values < before).any(axis=1))
+
+
+def to_json(constraint: Constraint, said: Callable[[str, Sequence[int]], Any], text: Callable[[str, int], str]) -> Any:
+    """A constraint as the schema writes it; `said` writes cells of a column, `text` one of them as a key."""
+    if isinstance(constraint, Impossible):
+        return {"impossible": {name: said(name, codes) for name, codes in constraint.cells}}
+    if isinstance(constraint, Within):
+        which = {text(constraint.first, code): said(constraint.second, beside) for code, beside in constraint.which}
+        return {"within": list(constraint.columns), "which": which}
+    return {"order": list(constraint.columns)}

@@ -1,0 +1,20 @@
+"""What constraints ask of a junction tree: that the columns they speak of lie in its cliques. Public sizes decide."""
+
+from ..data.domain import Domain
+from ..errors import InputError
+from ..problems import MAX_CELLS
+from .junction import JunctionTree, fewest_cells, junction_tree
+
+
+def tied(domain: Domain) -> JunctionTree:
+    """The tree over single columns and the tables of constraints: what every model holds.
+
+    InputError where that is more than can be held.
+    """
+    words = "the schema's constraints tie columns together over {} cells, more than the {:,} that a model may hold"
+    if (least := fewest_cells(domain.shape, domain.zeros)) > MAX_CELLS:
+        raise InputError(words.format(f"at least 10^{len(str(least)) - 1}", MAX_CELLS))
+    junction = junction_tree(domain.shape, domain.zeros)
+    if domain.zeros and junction.cells > MAX_CELLS:
+        raise InputError(words.format(f"{junction.cells:,}", MAX_CELLS))
+    return junction

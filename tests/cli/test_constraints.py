@@ -1,0 +1,57 @@
+"""Constraints on the command line: rows keep them, a peek says how many records do not, and a release says nothing."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from dpcore.cli import main
+from tests.cli.files import SCHEMA, write_files
+
+TYPED = [{"impossible": {"sex": "f", "age": {"to": 21}}}, {"within": ["sex", "edu"], "which": {"m": "x"}}]
+BASE = ["--queries=marginals:2", "--epsilon=1", "--delta=1e-6"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "typed.json").write_text(json.dumps(SCHEMA | {"constraints": TYPED}), encoding="utf-8")
+    return tmp_path
+
+
+def kept(frame: pd.DataFrame) -> bool:
+    """Whether no row breaks a constraint; what is missing breaks none."""
+    child = (frame["sex"] == "f") & (frame["age"] <= 21)
+    return not child.any() and not ((frame["sex"] == "m") & (frame["edu"] == "y")).any()
+
+
+@pytest.mark.parametrize("algorithm", ["gaussian_maxent", "mwem", "rap", "dualquery"])
+def test_a_run_keeps_constraints_and_says_what_breaks_them_as_a_peek(here, capsys, algorithm):
+    assert main(["run", "t.csv", "--schema=typed.json", *BASE, f"--algorithm={algorithm}", "--synthetic=o.csv"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("private peek: ")]
+    frame = pd.read_csv(here / "t.csv")
+    first = int(((frame["sex"] == "f") & (frame["age"] <= 21)).sum())
+    assert told[0].startswith(f"private peek: {first} of 200 records break 'some values of sex and age never")
+    assert "records break 'sex lies within edu'; they are counted where they stand" in told[1]
+    assert not kept(frame)
+    assert kept(pd.read_csv(here / "o.csv"))
+
+
+def test_a_release_keeps_constraints_names_them_and_says_nothing_of_records_that_do_not(here, capsys):
+    budget = ["--total-epsilon=3", "--total-delta=1e-5", "--ledger=l.sqlite", "--out=out"]
+    asked = ["release", "t.csv", "--schema=typed.json", *BASE, "--algorithm=gaussian_maxent", *budget]
+    assert main(asked) == 0
+    told = capsys.readouterr()
+    assert "break" not in told.out + told.err
+    facts = json.loads((here / "out" / "release.json").read_text(encoding="utf-8"))
+    assert [next(iter(c)) for c in facts["schema"]["constraints"]] == ["impossible", "within"]
+    assert "constraints" in {choice["name"] for choice in facts["plan"]["choices"]}
+    assert kept(pd.read_csv(here / "out" / "synthetic.csv"))
+
+
+def test_a_wrong_constraint_is_one_line(here, capsys):
+    (here / "bad.json").write_text(json.dumps(SCHEMA | {"constraints": [{"order": ["age", "sexx"]}]}))
+    assert main(["run", "t.csv", "--schema=bad.json", *BASE, "--algorithm=dpfw"]) == 2
+    error = capsys.readouterr().err
+    assert error == "error: constraint 1: there is no column 'sexx'; the columns are age, sex, pay, edu\n"

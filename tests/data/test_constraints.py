@@ -1,0 +1,239 @@
+"""Public constraints: JSON there and back, what they forbid, every malformed one, and rows that keep them."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.data.constraints import Impossible, Order, Within, in_order, kept, witness
+from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.errors import InputError
+from tests.helpers import HUGE, cells, random_rows
+
+COLUMNS = {
+    "age": {"kind": "integer", "edges": [0, 15, 30, 99]},
+    "start": {"kind": "integer", "low": 2000, "high": 2004},
+    "end": {"kind": "integer", "low": 2000, "high": 2004, "missing": "category"},
+    "pay": {"kind": "numeric", "edges": [0, 10, 20.5, 40]},
+    "rent": {"kind": "numeric", "low": 0, "high": 30, "bins": 3},
+    "city": {"kind": "categorical", "values": ["Oslo", "Bergen", "Voss", 7], "missing": "category"},
+    "county": {"kind": "categorical", "values": ["Oslo", "Vestland", "Troms"], "missing": "category"},
+    "married": {"kind": "categorical", "values": ["no", "yes"]},
+}
+CHILD = {"impossible": {"age": {"to": 14}, "married": "yes"}}
+PLACE = {"within": ["city", "county"], "which": {"Oslo": "Oslo", "Bergen": ["Vestland"], "Voss": ["Vestland", "Troms"]}}
+TIME = {"order": ["start", "end"]}
+MONEY = {"order": ["rent", "pay"]}
+
+
+def schema(*constraints, columns=COLUMNS):
+    return {"columns": columns, "constraints": list(constraints)}
+
+
+ALL = domain_from_json(schema(CHILD, PLACE, TIME, MONEY))
+
+
+def test_what_constraints_forbid():
+    zeros = {tuple(ALL.names[a] for a in axes): table for axes, table in ALL.zeros.items()}
+    assert set(zeros) == {("age", "married"), ("city", "county"), ("start", "end"), ("pay", "rent")}
+    assert zeros["age", "married"].tolist() == [[True, False], [True, True], [True, True]]
+    assert zeros["start", "end"].tolist() == [[e == 5 or s <= e for e in range(6)] for s in range(5)]
+    oslo, bergen, voss, seven, missing = zeros["city", "county"].tolist()
+    assert oslo == [True, False, False, True], "what is missing may stand with anything"
+    assert (bergen, voss) == ([False, True, False, True], [False, True, True, True])
+    assert seven == missing == [True] * 4, "what is not listed too"
+    # pay [0, 10) [10, 20.5) [20.5, 40] beside rent [0, 10) [10, 20) [20, 30]: rent ≤ pay
+    assert zeros["pay", "rent"].tolist() == [[True, False, False], [True, True, True], [True, True, True]]
+
+
+def test_constraints_survive_writing_and_projection():
+    written = json.loads(json.dumps(domain_to_json(ALL)))
+    again = domain_from_json(written)
+    assert again == ALL
+    assert domain_to_json(again) == written
+    assert written["constraints"][0] == {"impossible": {"age": [{"from": 0, "to": 14}], "married": ["yes"]}}
+    plain = domain_from_json({"columns": COLUMNS})
+    assert "constraints" not in domain_to_json(plain)
+    assert plain != ALL
+    assert ALL.project(["end", "start", "city"]).constraints == (Order(("start", "end")),)
+    three = domain_from_json(schema({"order": ["age", "start", "end"]}))
+    assert three.project(["end", "start"]).constraints == (Order(("start", "end")),)
+    assert not ALL.project(["city", "married"]).zeros
+
+
+def test_projected_axes_follow_the_projected_order():
+    turned = ALL.project(["married", "age"])
+    assert turned.zeros[0, 1].tolist() == [[True] * 3, [False, True, True]]
+    with_same = domain_from_json(schema(TIME, {"impossible": {"start": 2000, "end": None}}))
+    ((axes, table),) = with_same.zeros.items()
+    assert axes == (1, 2)
+    assert not table[0, 5], "tables over the same columns are one"
+    assert not table[1, 0]
+    assert table[1, 5]
+
+
+WRONG = {
+    "no list": ({"order": []}, "constraints must be a list of"),
+    "a text": (["x"], "constraint 1: 'x' is none of"),
+    "empty": ([{}], "is none of"),
+    "another key": ([TIME, TIME | {"x": 1}], "constraint 2: 'x' does not go with 'order'"),
+    "an unknown column": ([{"order": ["start", "stop"]}], "no column 'stop'; the columns are age, start"),
+    "a column that is a list": ([{"order": ["start", ["end"]]}], "no column ['end']"),
+    "one column": ([{"order": ["start"]}], "order must list 2 to 20 different columns"),
+    "a column twice": ([{"order": ["start", "start"]}], "order must list 2 to 20 different columns"),
+    "categories have no order": ([{"order": ["start", "city"]}], "column 'city' holds categories; only numbers"),
+    "a value": ([{"impossible": {"city": "Rome"}}], "column 'city': 'Rome' is none of its cells 'Oslo', 'Bergen'"),
+    "a cut cell": ([{"impossible": {"age": {"to": 13}}}], "column 'age': no whole cell lies in -inf..13"),
+    "a number in a bin": ([{"impossible": {"age": 20}}], "column 'age': 20 is none of its cells 0–14, 15–29, 30–99;"),
+    "a number outside": ([{"impossible": {"start": 1999}}], "column 'start': 1999 is none of its cells 2000..2004"),
+    "a huge number": ([{"impossible": {"start": HUGE}}], "is none of its cells 2000..2004"),
+    "a truth": ([{"impossible": {"start": True}}], "True is none of its cells"),
+    "an object": ([{"impossible": {"city": {"to": 2}}}], "column 'city': holds categories: list them"),
+    "a range of texts": ([{"impossible": {"age": {"to": "x"}}}], "column 'age': to='x' is not a finite number"),
+    "an endless range": ([{"impossible": {"age": {"to": HUGE}}}], "is not a finite number"),
+    "no range": ([{"impossible": {"age": {}}}], "a range is"),
+    "a nested list": ([{"impossible": {"city": [["Oslo"]]}}], "column 'city': ['Oslo'] names none of its values"),
+    "no values": ([{"impossible": {"city": []}}], "column 'city': an empty list"),
+    "nothing impossible": ([{"impossible": {}}], "impossible must name columns"),
+    "no missing cell": ([{"impossible": {"married": None}}], "column 'married': null names the missing cell"),
+    "three columns": ([{"within": ["city", "county", "age"], "which": {"Oslo": "Oslo"}}], "within must name two"),
+    "nowhere": ([{"within": ["city", "county"]}], "which must say where values lie"),
+    "a value twice": ([PLACE | {"which": {"7": "Oslo", " 7": "Troms"}}], "column 'city': ' 7' stands twice in which"),
+    "nobody is left": ([{"impossible": {"married": ["no", "yes"]}}], "leave no record that can be"),
+    "nobody is left together": (
+        [{"impossible": {"married": "no", "age": {"from": 0}}}, {"impossible": {"married": "yes"}}],
+        "leave no record that can be",
+    ),
+    "too many": ([TIME] * 201, "201 constraints, at most 200"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_constraint_is_refused_with_its_column_value_and_range(name):
+    given_, words = WRONG[name]
+    with pytest.raises(InputError) as told:
+        domain_from_json({"columns": COLUMNS, "constraints": given_})
+    assert words in str(told.value)
+    assert len(str(told.value)) < 500
+
+
+def test_a_table_too_large_to_hold_is_refused():
+    columns = {name: {"kind": "integer", "size": 1001} for name in "ab"}
+    with pytest.raises(InputError, match="1,002,001 cells, more than 1,000,000; give a, b fewer"):
+        domain_from_json(schema({"order": ["a", "b"]}, columns=columns))
+
+
+@st.composite
+def forbidden(draw):
+    """A few columns and tables over some of them, with holes."""
+    shape = draw(st.lists(st.integers(1, 4), min_size=2, max_size=4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    every = [axes for ways in (1, 2, 3) for axes in itertools.combinations(range(len(shape)), ways)]
+    chosen = draw(st.lists(st.sampled_from(every), max_size=5, unique=True))
+    share = draw(st.sampled_from([0.3, 0.6, 0.9]))
+    return shape, {axes: rng.random([shape[a] for a in axes]) < share for axes in chosen}
+
+
+@given(forbidden())
+def test_a_record_is_found_exactly_where_there_is_one(found):
+    shape, zeros = found
+    every = itertools.product(*map(range, shape))
+    there = any(all(table[tuple(cell[a] for a in axes)] for axes, table in zeros.items()) for cell in every)
+    one = witness(shape, zeros)
+    assert (one is not None) == there
+    if one is not None:
+        assert all(table[tuple(one[a] for a in axes)] for axes, table in zeros.items())
+        assert set(one) == {a for axes in zeros for a in axes}
+
+
+SMALL = domain_from_json(schema(CHILD, PLACE, columns={n: COLUMNS[n] for n in ("age", "city", "county", "married")}))
+
+
+def test_listed_cells_and_rows_agree_on_what_can_be():
+    possible = SMALL.possible_cells
+    assert possible is not None
+    assert possible.tolist() == SMALL.possible(cells(SMALL)).tolist()
+    labels = [[column.labels[c] for column, c in zip(SMALL.columns, cell, strict=True)] for cell in cells(SMALL)]
+
+    def fits(age, city, county, married):
+        place = {"Oslo": ("Oslo",), "Bergen": ("Vestland",), "Voss": ("Vestland", "Troms")}.get(city)
+        return not (age == "0–14" and married == "yes") and (not place or county in (*place, "(missing)"))
+
+    assert possible.tolist() == [fits(*row) for row in labels]
+
+
+def test_records_are_counted_where_they_stand_whatever_they_break():
+    frame = pd.DataFrame({"age": [3, 40, 50], "city": ["Oslo", "Oslo", "7"], "county": ["Troms", "Oslo", ""],
+                          "married": ["yes", "no", "yes"]})  # fmt: skip
+    free = domain_from_json({"columns": {n: COLUMNS[n] for n in SMALL.names}})
+    rows, as_ever = SMALL.encode(frame), free.encode(frame)
+    assert np.array_equal(rows.values, as_ever.values)
+    assert np.array_equal(rows.weights, as_ever.weights)
+    assert [count for _, count in SMALL.broken(rows)] == [1, 1]
+
+
+@given(st.integers(0, 2**32))
+def test_no_synthetic_row_breaks_a_constraint(seed):
+    rng = np.random.default_rng(seed)
+    codes = random_rows(SMALL, 200, seed).values
+    frame = SMALL.published(codes, rng)
+    assert SMALL.possible(rows := SMALL.encode(frame).values).all(), rows
+    fine = SMALL.possible(codes)
+    assert np.array_equal(SMALL.encode(frame.iloc[np.flatnonzero(fine)]).values, np.unique(codes[fine], axis=0))
+
+
+def test_rows_that_cannot_be_become_others_and_where_none_can_be_one_that_can():
+    rng, codes = np.random.default_rng(0), np.array([[0, 1], [1, 1], [2, 0], [0, 1]])
+    possible = np.array([False, True, True, False])
+    out = kept(codes, possible, {0: 2}, rng)
+    assert out[1:3].tolist() == codes[1:3].tolist()
+    assert all(row in ([1, 1], [2, 0]) for row in out[[0, 3]].tolist())
+    assert kept(codes, np.zeros(4, bool), {0: 2}, rng).tolist() == [[2, 1], [2, 1], [2, 0], [2, 1]]
+
+
+BINNED = domain_from_json(
+    schema(
+        {"order": ["a", "b", "c"]},
+        columns={
+            "a": {"kind": "numeric", "edges": [0, 50, 100], "missing": "category"},
+            "b": {"kind": "integer", "low": 0, "high": 99, "bins": 4, "missing": "category"},
+            "c": {"kind": "numeric", "low": 0, "high": 100, "bins": 10, "missing": "category"},
+        },
+    )
+)
+
+
+@given(st.integers(0, 2**32))
+def test_numbers_within_bins_are_drawn_in_order_and_stay_in_their_cells(seed):
+    rng = np.random.default_rng(seed)
+    every = cells(BINNED)[BINNED.possible(cells(BINNED))]
+    codes = every[rng.integers(len(every), size=300)]
+    frame = BINNED.published(codes, rng)
+    values = frame.astype(float).to_numpy()
+    for i, j in itertools.combinations(range(3), 2):
+        both = ~np.isnan(values[:, i]) & ~np.isnan(values[:, j])
+        assert (values[both, i] <= values[both, j]).all()
+    again = np.column_stack([c.encode(frame[c.name]) for c in BINNED.columns])
+    assert np.array_equal(again, codes)
+    assert frame["b"].dtype == "Int64"
+
+
+def test_what_no_drawing_puts_in_order_takes_the_number_beside_it():
+    values, lows = np.array([[9.0, 1.0, 5.0], [9.0, np.nan, 2.0], [1.0, 2.0, 3.0]]), np.array([[0.0, 0.0, 0.0]] * 3)
+    out, changed = in_order(values, lows, lambda chosen: values[chosen])
+    assert changed.tolist() == [True, True, False]
+    assert np.array_equal(out, [[1, 1, 5], [2, np.nan, 2], [1, 2, 3]], equal_nan=True)
+    out, _ = in_order(np.array([[9.0, 1.0]]), np.array([[4.0, 0.0]]), lambda _: np.array([[9.0, 1.0]]))
+    assert out.tolist() == [[4, 4]]
+
+
+def test_constraints_in_words():
+    assert [c.words for c in ALL.constraints] == [
+        "some values of age and married never stand together", "city lies within county", "start ≤ end", "rent ≤ pay",
+    ]  # fmt: skip
+    assert isinstance(ALL.constraints[0], Impossible)
+    assert isinstance(ALL.constraints[1], Within)

@@ -1,0 +1,119 @@
+"""A public start on a tree: what listed cells make of it, and what any number of columns gains by it."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.data.domain import Rows
+from dpcore.data.schema import domain_from_json
+from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
+from dpcore.experiments.sweep import identity
+from dpcore.models.cells import Cells
+from dpcore.models.junction import junction_tree
+from dpcore.models.tree import Tree
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import PublicStart, QueryRelease, public_start
+from dpcore.releases import Histogram, Records
+from dpcore.workloads import Marginals
+from tests.helpers import codes
+
+BUDGET = Budget(1.0, 1e-9)
+
+
+@given(st.integers(0, 2**32), st.booleans(), st.booleans())
+def test_a_tree_takes_of_a_start_what_its_cliques_hold(seed, support, chordal):
+    rng = np.random.default_rng(seed)
+    domain = codes(3, 2, 4, 2)
+    tables = [(0, 1), (1, 2), (2, 3)] if chordal else [(0, 1, 2, 3)]
+    source = Records.of(domain, np.column_stack([rng.integers(size, size=6) for size in domain.shape]))
+    start = PublicStart(domain, source, 6, support)
+    tree = Tree(domain, junction_tree(domain.shape, tables))
+    log_z, beliefs = tree.normalise(tree.potentials(start))
+    assert log_z == pytest.approx(0, abs=1e-9), "potentials of a distribution"
+    inside = Marginals(domain, [[domain.names[a] for a in axes] for axes in tables])
+    assert np.abs(tree.release(beliefs).answers(inside) - start.answers(inside)).max() < 1e-12
+    _, D = Cells(domain).normalise(Cells(domain).potentials(start))
+    assert np.abs(D - start.listed).max() < 1e-12
+    if not chordal:
+        whole = Marginals(domain, [domain.names])
+        assert np.abs(tree.release(beliefs).answers(whole) - D).max() < 1e-12
+
+
+def test_a_table_is_the_same_start_listed_and_not():
+    domain = codes(3, 2)
+    frame = pd.DataFrame({"a": [0, 0, 2], "b": [1, 1, 0]})
+    rows = domain.encode(frame)
+    for support in (False, True):
+        listed = public_start(domain, frame, support=support)
+        told = PublicStart(domain, Records(domain, rows.values, rows.weights), rows.n, support)
+        assert np.allclose(listed, told.listed, atol=1e-15)
+        assert np.allclose(QueryRelease(Marginals.all(domain, 1), 9, 1, told).prior, listed)
+
+
+def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
+    a, b = codes(3, 2), codes(2, 3)
+    flat = PublicStart(b, Histogram(b, np.full(6, 1 / 6)), 9)
+    with pytest.raises(InputError, match="another domain"):
+        QueryRelease(Marginals.all(a, 1), 9, 1, flat)
+    typed = domain_from_json(
+        {"columns": {n: {"kind": "integer", "size": 2} for n in "ab"}, "constraints": [{"order": ["a", "b"]}]}
+    )
+    only = PublicStart(typed, Histogram(typed, np.array([0, 0, 1.0, 0])), 9, support=True)
+    with pytest.raises(InputError, match="only cells that the schema's constraints forbid"):
+        QueryRelease(Marginals.all(typed, 1), 9, 1, only)
+
+
+WIDE = domain_from_json({f"c{i}": 6 for i in range(12)})
+
+
+def chain(n: int, seed: int) -> np.ndarray:
+    """Rows of a chain: each column is near the one before it."""
+    rng = np.random.default_rng(seed)
+    out = np.empty((n, 12), dtype=np.int64)
+    out[:, 0] = rng.integers(6, size=n)
+    for i in range(1, 12):
+        out[:, i] = np.clip(out[:, i - 1] + rng.choice([-1, 0, 1], size=n, p=[0.2, 0.6, 0.2]), 0, 5)
+    return out
+
+
+def wide(n: int = 500, seed: int = 0, start=None) -> tuple[QueryRelease, Rows]:
+    rows = WIDE.group(chain(n, seed))
+    return QueryRelease(Marginals(WIDE, itertools.pairwise(WIDE.names)), rows.n, 1, start), rows
+
+
+def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as_one():
+    frame = pd.DataFrame(chain(20_000, 7), columns=WIDE.names)
+    start = public_start(WIDE, frame)
+    assert isinstance(start, PublicStart), "two billion cells are not listed"
+    earlier = Run(ALGORITHMS["gaussian_maxent"](), *wide(20_000, 8), BUDGET).finish().release
+    error = {}
+    for name, given_ in (("none", None), ("table", start), ("release", PublicStart(WIDE, earlier, 20_000))):
+        problem, rows = wide(start=given_)
+        runs = (Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(0.1, 1e-9), seed=s).finish() for s in (0, 1))
+        found = list(runs)
+        assert found[0].problem.facts["public_start"] == (given_ is not None)
+        assert found[0].sample(20).shape == (20, 12)
+        error[name] = np.mean([run.records[-1].empirical.mean_l1 for run in found])
+    assert error["table"] < 0.6 * error["none"]
+    assert error["release"] < 0.6 * error["none"]
+
+
+def test_charges_do_not_depend_on_a_start_and_others_say_that_they_cannot_take_it():
+    start = public_start(WIDE, pd.DataFrame(chain(50, 7), columns=WIDE.names))
+    plans = [make_plan(ALGORITHMS["gaussian_maxent"](), wide(start=s)[0], BUDGET) for s in (None, start)]
+    assert plans[0].charges == plans[1].charges
+    with pytest.raises(InputError, match="keeps no histogram and cannot start from a public table"):
+        make_plan(ALGORITHMS["rap"](), wide(start=start)[0], BUDGET)
+
+
+def test_sweeps_with_another_start_are_other_sweeps():
+    starts = [public_start(WIDE, pd.DataFrame(chain(n, 7), columns=WIDE.names)) for n in (50, 60)]
+    digests = {identity(wide(start=s)[0])["start_sha256"] for s in (None, starts[0], starts[1], starts[0])}
+    assert len(digests) == 3
