@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
-from ..workloads.residuals import ResidualSpaces, residual_spaces
+from ..workloads.residuals import ResidualSpaces, spaces_of
 
 CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
 MOST_SEARCHES = 200
@@ -56,7 +56,7 @@ def optimum(tables: Marginals) -> Optimum:
     Where they are too many to be compared, a hill is climbed for the worst, and max_A is bounded term by term.
     Source: replacement derived here; residual spaces: Xiao, He, Zhang, Kifer 2023; Lebeda, Nikolov, Tang 2025.
     """
-    spaces = residual_spaces(tables)
+    spaces = spaces_of(tables)
     c = spaces.count * spaces.d * spaces.reads
     if not len(c):
         return Optimum(spaces, np.zeros(0), 0.0, 0.0)
@@ -74,7 +74,7 @@ def optimum(tables: Marginals) -> Optimum:
         weights = np.append(0.99 * weights[kept], 0.01)
     if spaces.listed:
         room = max(most, 1.0)
-        return Optimum(spaces, t / room, total**2, total**2 * room)
+        return Optimum(spaces, np.asarray(t / room), total**2, total**2 * room)
     b = 2 * spaces.count * spaces.widest
     safe = float(np.sqrt(c * b).sum())
     return Optimum(spaces, np.array(np.sqrt(c / b) / safe, dtype=float), total**2, safe**2)
@@ -86,7 +86,7 @@ def add_remove(tables: Marginals) -> float:
     Every record costs Σ_S t_S d_S, the same for all; by Cauchy's inequality the optimum is (Σ_S d_S √w_S)².
     Source: Lebeda, Nikolov, Tang 2025; Xiao, He, Zhang, Kifer 2023.
     """
-    spaces = residual_spaces(tables)
+    spaces = spaces_of(tables)
     total = math.sqrt(sum(1 / math.prod(shape) for shape in tables.shapes))
     return float(total + (spaces.count * spaces.d * np.sqrt(spaces.reads)).sum()) ** 2
 
