@@ -19,7 +19,8 @@ from ..workloads.residuals import ResidualSpaces, spaces_of
 
 CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
 MOST_SEARCHES = 200
-MOST_ROWS = 2000  # of a Gram matrix whose eigenvalues are taken
+MOST_ROWS = 1000  # of a Gram matrix whose eigenvalues are taken
+ALIKE = 0.05  # of a logarithm: errors that are called equal
 WORST_KEPT = 1e-12  # weight of a pair of records below which it is left out of the search
 _FOUND: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
 
@@ -116,6 +117,18 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
         return None
     (spend,) = gaussian_share(budget, [1.0])
     return math.sqrt(variance / workload.m) / (n * spend.mu)
+
+
+def against_line(rmse: float, least: float) -> str:
+    """How a root mean square error stands to the least of any unbiased Gaussian release, in words."""
+    if min(rmse, least) <= 0:
+        return "nothing is uncertain here" if rmse <= least else "no noise is needed here, and there is an error"
+    ratio = rmse / least
+    if abs(math.log(ratio)) < ALIKE:
+        return "as little as any unbiased method could have"
+    if ratio < 1:
+        return f"{1 / ratio:.2g} × below what any unbiased method could do: the fit borrows strength"
+    return f"{ratio:.2g} × above the least that an unbiased method could have"
 
 
 def _balanced(c: np.ndarray, moves: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
