@@ -1,6 +1,9 @@
 """What leaves a private algorithm: a protocol and its kinds."""
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -9,8 +12,8 @@ import pandas as pd
 from .data.domain import Domain, Rows
 from .errors import InputError
 from .tags import Tag
-from .workloads import Workload
-from .workloads.products import Products, blocks
+from .workloads import Explicit, Marginals, TableQueries, Union, Workload
+from .workloads.products import MOST_JOINT, Products, blocks
 
 
 class Release(Protocol):
@@ -125,6 +128,94 @@ class ProductMixture:
             found = np.searchsorted(ladder, owner + points, side="right") - owner * cumulative.shape[1]
             codes[:, i] = np.clip(found, 0, cumulative.shape[1] - 1)
         return self.domain.published(codes[rng.permutation(rows)], rng)
+
+
+class Fit(Protocol):
+    """A release that is made when it is first asked for: post-processing, of released numbers alone."""
+
+    def release(self) -> Release:
+        """It."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class UnbiasedAnswers:
+    """Answers to all tables at once, which agree with each other and may be negative: no distribution.
+
+    `spaces` are sets of columns (axes, in rising order), each with its part of the answers: the table on these columns
+    less all that smaller tables say, one after the other in `parts` (Σ k_S,), as shares. Each has independent noise of
+    variance `variances` (spaces,) on an orthonormal basis of what such a part can be. Parts of other sets were not
+    measured and are taken to be 0: within a table inside some set nothing is missing, and its cells are unbiased.
+    Rows are drawn from `fit`, which is not.
+    """
+
+    domain: Domain
+    spaces: tuple[tuple[int, ...], ...]
+    parts: np.ndarray
+    variances: np.ndarray
+    fit: Fit | None = None
+    tag: ClassVar[Tag] = Tag.PAID
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """The answers (m,); InputError for a query matrix over too many cells."""
+        if isinstance(workload, Marginals):
+            return np.concatenate([self.table(axes).ravel() for axes in workload.axes])
+        if isinstance(workload, TableQueries):
+            return workload.matrix @ self.answers(workload.base)
+        if isinstance(workload, Union):
+            return np.concatenate([self.answers(member) for member in workload.workloads])
+        if not isinstance(workload, Explicit) or self.domain.size > MOST_JOINT:
+            raise InputError(f"a query matrix over {self.domain.size:,} cells is more than the {MOST_JOINT:,} summed")
+        return workload.answers(self.table(tuple(range(len(self.domain.shape)))).ravel())
+
+    def table(self, axes: tuple[int, ...]) -> np.ndarray:
+        """The table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
+        shape = [self.domain.shape[a] for a in axes]
+        out = np.full(shape, 1 / math.prod(shape))
+        for S, place in self.within(axes):
+            sizes = [n if a in S else 1 for a, n in zip(axes, shape, strict=True)]
+            out += self.parts[place].reshape(sizes) * (math.prod(sizes) / math.prod(shape))
+        return out
+
+    def within(self, axes: tuple[int, ...]) -> list[tuple[tuple[int, ...], slice]]:
+        """The sets inside `axes`, and the places of their parts."""
+        if 2 ** len(axes) > len(self.spaces):
+            return [(S, self.places[S]) for S in self.spaces if set(S) <= set(axes)]
+        every = (S for size in range(1, len(axes) + 1) for S in combinations(axes, size))
+        return [(S, self.places[S]) for S in every if S in self.places]
+
+    @cached_property
+    def places(self) -> dict[tuple[int, ...], slice]:
+        """Where each part stands."""
+        ends = np.cumsum([0, *(math.prod(self.domain.shape[a] for a in S) for S in self.spaces)]).tolist()
+        return {S: slice(a, b) for S, a, b in zip(self.spaces, ends[:-1], ends[1:], strict=True)}
+
+    @cached_property
+    def variance(self) -> dict[tuple[int, ...], float]:
+        """The variance of each set's noise."""
+        return dict(zip(self.spaces, self.variances.tolist(), strict=True))
+
+    def standard_errors(self, workload: Marginals) -> np.ndarray:
+        """Standard errors (m,) of all cells of tables; NaN for a table of which a part was not measured.
+
+        A cell of a table M is 1/k_M of k_S times each part; of unit noise the projection on the space of S leaves
+        d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
+        """
+        out = []
+        for axes, shape in zip(workload.axes, workload.shapes, strict=True):
+            real = tuple(a for a in axes if self.domain.shape[a] > 1)
+            total = 0.0 if not real or real in self.places else math.nan
+            for S, _ in self.within(real):
+                sizes = [self.domain.shape[a] for a in S]
+                total += self.variance[S] * math.prod(n * (n - 1) for n in sizes) / math.prod(shape) ** 2
+            out.append(np.full(math.prod(shape), math.sqrt(total)))
+        return np.concatenate(out)
+
+    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+        """`rows` records of a non-negative fit to these answers; InputError where none can be made."""
+        if self.fit is None:
+            raise InputError("unbiased answers are no distribution, and no rows can be drawn from them")
+        return self.fit.release().sample(rows, rng)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from .perturbed_leader import FEM, SepFEM
 from .private_multiplicative_weights import PMW
 from .regularised import AlternatingSampler, Exponential, RankExponential, RegularizedExponential
 from .relaxed import GEM, RAP
+from .residual import Residual
 from .signed_measure import PSMM
 
 ALGORITHMS: dict[str, type] = {
@@ -31,6 +32,7 @@ ALGORITHMS: dict[str, type] = {
     "rap": RAP,
     "pep": PEP,
     "aim": AIM,
+    "residual": Residual,
     "pmw": PMW,
     "regularized_exponential": RegularizedExponential,
     "alternating_sampler": AlternatingSampler,

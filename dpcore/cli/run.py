@@ -7,6 +7,8 @@ from typing import Any
 from ..algorithms import solving
 from ..evaluation.run import ERRORS, Run
 from ..problems import QueryRelease
+from ..tags import Tag
+from ..theory.optimal_noise import against_line, least_rmse
 from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of
 from .files import check_writable, write
 from .follow import follow, report, start
@@ -33,18 +35,31 @@ def execute(chosen: argparse.Namespace) -> None:
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     problem, rows = read_task(chosen)
-    runs = []
+    least, runs = least_rmse(problem.workload, budget, problem.effective_n), []
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
         run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s), say=not runs)
         follow(run)
         if not runs and chosen.synthetic:
             write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
-        runs.append(run.to_json())
+        told = run.to_json()
+        runs.append(told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}})
     if chosen.json:
         write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
     first = runs[0]
     about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)
+    if least is None:
+        print("least rmse of any unbiased Gaussian release: none at delta=0, and not computed for large matrices")
+        return
+    mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
+    print(f"least rmse of any unbiased Gaussian release: {least:.4g}; here {against_line(mean, least)}")
+
+
+def _line(rmse: float, least: float | None) -> dict[str, Any] | None:
+    """The least RMSE of any unbiased Gaussian release, and how this run stands to it; None where it is not known."""
+    if least is None:
+        return None
+    return {"least_rmse": least, "ratio": rmse / least if least else None, "words": against_line(rmse, least)}
 
 
 def _cells(run: dict[str, Any]) -> dict[str, Any]:

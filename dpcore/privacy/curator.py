@@ -25,12 +25,13 @@ from .samplers import SAMPLERS, objective
 from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, Statistic
 from .statistics.gradients import MeanGradient, RegularisedMinimiser, RiskStatistic
 from .statistics.query_draws import AcceptProbabilities, SummedErrors
+from .statistics.residuals import Residuals
 from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
 from .statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
 from .statistics.votes import CodeVotes, PointStatistic, Votes
 
 VOTED: Final = (Votes, CodeVotes)
-MEASURED: Final = (Answers, SomeAnswers, CellAnswers, MeanGradient, RegularisedMinimiser, *VOTED)
+MEASURED: Final = (Answers, SomeAnswers, CellAnswers, Residuals, MeanGradient, RegularisedMinimiser, *VOTED)
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
 MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vector, both shares

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InputError
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .statistics.answers import CellAnswers, SomeAnswers, whole
+from .statistics.residuals import Residuals
 
 FINEST = 32  # binary digits of an entry at the most
 COARSEST = 16  # and at the least
@@ -57,8 +58,16 @@ def on_grid(statistic: Any, n: int) -> tuple[Any, float]:
             raise InputError("noise on all cells within a subspace cannot be put on a grid")
         vars(out)["basis"] = np.rint(statistic.basis / fine) * fine
         return out, fine
+    if isinstance(statistic, Residuals):  # whole numbers times weights: those are what is rounded
+        fine = step(n)
+        return replace(statistic, weights=on_steps(statistic.weights, fine)), fine
     workload, fine = workload_on_grid(statistic.workload, n)
     return replace(statistic, workload=workload), fine
+
+
+def on_steps(weights: np.ndarray, fine: float) -> np.ndarray:
+    """Weights rounded to multiples of a step, none of them to 0."""
+    return np.maximum(np.rint(weights / fine), 1) * fine
 
 
 def _rounded(workload: Workload, fine: float) -> Workload:

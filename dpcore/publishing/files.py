@@ -18,8 +18,8 @@ import pandas as pd
 from ..data.domain import Domain
 from ..errors import InputError
 from ..privacy.measurement import MeasuredAnswers
-from ..releases import Histogram, Release
-from ..workloads import Workload
+from ..releases import Histogram, Release, UnbiasedAnswers
+from ..workloads import Marginals, Workload
 from . import registry, verifier
 from .card import card
 from .signing import Key
@@ -47,7 +47,7 @@ def write(
     folder: Path,
     facts: dict[str, Any],
     release: Release,
-    synthetic: pd.DataFrame,
+    synthetic: pd.DataFrame | None,
     measurements: Sequence[MeasuredAnswers],
     workload: Workload,
     *,
@@ -63,7 +63,9 @@ def write(
     parent = folder.absolute().parent
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}-", dir=parent))
     try:
-        tables = {"synthetic": synthetic, "answers": _answers(workload, release, measurements)}
+        tables = {"answers": _answers(workload, release, measurements)}
+        if synthetic is not None:
+            tables["synthetic"] = synthetic
         others = [m for m in measurements if m.workload is not workload]
         if others:
             tables["measurements"] = pd.concat([_measured(m) for m in others], ignore_index=True)
@@ -111,6 +113,8 @@ def harmless(value: Any) -> Any:
 def _answers(workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers]) -> pd.DataFrame:
     """Every query with the release's answer, and the noisy one with its standard error where it was measured."""
     table = pd.DataFrame({"query": labels(workload), "answer": release.answers(workload)})
+    if isinstance(release, UnbiasedAnswers) and isinstance(workload, Marginals):
+        table["standard_error"] = release.standard_errors(workload)
     for m in measurements:
         if m.workload is workload:
             table["noisy_answer"], table["standard_error"] = m.answers, m.errors

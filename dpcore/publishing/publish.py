@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from ..algorithms import registered_name
@@ -24,7 +25,7 @@ from ..privacy.accounting.budget import Accounting
 from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
-from ..releases import Release
+from ..releases import Release, UnbiasedAnswers
 from .files import check_folder, write
 from .ledger_store import Reservation, Store, now
 from .request import PreparedRelease, plain
@@ -51,7 +52,7 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
         account = store.account(reservation.number)
         release, measurements, draws, noise = _draw(ready, progress)
         count = ready.request.rows or ready.problem.n
-        synthetic = release.sample(count, draws)
+        synthetic = _rows(release, count, draws)
         facts = write(
             folder,
             _facts(ready, reservation, noise, account["releases"][-1]["link"]),
@@ -97,6 +98,16 @@ def _draw(
         if Counter[object](spend for _, spend in curator.ledger.events) - allowed:
             raise BudgetError("the algorithm did not keep to its plan; nothing leaves")
     return release, curator.measured, draws, _noise(curator)
+
+
+def _rows(release: Release, count: int, draws: np.random.Generator) -> pd.DataFrame | None:
+    """Synthetic rows; None for answers that no distribution could be held for."""
+    try:
+        return release.sample(count, draws)
+    except InputError:
+        if isinstance(release, UnbiasedAnswers):
+            return None
+        raise
 
 
 def _noise(curator: Curator) -> str:

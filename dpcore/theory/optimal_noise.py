@@ -15,11 +15,12 @@ from scipy.optimize import minimize
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
-from ..workloads.residuals import ResidualSpaces, residual_spaces
+from ..workloads.residuals import ResidualSpaces, spaces_of
 
 CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
 MOST_SEARCHES = 200
-MOST_ROWS = 2000  # of a Gram matrix whose eigenvalues are taken
+MOST_ROWS = 1000  # of a Gram matrix whose eigenvalues are taken
+ALIKE = 0.05  # of a logarithm: errors that are called equal
 WORST_KEPT = 1e-12  # weight of a pair of records below which it is left out of the search
 _FOUND: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
 
@@ -56,7 +57,7 @@ def optimum(tables: Marginals) -> Optimum:
     Where they are too many to be compared, a hill is climbed for the worst, and max_A is bounded term by term.
     Source: replacement derived here; residual spaces: Xiao, He, Zhang, Kifer 2023; Lebeda, Nikolov, Tang 2025.
     """
-    spaces = residual_spaces(tables)
+    spaces = spaces_of(tables)
     c = spaces.count * spaces.d * spaces.reads
     if not len(c):
         return Optimum(spaces, np.zeros(0), 0.0, 0.0)
@@ -74,7 +75,7 @@ def optimum(tables: Marginals) -> Optimum:
         weights = np.append(0.99 * weights[kept], 0.01)
     if spaces.listed:
         room = max(most, 1.0)
-        return Optimum(spaces, t / room, total**2, total**2 * room)
+        return Optimum(spaces, np.asarray(t / room), total**2, total**2 * room)
     b = 2 * spaces.count * spaces.widest
     safe = float(np.sqrt(c * b).sum())
     return Optimum(spaces, np.array(np.sqrt(c / b) / safe, dtype=float), total**2, safe**2)
@@ -86,7 +87,7 @@ def add_remove(tables: Marginals) -> float:
     Every record costs Σ_S t_S d_S, the same for all; by Cauchy's inequality the optimum is (Σ_S d_S √w_S)².
     Source: Lebeda, Nikolov, Tang 2025; Xiao, He, Zhang, Kifer 2023.
     """
-    spaces = residual_spaces(tables)
+    spaces = spaces_of(tables)
     total = math.sqrt(sum(1 / math.prod(shape) for shape in tables.shapes))
     return float(total + (spaces.count * spaces.d * np.sqrt(spaces.reads)).sum()) ** 2
 
@@ -116,6 +117,18 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
         return None
     (spend,) = gaussian_share(budget, [1.0])
     return math.sqrt(variance / workload.m) / (n * spend.mu)
+
+
+def against_line(rmse: float, least: float) -> str:
+    """How a root mean square error stands to the least of any unbiased Gaussian release, in words."""
+    if min(rmse, least) <= 0:
+        return "nothing is uncertain here" if rmse <= least else "no noise is needed here, and there is an error"
+    ratio = rmse / least
+    if abs(math.log(ratio)) < ALIKE:
+        return "as little as any unbiased method could have"
+    if ratio < 1:
+        return f"{1 / ratio:.2g} × below what any unbiased method could do: the fit borrows strength"
+    return f"{ratio:.2g} × above the least that an unbiased method could have"
 
 
 def _balanced(c: np.ndarray, moves: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:

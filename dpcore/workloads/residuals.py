@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.special import comb
@@ -21,6 +22,9 @@ from .marginals import Marginals
 
 MOST_PATTERNS = 2**19  # of agreement between two records that are all compared
 MOST_WAYS = 12  # columns of a table that is taken apart into its subsets
+_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = (
+    WeakKeyDictionary()
+)  # as plan, charge and answers ask for them
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +32,7 @@ class ResidualSpaces:
     """The residual spaces of marginal tables, the total left out, type by type.
 
     `classes` are the columns (axes) that are exchangeable; type i holds `types[i, g]` columns of class g, stands for
-    `count[i]` sets, each of `d[i]` dimensions, and `reads[i]` = Σ_{M ⊇ S} 1/k_M over the tables M of k_M cells.
+    `count[i]` sets, each of `d[i]` dimensions within `cells[i]` cells, and `reads[i]` = Σ 1/k_M over the tables M ⊇ S.
     `type_of` says which type a set of axes, in rising order, is of.
     """
 
@@ -37,6 +41,7 @@ class ResidualSpaces:
     types: np.ndarray
     count: np.ndarray
     d: np.ndarray
+    cells: np.ndarray
     reads: np.ndarray
     type_of: dict[tuple[int, ...], int]
 
@@ -86,8 +91,15 @@ class ResidualSpaces:
         return 2 * (self.count * self.d - product)
 
 
+def spaces_of(tables: Marginals) -> ResidualSpaces:
+    """The residual spaces of all column sets inside some table, found once; InputError for tables of many columns."""
+    if tables not in _SPACES:
+        _SPACES[tables] = residual_spaces(tables)
+    return _SPACES[tables]
+
+
 def residual_spaces(tables: Marginals) -> ResidualSpaces:
-    """The residual spaces of all columns sets inside some table; InputError for tables of too many columns."""
+    """The same, found anew."""
     shape = tables.domain.shape
     real = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]  # where there is one value nothing differs
     if (widest := max(map(len, real), default=0)) > MOST_WAYS:
@@ -123,6 +135,7 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
         types=rows,
         count=np.prod(comb(many, rows), axis=1),
         d=np.prod((sizes - 1) ** rows, axis=1),
+        cells=np.prod(sizes**rows, axis=1),
         reads=np.array([reads[S] for S in first]),
         type_of=type_of,
     )

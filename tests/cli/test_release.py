@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.domain import Rows
 from dpcore.data.privacy_unit import COUNTED
+from dpcore.data.schema import domain_from_json
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
@@ -21,6 +23,7 @@ from dpcore.publishing.card import card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.theory.meaning import released
+from dpcore.workloads import Marginals
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
 from tests.cli.files import write_files
 from tests.helpers import QUERIES
@@ -314,3 +317,19 @@ def test_a_kill_right_after_the_charge_leaves_it_charged(tmp_path):
     assert release["state"] == "reserved, never finished"
     assert release["total_epsilon"] > 0.04
     assert not (tmp_path / "dead").exists()
+
+
+def test_answers_that_no_distribution_holds_are_released_without_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"c{i}" for i in range(12)]
+    rows = np.random.default_rng(0).integers(0, 9, (200, 12))
+    pd.DataFrame(rows, columns=pd.Index(names)).to_csv("t.csv", index=False)
+    (tmp_path / "s.json").write_text(json.dumps(dict.fromkeys(names, 9)))
+    assert release(algorithm="residual") == 0
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert files == {"answers.csv", "card.html", "release.json"}
+    table = pd.read_csv("out/answers.csv")
+    real = Marginals.all(domain_from_json(dict.fromkeys(names, 9)), 2).answers_of_rows(Rows(rows, np.ones(200)))
+    gaps = (table["answer"] - real) / table["standard_error"]
+    assert gaps.std() == pytest.approx(1, abs=0.05)
+    assert facts()["made_by"]["noise"].startswith("exact discrete Gaussian noise")

@@ -15,6 +15,7 @@ from dpcore.evaluation.run import Run, compare, subgroups
 from dpcore.experiments.frontier import steps
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
 from pages._ui.charts import frontier
 from pages._ui.charts import svg as drawing
@@ -284,3 +285,19 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run():
 def disagreements(both, name):
     found = subgroups(both, name)
     return [(e, label) for e, s, label in zip(found.error, found.share, found.labels, strict=True) if s > 0]
+
+
+def test_the_least_error_of_any_unbiased_method_is_drawn_and_said():
+    app = compared(("residual", "gaussian_maxent"), (0.1, 1.0), seeds=1, measure="root mean square over questions")
+    table = sample_table("berkeley")
+    pairs, n = Marginals.all(table.domain, 2), table.rows(table.domain.names).n
+    expected = [least_rmse(pairs, Budget(e, 1e-9), n) for e in (0.1, 1.0)]
+    (line,) = [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]
+    assert _plain(line["x"]) == [0.1, 1.0]
+    assert _plain(line["y"]) == pytest.approx(expected)
+    told = " ".join(c.value for c in app.caption).replace("\\", "")
+    assert f"any unbiased Gaussian release of these questions is {expected[1]:.3g}" in told
+    ratio = expected[1] / berkeley("gaussian_maxent", 1.0, 0).records[-1].empirical.rmse
+    assert f"Gaussian + maximum entropy: {ratio:.2g} × below what any unbiased method could do" in told
+    app.selectbox(key="measure").set_value("worst question").run()
+    assert not [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]

@@ -15,6 +15,7 @@ from dpcore.evaluation.run import Run
 from dpcore.parsing.queries import read_queries
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.theory.optimal_noise import against_line, least_rmse
 from pages._ui.charts import screen
 from pages._ui.explore import setup
 from pages._ui.shell import controls
@@ -181,3 +182,15 @@ def test_lines_are_in_points_with_people_beside():
     assert line.customdata[0] == pytest.approx(100)
     assert line.x[0] == pytest.approx(0.1)
     assert json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "error, points"
+
+
+def test_the_error_is_put_beside_the_least_of_any_unbiased_method():
+    sample = samples.berkeley()
+    workload, _ = read_queries(["marginals:2"], sample.domain)
+    rows = sample.domain.encode(sample.frame)
+    budget, problem = Budget(1.0, 1e-9), QueryRelease(workload, rows.n)
+    rmse = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, budget).finish().records[-1].empirical.rmse
+    words = (
+        f"Root mean square error {100 * rmse:.2g} points, {against_line(rmse, least_rmse(workload, budget, rows.n))}."
+    )
+    assert words in captions(open_page(EXPLORE, sample="berkeley"))

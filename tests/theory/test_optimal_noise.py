@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
-from dpcore.theory.optimal_noise import add_remove, least_rmse, least_variance, optimum
+from dpcore.theory.optimal_noise import add_remove, against_line, least_rmse, least_variance, optimum
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.residuals import residual_spaces
 from tests.helpers import codes, matrix_of, signs
@@ -174,3 +174,20 @@ def test_the_line_is_in_shares_and_needs_gaussian_noise():
     assert least_rmse(tables, budget, 250) == pytest.approx(2 * expected, rel=1e-9)
     assert least_rmse(tables, Budget(1, 0), 500) is None
     assert least_rmse(Marginals.all(codes(1), 1), budget, 5) == 0
+
+
+@pytest.mark.parametrize(
+    ("rmse", "words"),
+    [
+        (0.01, "2.1 × below what any unbiased method could do: the fit borrows strength"),
+        (0.0205, "as little as any unbiased method could have"),
+        (0.042, "2 × above the least that an unbiased method could have"),
+    ],
+)
+def test_how_an_error_stands_to_the_line_in_words(rmse, words):
+    assert against_line(rmse, 0.021) == words
+
+
+def test_where_nothing_moves_no_ratio_is_said():
+    assert against_line(0.0, 0.0) == "nothing is uncertain here"
+    assert against_line(0.1, 0.0) == "no noise is needed here, and there is an error"

@@ -16,6 +16,7 @@ MOST_LISTED = 2_000  # questions in the list to choose one from
 KINDS = {
     "worst question": "max_error",
     "mean over questions": "mean_error",
+    "root mean square over questions": "rmse",
     "mean L1 distance of tables": "mean_l1",
     "one question": None,
     "one group": None,

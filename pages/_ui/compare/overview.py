@@ -25,7 +25,7 @@ from ..shell.results import QUIET, below
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
-from . import overlay
+from . import overlay, unbiased
 from .measures import Measure
 from .sweeps import TITLES, Dot, Sweep
 
@@ -98,7 +98,8 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) 
         against_n = st.segmented_control(
             "Against", ["ε", "n·ε"], default="ε", required=True, key="against", bind="query-params", help=words
         )
-    curves = overlay.choose(sweep, middle)
+    least = unbiased.line(sweep, middle)
+    curves = overlay.choose(sweep, middle) | (unbiased.curve(least, measure.scale) if measure.name == "rmse" else {})
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, found, floors, frontier.look(list(solving(QueryRelease))),
         title=measure.words, log=log == "logarithmic", curves=curves, titles=TITLES,
@@ -117,6 +118,7 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) 
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
     below(summary + " Click a dot to see its run.", lines(dots), "frontier")
+    unbiased.words(sweep, least)
     picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
     if not picked:
         return None

@@ -13,6 +13,7 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
 from dpcore.privacy.accounting.guarantee import best_guess
+from dpcore.theory.optimal_noise import against_line, least_rmse
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.workloads import Workload
 
@@ -115,12 +116,23 @@ def spread(shown: Shown) -> None:
         )
     guess = 100 * best_guess(0.5, spent["epsilon"], spent["delta"])
     st.caption(
-        f"{moved}Points are percentage points of all {shown.n:,} records; {summary['queries']:,} questions, "
-        f"{summary['cells']:,} cells. Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, "
+        f"{moved}{_against(shown)}Points are percentage points of all {shown.n:,} records; "
+        f"{summary['queries']:,} questions, {summary['cells']:,} cells. Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, "
         f"by {spent['accounting']}: who knows all others guesses right which of two records is in it at most "
         f"{guess:.0f} of 100 times. Protected: {shown.table.unit.words}.",
         help=meaning("point", "cell", "workload"),
     )
+
+
+def _against(shown: Shown) -> str:
+    """How the root mean square error stands to the least of any unbiased Gaussian release, if that is known."""
+    problem, budget = shown.chosen.problem, shown.chosen.budget
+    key = (problem.domain, tuple(shown.chosen.texts), problem.effective_n, budget)
+    least = session().memo("unbiased", key, lambda: least_rmse(problem.workload, budget, problem.effective_n))
+    if not least:
+        return ""
+    found = shown.both.errors.rmse
+    return f"Root mean square error {points(found)} points, {against_line(found, least)}. "
 
 
 @chart("convergence", "Does it settle?", "point", "sampling floor", "seed")

@@ -1,0 +1,149 @@
+"""Unbiased, consistent answers to all tables at once, with the least noise. Sees a Curator, never records."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..models.base import Model
+from ..params import check_parameters, param
+from ..privacy.accounting.budget import Budget, Gaussian
+from ..privacy.accounting.calibrations import gaussian_share
+from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.curator import Curator
+from ..privacy.grid import on_steps, step
+from ..privacy.measurement import deviation
+from ..privacy.statistics.residuals import Residuals
+from ..problems import QueryRelease
+from ..releases import Release, UnbiasedAnswers
+from ..theory.optimal_noise import optimum
+from ..workloads import Marginals
+from ..workloads.residuals import spaces_of
+from .base import About, Step
+from .fitting import TINY, Evidence, staged
+from .past_measurements import tables_read
+from .tree_choice import model_of
+
+FIT_ROUNDS, ALPHA = 200, 0.8  # iterations and prior of a non-negative fit, as in gaussian_maxent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Residual:
+    """Measure what each table says beyond its margins, once, with the noise split so that the answers have least.
+
+    The only touch of records is one Gaussian release of `Residuals` (Δ₂ derived there) with σ = Δ₂/(nμ), exactly μ-GDP.
+    The weights come from `theory.optimal_noise`: no other unbiased Gaussian release of these tables has a smaller total
+    variance. A table is the sum of its parts, so that tables agree on what they share, and cells have exact variances
+    and covariances, whatever the number of columns: nothing is fitted, and nothing is held but the tables.
+
+        y       = r_S ⊗(n_l I − J) table_S + N(0, σ²), for all sets S inside some table
+        part_S  = ⊗(I − J/n_l) y_S/(r_S k_S)                    the noise outside of the space is taken off
+        table_M = 1/k_M + Σ_{S ⊆ M} part_S, spread evenly over the other columns of M
+
+    Cells may be below 0: that is what unbiased means. With fit = nonnegative a maximum-entropy distribution is fitted
+    to the tables asked for, as far as one can be held; it is biased, and better where the noise is large.
+    Raises InputError at δ = 0 and for queries that are not read off tables.
+    Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner, added records); the split under replaced records is derived in
+    `optimum`.
+    """
+
+    fit: str = param(
+        "none", "what is released: the unbiased answers themselves, or a non-negative fit to them, which is biased",
+        choices=("none", "nonnegative"),
+    )  # fmt: skip
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    about: ClassVar[About] = About(
+        title="Residual answers",
+        summary="Answers all tables at once without any bias, with the least noise that an unbiased Gaussian release "
+        "can have. Tables agree with each other, and the standard error of every cell is known exactly.",
+        use_when="unbiased answers with exact error bars are needed, of any number of columns, and no synthetic rows",
+        avoid_when="accuracy matters more than the absence of bias: a fit to noisy tables borrows strength",
+        cost="one pass over the records for each table and its margins; no cells are listed",
+        source="Xiao, He, Zhang, Kifer 2023; the split of noise under replaced records is this project's",
+    )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """One Gaussian measurement with the whole budget."""
+        tables = tables_read(problem.workload, "residual")
+        (spend,) = gaussian_share(budget, [1.0])
+        spaces, best = spaces_of(tables), optimum(tables)
+        scale = np.sqrt(best.information * spaces.cells)  # √(t_S k_S) is what a part is multiplied by
+        weights = on_steps(scale / (scale.max(initial=0.0) or 1.0) / spaces.cells, step(problem.n))
+        asked = Residuals(tables, np.minimum(weights, 1 / spaces.cells))
+        if self.fit == "nonnegative":
+            held(problem, tables)  # or it is refused, before anything is charged
+        rmse = math.sqrt(best.upper / tables.m) / (problem.effective_n * spend.mu)
+        choices = (
+            Choice("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
+            Choice("fit", self.fit, "cells below 0 stay" if self.fit == "none" else "no cell below 0, hence biased"),
+            Choice("spaces", int(spaces.count.sum()), "tables and their margins, each apart from what it sums up"),
+            Choice("sigma", deviation(asked, spend, problem.effective_n), "noise on the weighted parts, Δ₂/(nμ)"),
+            Choice("rmse", rmse, "of all cells of the tables, exactly"),
+        )
+        return Plan(budget, (Charge("measure", spend, statistic=asked),), choices)
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+        """The answers, in one step, and the fit to them in another where it is asked for."""
+        charge = plan.charges[-1]
+        spend: Gaussian = charge.spend  # type: ignore[assignment]
+        measured = curator.measure(charge.statistic, spend)
+        answers = unbiased(charge.statistic, measured.values, measured.stddev)
+        fit = NonNegative(problem, charge.statistic.workload, answers, ALPHA * spend.mu * problem.effective_n)
+        answers = replace(answers, fit=fit)
+        yield Step(1, answers, "unbiased answers")
+        if self.fit == "nonnegative":
+            yield Step(2, fit.release(), "a non-negative fit to them")
+
+
+def unbiased(asked: Residuals, values: np.ndarray, stddev: float) -> UnbiasedAnswers:
+    """The parts of all tables from noisy `values` (Σ k_S,) of `asked`, with noise of one standard deviation."""
+    domain, parts, variances, start = asked.workload.domain, [np.zeros(0)], [], 0
+    sets = spaces_of(asked.workload).type_of
+    for S, kind in sets.items():
+        sizes = tuple(domain.shape[a] for a in S)
+        end, factor = start + math.prod(sizes), float(asked.weights[kind]) * math.prod(sizes)
+        part = values[start:end].reshape(sizes) / factor
+        for axis in range(len(sizes)):
+            part = part - part.mean(axis=axis, keepdims=True)
+        parts.append(part.ravel())
+        variances.append((stddev / factor) ** 2)
+        start = end
+    return UnbiasedAnswers(domain, tuple(sets), np.concatenate(parts), np.array(variances), None)
+
+
+@dataclass(frozen=True, eq=False)
+class NonNegative:
+    """The maximum-entropy fit to unbiased answers, made when it is asked for: no cell is below 0, so it is biased."""
+
+    problem: QueryRelease
+    tables: Marginals
+    answers: UnbiasedAnswers
+    weight: float
+
+    def release(self) -> Release:
+        """The fitted distribution; InputError where none can be held."""
+        model = held(self.problem, self.tables)
+        errors = np.maximum(self.answers.standard_errors(self.tables), TINY)
+        evidence = Evidence(self.tables, self.answers.answers(self.tables), errors)
+        D = model.normalise(np.zeros(model.size))[1]
+        for D, _ in staged(evidence, self.weight, FIT_ROUNDS, model):  # noqa: B007
+            pass
+        return model.release(D)
+
+
+def held(problem: QueryRelease, tables: Marginals) -> Model:
+    """What a fit is held in; InputError where cells cannot be listed and no tree over all tables is small."""
+    model = model_of(problem, tables, None)
+    if model is None:
+        raise InputError("these tables fit no distribution that could be held; their unbiased answers need none")
+    return model

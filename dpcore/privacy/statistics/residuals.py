@@ -1,0 +1,84 @@
+"""What marginal tables say beyond their margins: measured all at once, and its sensitivity derived."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...data.domain import Rows
+from ...errors import InputError
+from ...numbers import ROOM
+from ...workloads import Marginals
+from ...workloads.residuals import spaces_of
+from ..rounding import check_range
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """r_S · (⊗_{l∈S} (n_l I − J)) table_S for all sets S of columns inside some table, J all ones, one after the other.
+
+    `weights` are r_S, one for each type of `spaces_of(workload)`, 0 < k_S r_S ≤ 1 for the k_S cells of the table, so
+    that each value is an answer to a query with values in [-1, 1]. n I − J takes the mean off and multiplies by n: they
+    are k_S r_S times the part of the table on S that no smaller table knows, and whole numbers times r_S in counts.
+
+    A record in cell z of S moves the table by e_z − e_z', and ⊗(n_l I − J) is k_S times the projection E_S on the space
+    of S, with E_S(z, z') = Π_{l∈S} (n_l [z_l = z'_l] − 1)/k_S. So it moves the part of S by a vector of squared length
+    r_S² k_S² 2 (d_S − Π)/k_S, and all together, as the parts stand side by side, by
+
+        Σ_S (r_S² k_S) 2 (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)),
+
+    A the columns on which z and z' agree. Δ₂² is its maximum over all A, type by type (`ResidualSpaces.moved`), or
+    where those are too many the sum of each term's own maximum. Δ₁ ≤ √(number of values) Δ₂.
+    """
+
+    workload: Marginals
+    weights: np.ndarray
+    view: ClassVar[str] = "rows"
+
+    @property
+    def integer_valued(self) -> bool:
+        """Whether n times its value is whole numbers: where the weights are."""
+        return bool((self.weights == np.rint(self.weights)).all())
+
+    @property
+    def l2(self) -> float:
+        """Δ₂ for one record."""
+        spaces = spaces_of(self.workload)
+        if not len(self.weights):
+            return 0.0
+        t = self.weights**2 * spaces.cells
+        moved = spaces.moved(t).max() if spaces.listed else (2 * spaces.count * spaces.widest) @ t
+        return math.sqrt(max(float(moved), 0.0)) * ROOM
+
+    @property
+    def l1(self) -> float:
+        """Δ₁ for one record, from above."""
+        spaces = spaces_of(self.workload)
+        return math.sqrt(float(spaces.count @ spaces.cells)) * self.l2
+
+    def check(self) -> None:
+        """Raise InputError for anything but marginal tables, and for weights that do not fit them."""
+        if type(self.workload) is not Marginals:
+            raise InputError(f"{type(self.workload).__name__} is not marginal tables, whose residuals are known here")
+        cells = spaces_of(self.workload).cells
+        if self.weights.shape != cells.shape or not ((self.weights > 0) & (self.weights * cells <= 1)).all():
+            raise InputError(f"residuals of {len(cells)} types of tables need as many weights, each in (0, 1/cells]")
+        check_range(float((self.weights * cells).max(initial=0)))
+
+    def value(self, rows: Rows) -> np.ndarray:
+        """All parts (Σ k_S,); of counted records whole numbers times the weights."""
+        shape, counts = self.workload.domain.shape, rows.weights / rows.divisor
+        out = []
+        for S, kind in spaces_of(self.workload).type_of.items():
+            sizes = tuple(shape[a] for a in S)
+            cells = np.ravel_multi_index(tuple(rows.values[:, a] for a in S), sizes)
+            table = np.bincount(cells, counts, math.prod(sizes)).reshape(sizes)
+            for axis, n in enumerate(sizes):
+                table = n * table - table.sum(axis=axis, keepdims=True)
+            out.append(self.weights[kind] * table.ravel())
+        return np.concatenate(out) if out else np.zeros(0)
+
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
+        """All of it."""
+        return noisy

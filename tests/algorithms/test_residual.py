@@ -1,0 +1,114 @@
+"""`residual`: unbiased, consistent, with exact variances, and as little noise as can be."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.residual import Residual
+from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.conversions import gdp_mu
+from dpcore.privacy.statistics.answers import Answers
+from dpcore.problems import QueryRelease
+from dpcore.theory.optimal_noise import least_rmse
+from dpcore.workloads import Explicit, Marginals, TableQueries, Union
+from tests.helpers import codes, random_rows, signs, task
+
+BUDGET = Budget(1, 1e-6)
+RUNS = 400
+
+
+@pytest.fixture(scope="module")
+def runs():
+    problem, rows = task("mixed")
+    return [Run(Residual(), problem, rows, BUDGET, seed=seed).finish() for seed in range(RUNS)]
+
+
+def test_answers_are_unbiased_with_the_standard_errors_that_are_said(runs):
+    workload = runs[0].problem.workload
+    errors = np.array([run.release.answers(workload) - run.truth.answers for run in runs])
+    said = runs[0].release.standard_errors(workload)
+    assert np.abs(errors.mean(axis=0) / said).max() < 4.5 / math.sqrt(RUNS)
+    assert errors.std(axis=0) == pytest.approx(said, rel=5 / math.sqrt(2 * RUNS))
+    assert np.sqrt((said**2).mean()) == pytest.approx(runs[0].plan["rmse"], rel=1e-6)
+
+
+def test_nobody_unbiased_has_less_noise(runs):
+    problem = runs[0].problem
+    assert runs[0].plan["rmse"] == pytest.approx(least_rmse(problem.workload, BUDGET, problem.n), rel=1e-6)
+    raw = Answers(problem.workload).l2 / (problem.n * gdp_mu(1, 1e-6))
+    assert raw / runs[0].plan["rmse"] > 1.3
+
+
+def test_tables_agree_on_what_they_share_and_sum_to_1(runs):
+    release = runs[0].release
+    whole = release.table((0, 1, 2))
+    for axes in [(0,), (1,), (2,), (0, 2), (0, 1)]:
+        gone = tuple(a for a in range(3) if a not in axes)
+        assert whole.sum(axis=gone) == pytest.approx(release.table(axes), abs=1e-12)
+    assert whole.sum() == pytest.approx(1)
+
+
+def test_what_was_not_measured_has_no_standard_error():
+    problem, rows = task("2-way")
+    part = QueryRelease(Marginals(problem.domain, [["a", "b"], ["c"]]), problem.n)
+    release = Run(Residual(), part, rows, BUDGET).finish().release
+    asked = Marginals(problem.domain, [["a"], ["c"], ["a", "c"]])
+    known = np.isfinite(release.standard_errors(asked))
+    assert [known[table].all() for table in asked.tables] == [True, True, False]
+    assert not known[asked.tables[2]].any()
+    spread = release.table((0,))[:, None] / 4 + release.table((2,)) / 3 - 1 / 12
+    assert release.table((0, 2)) == pytest.approx(spread), "and is taken to be even"
+
+
+def test_queries_on_tables_and_matrices_are_read_off_the_answers():
+    domain = codes(3, 2, 4)
+    asked = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"]])])
+    release = Run(Residual(), QueryRelease(asked, 300), random_rows(domain, 300), BUDGET).finish().release
+    D = release.table((0, 1, 2)).ravel()
+    assert release.answers(asked) == pytest.approx(asked.answers(D))
+    matrix = signs(domain, 4)
+    assert release.answers(matrix) == pytest.approx(matrix.answers(D))
+    wide = codes(*[9] * 7)
+    few = Run(Residual(), QueryRelease(Marginals.all(wide, 1), 50), random_rows_of(wide), BUDGET).finish().release
+    with pytest.raises(InputError, match="4,782,969 cells is more than"):
+        few.answers(Explicit.__new__(Explicit))
+
+
+def random_rows_of(domain):
+    return domain.group(np.random.default_rng(0).integers(0, 9, (50, len(domain.shape))))
+
+
+def test_a_fit_is_made_on_request_and_is_not_negative():
+    problem, rows = task("3-way of 4")
+    plain = Run(Residual(), problem, rows, Budget(0.1, 1e-6)).finish()
+    assert plain.release.answers(problem.workload).min() < 0
+    fitted = Run(Residual(fit="nonnegative"), problem, rows, Budget(0.1, 1e-6)).finish()
+    assert fitted.release.D.min() >= 0
+    assert fitted.records[0].empirical == plain.records[0].empirical
+    assert fitted.records[-1].empirical.rmse < 0.7 * plain.records[-1].empirical.rmse, "it borrows strength"
+    assert len(plain.sample(10)) == 10, "rows come of such a fit"
+
+
+def test_many_columns_need_no_rows_and_refuse_a_fit_that_cannot_be_held():
+    domain = codes(*[9] * 12)
+    rng = np.random.default_rng(0)
+    rows = domain.group(rng.integers(0, 9, (200, 12)))
+    problem = QueryRelease(Marginals.all(domain, 2), 200)
+    run = Run(Residual(), problem, rows, BUDGET).finish()
+    expected = run.plan["rmse"]
+    assert run.records[-1].empirical.rmse == pytest.approx(expected, rel=0.05)
+    with pytest.raises(InputError, match="fit no distribution that could be held"):
+        run.sample(10)
+    with pytest.raises(InputError, match="fit no distribution that could be held"):
+        make_plan(Residual(fit="nonnegative"), problem, BUDGET)
+
+
+def test_what_it_cannot_serve_is_said_before_anything_is_charged():
+    with pytest.raises(InputError, match="residual needs queries on marginal tables"):
+        make_plan(Residual(), QueryRelease(signs(codes(2, 2), 3), 50), BUDGET)
+    with pytest.raises(InputError, match="delta=0"):
+        make_plan(Residual(), task("2-way")[0], Budget(1, 0))
