@@ -23,7 +23,8 @@ from ..theory.optimal_noise import optimum
 from ..workloads import Marginals
 from ..workloads.residuals import spaces_of
 from .base import About, Step
-from .fitting import TINY, Evidence, staged
+from .evidence import TINY, Evidence
+from .fitting import staged
 from .past_measurements import tables_read
 from .tree_choice import model_of
 
