@@ -117,8 +117,9 @@ def spread(shown: Shown) -> None:
     guess = 100 * best_guess(0.5, spent["epsilon"], spent["delta"])
     st.caption(
         f"{moved}{_against(shown)}Points are percentage points of all {shown.n:,} records; "
-        f"{summary['queries']:,} questions, {summary['cells']:,} cells. Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, "
-        f"by {spent['accounting']}: who knows all others guesses right which of two records is in it at most "
+        f"{summary['queries']:,} questions, {summary['cells']:,} cells. "
+        f"Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, by {spent['accounting']}: "
+        f"who knows all others guesses right which of two records is in it at most "
         f"{guess:.0f} of 100 times. Protected: {shown.table.unit.words}."
     )
 
