@@ -295,7 +295,7 @@ def test_the_least_error_of_any_unbiased_method_is_drawn_and_said():
     (line,) = [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]
     assert _plain(line["x"]) == [0.1, 1.0]
     assert _plain(line["y"]) == pytest.approx(expected)
-    told = " ".join(c.value for c in app.caption).replace("\\", "")
+    told = " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
     assert f"any unbiased Gaussian release of these questions is {expected[1]:.3g}" in told
     ratio = expected[1] / berkeley("gaussian_maxent", 1.0, 0).records[-1].empirical.rmse
     assert f"Gaussian + maximum entropy: {ratio:.2g} × below what any unbiased method could do" in told

@@ -118,7 +118,8 @@ def spread(shown: Shown) -> None:
     st.caption(
         f"{moved}{_against(shown)}Points are percentage points of all {shown.n:,} records; "
         f"{summary['queries']:,} questions, {summary['cells']:,} cells. "
-        f"Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, by {spent['accounting']}: who knows all others guesses right which of two records is in it at most "
+        f"Spent: ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}, by {spent['accounting']}: "
+        f"who knows all others guesses right which of two records is in it at most "
         f"{guess:.0f} of 100 times. Protected: {shown.table.unit.words}.",
         help=meaning("point", "cell", "workload"),
     )
