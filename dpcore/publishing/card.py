@@ -1,9 +1,5 @@
-"""The settings card of a release: one self-contained page to print, made of public facts only.
+"""The settings card of a release: one self-contained page to print, made of public facts only."""
 
-All text is escaped and stands in <bdi>, so that a hostile column name neither runs nor reorders the line around it.
-"""
-
-import html
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -11,17 +7,7 @@ from typing import Any
 from ..data.privacy_unit import COUNTED, ROW
 from ..tags import Tag
 from ..theory.meaning import released
-
-STYLE = """
-body{font:15px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;max-width:46rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem;margin:0 0 .3rem}h2{font-size:1.05rem;margin:1.4rem 0 .3rem;border-bottom:1px solid #999}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0}
-th{font-weight:600;width:13rem}tr+tr>*{border-top:1px solid #ddd}.odds{font-size:1.1rem;margin:.8rem 0}
-.tag{font-size:.75rem;border:1px solid #666;border-radius:.6rem;padding:0 .4rem;margin-left:.4rem;white-space:nowrap}
-code{font-size:.8rem;overflow-wrap:anywhere}td{overflow-wrap:anywhere}
-@media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}tr{break-inside:avoid}}
-"""
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+from .printing import page, text
 
 
 def card(facts: dict[str, Any]) -> str:
@@ -74,21 +60,15 @@ def card(facts: dict[str, Any]) -> str:
     if facts["reason"]:
         sections[0][1].append(("Reason given for releasing after a private peek", facts["reason"], Tag.TYPED))
     title = f"Settings of a private release: {dataset['name']}"
-    body = "".join(f"<h2>{_text(head)}</h2><table>{_rows(rows)}</table>" for head, rows in sections)
-    tags = "".join(f"<li><b>{_text(tag)}</b>: {_text(tag.meaning)}</li>" for tag in Tag)
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f'<meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'
-        f"<style>{STYLE}</style></head><body><h1>{_text(title)}</h1>"
-        f'<p class="odds">{_text(released(facts))}</p>{body}'
-        f"<h2>What the tags mean</h2><ul>{tags}</ul></body></html>\n"
-    )
+    body = "".join(f"<h2>{text(head)}</h2><table>{_rows(rows)}</table>" for head, rows in sections)
+    tags = "".join(f"<li><b>{text(tag)}</b>: {text(tag.meaning)}</li>" for tag in Tag)
+    first = f'<p class="odds">{text(released(facts))}</p>'
+    return page(title, f"{first}{body}<h2>What the tags mean</h2><ul>{tags}</ul>")
 
 
 def _rows(rows: Iterable[tuple[str, str, Tag]]) -> str:
     return "".join(
-        f'<tr><th scope="row">{_text(name)}</th><td>{_text(value)} <span class="tag">{tag}</span></td></tr>'
+        f'<tr><th scope="row">{text(name)}</th><td>{text(value)} <span class="tag">{tag}</span></td></tr>'
         for name, value, tag in rows
     )
 
@@ -114,7 +94,3 @@ def _origin(facts: dict[str, Any]) -> Tag:
 
 def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else value if isinstance(value, str) else json.dumps(value)
-
-
-def _text(value: object) -> str:
-    return f"<bdi>{html.escape(str(value))}</bdi>"

@@ -22,6 +22,7 @@ from ..releases import Histogram, Release, UnbiasedAnswers
 from ..workloads import Marginals, Workload
 from . import registry, verifier
 from .card import card
+from .review import review_page
 from .signing import Key
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
@@ -78,8 +79,9 @@ def write(
                 safe = neutral(table) if neutralize else table
                 safe.to_csv(made / f"{name}.csv", index=False)
         files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
-        facts = facts | {"files": files}
-        (made / "card.html").write_text(card(facts), encoding="utf-8")
+        facts = facts | {"files": files, "errors": _errors(tables["answers"])}
+        for name, shown in (("card.html", card), ("review.html", review_page)):
+            (made / name).write_text(shown(facts), encoding="utf-8")
         for name, content in (("release.json", facts), ("account.json", account)):
             (made / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         entry = registry.entry(facts, len(account["releases"]))
@@ -119,6 +121,13 @@ def _answers(workload: Workload, release: Release, measurements: Sequence[Measur
         if m.workload is workload:
             table["noisy_answer"], table["standard_error"] = m.answers, m.errors
     return table
+
+
+def _errors(answers: pd.DataFrame) -> dict[str, Any] | None:
+    """How many answers have a measurement of their own, and the range of its standard errors; None for none."""
+    if "standard_error" not in answers or not (there := answers["standard_error"].dropna()).size:
+        return None
+    return {"answers": len(answers), "measured": len(there), "least": float(there.min()), "most": float(there.max())}
 
 
 def _measured(m: MeasuredAnswers) -> pd.DataFrame:

@@ -53,6 +53,7 @@ STYLE = """<style>
 [data-testid="stSidebarUserContent"] {padding-top: 0;}
 [data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
   position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: var(--st-secondary-background-color);}
+.st-key-marks {margin-top: -1.1rem;}
 /* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
 [data-testid="stSidebar"][data-collapsed="true"] {
   position: fixed !important; inset: auto 0 0 0; z-index: 100; width: 100% !important; min-width: 100% !important;
@@ -63,7 +64,7 @@ STYLE = """<style>
 [data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
 [data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
-[data-collapsed="true"] .st-key-sliders [data-testid="stCaptionContainer"],
+[data-collapsed="true"] .st-key-sliders [data-testid="stCaptionContainer"], [data-collapsed="true"] .st-key-marks,
 [data-collapsed="true"] [data-testid="stSliderTickBar"] {display: none !important;}
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
 [data-collapsed="true"] [data-testid="stSlider"] {

@@ -48,8 +48,10 @@ def choose(table: Table) -> Chosen:
         sliders = st.container(key="sliders", gap=None)
         with sliders:
             epsilon = controls.epsilon_slider()
+            with st.container(key="marks"):
+                deployments.marks(epsilon, controls.EPSILONS)
             delta_place, alpha_place = st.container(), st.container()
-        deployments.marks(epsilon, controls.EPSILONS)
+        deployments.known(epsilon)
         st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
         name = controls.algorithm()
         more = st.expander("More: parameters, seed, repeats", icon=":material/tune:")

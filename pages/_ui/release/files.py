@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.publishing.review import LEVELS, MEANING, review
 from dpcore.tags import Tag
 from dpcore.theory.meaning import released
 
@@ -22,6 +23,7 @@ WORDS = {
     "weights.csv": "Weights of all cells (CSV)",
     "weights.parquet": "Weights of all cells (Parquet)",
     "card.html": "Settings card (HTML)",
+    "review.html": "Review by NIST SP 800-226 (HTML)",
     "release.json": "Claim and receipt (JSON)",
     "account.json": "All charges of the data set (JSON)",
     "signature.json": "Signature and public key (JSON)",
@@ -96,6 +98,7 @@ def outputs(made: Made) -> None:
         f"Entry {number} of the ledger, which numbers every line it keeps: data sets and their versions too. "
         + plain(f"Noise: {facts['made_by']['noise']}.", 400)
     )
+    _review(facts)
     with st.container(horizontal=True):
         st.download_button(
             "All files (ZIP)", lambda: archive(made.files), f"release-{number}.zip", "application/zip", type="primary",
@@ -105,3 +108,15 @@ def outputs(made: Made) -> None:
             kind = KINDS.get(Path(name).suffix, "application/octet-stream")
             st.download_button(WORDS.get(name, name), content, name, kind, on_click="ignore", key=f"release-{name}")
     st.caption("Downloading again, editing a note or reloading spends nothing. A copy was written beside the ledger.")
+
+
+def _review(facts: dict[str, Any]) -> None:
+    """What a reviewer asks, answered from the facts; the page to print is among the files."""
+    with st.expander(
+        "Review: the questions of NIST SP 800-226, answered from this release", icon=":material/checklist:"
+    ):
+        for level in LEVELS:
+            st.markdown(f"**{level}**")
+            lines = [a for a in review(facts) if a.level == level]
+            st.markdown("\n".join(f"- {a.question} **{a.standing}**: {plain(a.sentence, 900)}" for a in lines))
+        st.caption(" ".join(f"{standing.capitalize()}: {words}." for standing, words in MEANING.items()))

@@ -83,6 +83,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
     with right:
         epsilon = controls.epsilon_slider()
         deployments.marks(epsilon, controls.EPSILONS)
+        deployments.known(epsilon)
         delta = controls.delta_slider(right)
     budget = Budget(epsilon, delta)
     n = table.rows(workload.domain.names).n

@@ -47,12 +47,18 @@ def sentence(found: pd.Series) -> str:
 
 
 def marks(epsilon: float, steps: Sequence[float]) -> None:
-    """A strip that lies under a slider of these `steps`, a line a deployment, and the list of them behind a button."""
+    """A strip that lies under a slider of these `steps`, a line a deployment."""
     table, found = stated(), near(epsilon)
     said = f"{len(table)} public deployments by their ε. Nearest to {epsilon:g}: {sentence(found)}."
     image = base64.b64encode(strip(table["epsilon"].tolist(), epsilon, steps).encode()).decode()
     picture = f'<img alt="{escape(said)}" src="data:image/svg+xml;base64,{image}" style="width:100%;display:block">'
     st.html(picture)
+
+
+def known(epsilon: float) -> None:
+    """All of them behind a button, with what an ε means nothing without, and a sentence that says so."""
+    table, found = stated(), near(epsilon)
+    table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))
     with st.popover(f"ε of {len(table)} public deployments", icon=":material/public:", type="tertiary"):
         st.text(f"Nearest to ε = {epsilon:g}: {sentence(found)}.")
         st.text(WARNING)

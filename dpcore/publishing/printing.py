@@ -1,0 +1,32 @@
+"""Self-contained pages to print: style, policy and escaping, shared by all pages of a release.
+
+All text is escaped and stands in <bdi>, so that a hostile column name neither runs nor reorders the line around it.
+"""
+
+import html
+
+STYLE = """
+body{font:15px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;max-width:46rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.5rem;margin:0 0 .3rem}h2{font-size:1.05rem;margin:1.4rem 0 .3rem;border-bottom:1px solid #999}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0}
+th{font-weight:600;width:13rem}tr+tr>*{border-top:1px solid #ddd}.odds{font-size:1.1rem;margin:.8rem 0}
+.tag{font-size:.75rem;border:1px solid #666;border-radius:.6rem;padding:0 .4rem;margin-left:.4rem;white-space:nowrap}
+code{font-size:.8rem;overflow-wrap:anywhere}td{overflow-wrap:anywhere}
+@media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}tr{break-inside:avoid}}
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(title: str, body: str) -> str:
+    """The whole page; `body` is HTML already, the title is text."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'
+        f"<style>{STYLE}</style></head><body><h1>{text(title)}</h1>{body}</body></html>\n"
+    )
+
+
+def text(value: object) -> str:
+    """Text as HTML."""
+    return f"<bdi>{html.escape(str(value))}</bdi>"
