@@ -168,6 +168,13 @@ def task(name: str) -> tuple[QueryRelease, Rows]:
     return QueryRelease(workload(domain), n), random_rows(domain, n)
 
 
+def wide_task(ways: int = 2, n: int = 2000) -> tuple[QueryRelease, Rows]:
+    """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
+    domain, rng = codes(*[4] * 16), np.random.default_rng(0)
+    halves = np.minimum(rng.integers(0, 4, (n, 8)), rng.integers(0, 4, (n, 8)))
+    return QueryRelease(Marginals.all(domain, ways), n), domain.group(np.repeat(halves, 2, axis=1))
+
+
 TASKS = {
     "1-way": (codes(3, 2, 4), 60, lambda d: Marginals.all(d, 1)),
     "2-way": (codes(3, 2, 4), 500, lambda d: Marginals.all(d, 2)),

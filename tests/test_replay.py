@@ -13,7 +13,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.curator import Curator
 from dpcore.releases import Histogram
-from tests.helpers import QUERIES, TASKS, identical, serves, task, variants
+from tests.helpers import QUERIES, TASKS, few_rounds, identical, serves, task, variants, wide_task
 
 
 class Recorder:
@@ -80,6 +80,17 @@ def test_every_algorithm_is_replayed():
 @pytest.mark.parametrize(("name", "settings", "where"), CASES)
 def test_releases_depend_on_the_records_through_the_curator_only(name, settings, where):
     replay(build(ALGORITHMS[name], settings), *task(where), BUDGET)
+
+
+@pytest.mark.parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
+def test_what_is_decided_of_a_wide_table_depends_on_released_answers_only(name):
+    """4^16 cells: which pairs are tied, which tables have room and when to stop, all of it replayed without data."""
+    problem, rows = wide_task()
+    for budget in (BUDGET, Budget(20, 0)):
+        algorithm = build(ALGORITHMS[name], few_rounds(name))
+        if budget.delta == 0 and name in ("gaussian_maxent", "dpam"):
+            continue
+        replay(algorithm, problem, rows, budget)
 
 
 @dataclass(frozen=True, kw_only=True)

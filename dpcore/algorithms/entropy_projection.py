@@ -16,9 +16,9 @@ from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Sensitivity, SignedErrors, SomeAnswers
 from ..problems import QueryRelease
-from ..releases import Histogram
 from .base import About, Step
 from .evidence import TINY
+from .ground import footing, grounded
 from .past_measurements import LONGEST, Fact, Queries, balanced_rounds
 
 SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
@@ -43,6 +43,8 @@ class PEP:
     value that puts ⟨q_i, D⟩ on the nearer edge of its interval, with θ_i > 0 only on the lower edge and θ_i < 0 only on
     the upper one, else 0 (complementary slackness, so that a constraint can be let go again). For an indicator that
     value is exact, θ += logit(edge) − logit(⟨q, D⟩); other queries take a Newton step of size 1 at the most.
+    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and what is
+    selected are cells of the tree's tables.
     Source: Liu, Vietri, Wu 2021, Algorithm 2 (PEP), with zCDP in place of its composition, γ in units of the noise, and
     θ that can return to 0 as in Dudík, Phillips, Schapire 2004.
     """
@@ -56,9 +58,14 @@ class PEP:
         low=0.01, high=20, log=True,
     )  # fmt: skip
 
+    cells: int | None = param(
+        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
+        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
+    )  # fmt: skip
+
     problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = True
-    graphical: ClassVar[bool] = False
+    enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = True
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Projection by entropy (PEP)",
@@ -75,10 +82,11 @@ class PEP:
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
-        most = min(problem.workload.m, MOST_ROUNDS, max(20, MOST_WORK // problem.domain.size))
-        auto = balanced_rounds(problem, budget, RULE[budget.delta == 0], most)
+        stand = footing(problem, budget, self.cells, "pep")
+        most = min(problem.workload.m, MOST_ROUNDS, max(20, MOST_WORK // stand.cells))
+        auto = balanced_rounds(problem, stand.left, RULE[budget.delta == 0], most)
         rounds = Choice("rounds", self.rounds, "given") if self.rounds else auto
-        select, measure = select_and_measure(budget, rounds.value, SHARE)
+        select, measure = select_and_measure(stand.left, rounds.value, SHARE)
         width = problem.workload.width
         sigma = deviation(Sensitivity(width, width), measure, problem.effective_n)
         choices = (
@@ -90,19 +98,20 @@ class PEP:
         )
         T = rounds.value
         charges = (Charge("select", select, T, SignedErrors), Charge("measure", measure, T, SomeAnswers))
-        return Plan(budget, charges, choices)
+        return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection and one measurement a step."""
-        workload, select, T = problem.workload, plan.paying("select"), plan["rounds"]
-        spend = plan.paying("measure")
-        past, D = Queries(workload, partial(to_the_edge, slack=self.slack)), problem.prior
+        select, spend, T = plan.paying("select"), plan.paying("measure"), plan["rounds"]
+        ground = grounded(problem, plan, curator, self.cells, "pep")
+        workload, reader, D = ground.workload, ground.reader, ground.prior
+        past = Queries(workload, partial(to_the_edge, slack=self.slack), ground.model)
         for t in range(1, T + 1):
-            j = curator.select(SignedErrors(workload, workload.answers(D)), select) % workload.m
+            j = curator.select(SignedErrors(workload, reader.answers(D)), select) % workload.m
             m = curator.measure(past.statistic(j), spend)
             D = past.explain(D, j, m.values, m.stddev, SWEEPS if t < T else LAST_SWEEPS)
             label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
-            yield Step(t, Histogram(problem.domain, D), f"worst: {label}")
+            yield Step(t, ground.model.release(D), f"worst: {label}")
 
 
 def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:

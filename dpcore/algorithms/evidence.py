@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.domain import Domain
+from ..errors import InputError
 from ..workloads import Marginals, Union, Workload
+from ..workloads.union import marginal_tables
 
 FLOOR = 1e-4  # of a category's share in the product of noisy 1-way marginals
 TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
@@ -56,6 +58,14 @@ def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
         places = zip(workload.workloads, workload.places, strict=True)
         return next(((w, place) for w, place in places if isinstance(w, Marginals)), None)
     return (workload, slice(workload.m)) if isinstance(workload, Marginals) else None
+
+
+def tables_read(workload: Workload, who: str) -> Marginals:
+    """The tables that all queries are read off; InputError, naming who needs them, where there are none."""
+    tables = marginal_tables(workload)
+    if tables is None:
+        raise InputError(f"{who} needs queries on marginal tables; for a query matrix choose measure=query")
+    return tables
 
 
 def singles_of(tables: Marginals) -> Marginals:

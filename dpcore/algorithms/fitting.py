@@ -12,6 +12,7 @@ from ..workloads import Marginals, Workload
 from .evidence import Evidence, shares_of, singles_of, summed, tables_of
 
 FIRST_STAGE = 0.6  # its weight of the prior, as a share of the last one's
+Known = dict[tuple[int, tuple[int, ...]], np.ndarray]  # potentials by stage and table, to go on from
 SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
 
 
@@ -43,28 +44,50 @@ def base_of(evidence: Evidence, model: Model, start: np.ndarray | PublicStart | 
 
 
 def staged(
-    evidence: Evidence, weight: float, rounds: int, model: Model, start: np.ndarray | PublicStart | None = None
+    evidence: Evidence,
+    weight: float,
+    rounds: int,
+    model: Model,
+    start: np.ndarray | PublicStart | None = None,
+    known: Known | None = None,
 ) -> Iterator[tuple[np.ndarray, str]]:
     """Beliefs (size,) of the fit after each iteration, `rounds` at the most a stage, and which stage it is in words.
 
     Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight; what they say is the
     prior of the fit to all. Before that it is the potentials `start`, or the product of the noisy 1-way marginals.
+    `known` is what an earlier fit to fewer tables found: this one goes on from there, and leaves there what it finds.
     """
     theta = base_of(evidence, model, start)
     stages = stages_of(evidence.workload)
     for number, workload in enumerate(stages, start=1):
-        share = 1 if number == len(stages) else FIRST_STAGE
-        for theta, D in fit(summed(evidence, workload), share * weight, theta, rounds, model):  # noqa: B007, B020
+        own, share = summed(evidence, workload), 1 if number == len(stages) else FIRST_STAGE
+        phi = begun(own, share * weight, known, number)
+        for theta, D in fit(own, share * weight, theta, rounds, model, phi):  # noqa: B007, B020
             yield D, f"stage {number} of {len(stages)}"
+        if known is not None and (tables := tables_of(workload)):
+            found = (phi / own.sigma / (share * weight))[tables[1]]
+            for axes, table in zip(tables[0].axes, tables[0].tables, strict=True):
+                known[number, axes] = found[table]
+
+
+def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) -> np.ndarray:
+    """φ (m,) of a fit that goes on from known potentials, 0 where there are none."""
+    phi = np.zeros(evidence.workload.m)
+    if known and (tables := tables_of(evidence.workload)):
+        part = phi[tables[1]]
+        for axes, table in zip(tables[0].axes, tables[0].tables, strict=True):
+            part[table] = known.get((stage, axes), 0.0)
+    return phi * evidence.sigma * weight
 
 
 def fit(
-    evidence: Evidence, weight: float, base: np.ndarray, rounds: int, model: Model
+    evidence: Evidence, weight: float, base: np.ndarray, rounds: int, model: Model, phi: np.ndarray | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials and beliefs (size,) of D.
 
     L-BFGS on the dual f(φ) = weight · log Z(φ) + ½‖φ‖² + φ·y/σ, which is strongly convex, so that every pair of
-    differences has positive curvature and backtracking always ends. Source: Nocedal, Wright 2006, Algorithm 7.4.
+    differences has positive curvature and backtracking always ends. It begins at `phi` (m,), where it also leaves what
+    it found last, or at 0. Source: Nocedal, Wright 2006, Algorithm 7.4.
     """
     reader, target = model.reader(evidence.workload), evidence.y / evidence.sigma
 
@@ -74,7 +97,7 @@ def fit(
         value = float(weight * log_z + phi @ phi / 2 + phi @ target)
         return value, phi + target - reader.answers(D) / evidence.sigma, theta, D
 
-    phi = np.zeros(evidence.workload.m)
+    phi = np.zeros(evidence.workload.m) if phi is None else phi
     value, gradient, *found = evaluate(phi)
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=20)
     for _ in range(rounds):
@@ -88,7 +111,7 @@ def fit(
         pair = step * direction, after[1] - gradient
         if pair[0] @ pair[1] > 0:  # else rounding has eaten the curvature
             pairs.append(pair)
-        phi = phi + step * direction
+        phi += step * direction
         value, gradient, *found = after
         yield found[0], found[1]
         if np.abs(gradient).max() <= SETTLED:

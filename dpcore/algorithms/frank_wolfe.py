@@ -10,13 +10,12 @@ import numpy as np
 from .. import theory
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.statistics.answers import SignedErrors
 from ..problems import QueryRelease
-from ..releases import Histogram
-from .base import About, Step, softmax
+from .base import About, Step
+from .ground import footing, grounded
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # of the default rule
 
@@ -31,6 +30,9 @@ class DPFW:
     Each round selects a signed query by s · ⟨q_j, P_n − D⟩, of sensitivity Δ = max_j (hi_j − lo_j)/n, with the
     exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP, less composed optimally; at δ = 0 with
     permute-and-flip, T ε₀ in pure DP. Nothing else touches records.
+
+    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and what is
+    selected are cells of the tree's tables.
 
     schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t. "paper": constant γ and T
     of Algorithm 1 as corrected in `theory`, released is one D_t drawn uniformly. Raises InputError for a parameter out
@@ -48,9 +50,14 @@ class DPFW:
         low=1e-5, high=10, log=True, auto="n, k, m and the budget: step and entropy error balanced at these rounds",
     )  # fmt: skip
 
+    cells: int | None = param(
+        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
+        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
+    )  # fmt: skip
+
     problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = True
-    graphical: ClassVar[bool] = False
+    enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = True
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private Frank-Wolfe (DPFW)",
@@ -67,25 +74,29 @@ class DPFW:
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections that use the whole budget, and α; both from n, k, m and the budget where not given."""
-        choices = self._paper(problem, budget) if self.schedule == "paper" else self._practical(problem, budget)
+        stand = footing(problem, budget, self.cells, "dpfw")
+        left = stand.left
+        choices = self._paper(problem, left) if self.schedule == "paper" else self._practical(problem, left)
         rounds = choices[0].value
-        charges = (Charge("select", equal_selections(budget, rounds), rounds, SignedErrors),)
-        star = Choice("alpha_star", _alpha_star(problem, budget), "α* of eq. (8), corrected, to compare with")
-        return Plan(budget, charges, (*choices, star, Choice("schedule", self.schedule, "given")))
+        charge = Charge("select", stand.selections(rounds), rounds, SignedErrors)
+        star = Choice("alpha_star", _alpha_star(problem, left), "α* of eq. (8), corrected, to compare with")
+        given = Choice("schedule", self.schedule, "given")
+        return Plan(budget, (charge, *stand.charges), (*choices, star, given, *stand.choices))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection a step; the last step releases the output of the schedule."""
-        workload, T, alpha = problem.workload, plan["rounds"], plan["alpha"]
-        spend = plan.paying("select")
+        T, alpha, spend = plan["rounds"], plan["alpha"], plan.paying("select")
+        ground = grounded(problem, plan, curator, self.cells, "dpfw")
+        workload, reader = ground.workload, ground.reader
         paper = self.schedule == "paper"
         chosen = int(rng.integers(T)) if paper else T  # which iterate D_0 … D_{T-1} the paper's output is
-        D = problem.prior
+        D = ground.prior
         output, total, averaged = D, D, 0
         u, scale = np.zeros_like(D), 1.0  # q = scale · u, so that a step touches the support of one query only
         for t in range(T):
             if t == chosen:
                 output = D
-            index = curator.select(SignedErrors(workload, workload.answers(D)), spend)
+            index = curator.select(SignedErrors(workload, reader.answers(D)), spend)
             j, s = index % workload.m, 1 if index < workload.m else -1
             gamma = theory.frank_wolfe_step(rounds=T, alpha=alpha) if paper else 2 / (t + 2)
             if gamma == 1:
@@ -94,14 +105,14 @@ class DPFW:
                 scale *= 1 - gamma
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
-            workload.add_query(u, j, gamma * s / scale)
-            D = softmax(u, scale / alpha, problem.log_prior)
+            reader.add_query(u, j, gamma * s / scale)
+            D = ground.tilted(u, scale / alpha)
             if not paper:
                 averaged += t + 1 > T / 2
                 total = total + D if averaged > 1 else D
                 output = total / max(averaged, 1)
             released = D if paper and t + 1 < T else output
-            yield Step(t + 1, Histogram(problem.domain, released), _note(workload.label(j), s))
+            yield Step(t + 1, ground.model.release(released), _note(workload.label(j), s))
 
     def _practical(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """T* = √(log k)/u, or its twin for Σε at δ = 0; α = ½ √(T*/log k)/T keeps the step 1/(αT) right at any T.

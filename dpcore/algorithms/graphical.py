@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..models.cells import Cells
+from ..data.domain import Rows
+from ..models.graphical import Graphical
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN
@@ -18,19 +19,20 @@ from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
 from ..problems import QueryRelease
-from ..releases import Histogram
+from ..releases import Release
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
 from .base import About, Step
-from .evidence import Pool
+from .evidence import Pool, tables_read
 from .fitting import staged
-from .past_measurements import tables_read
+from .tree_choice import Room, barring, lists, room_of
 
 SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
 ROUNDS = 16  # a column, if no round were enlarged; as published
 PENALTY = 0.3  # of the noise expected in a table, taken off its score: less than all, as the fit removes most of it
 SETTLED = 0.3  # of that noise: a smaller change of the measured table says that noise is what is left to fit
 ENTROPY = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
+DRAWN = (2, 10_000, 100_000)  # rows that stand for D on a tree when candidates are weighed: times n, and their range
 FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # of the fit, each round and in the last one
 
 
@@ -48,6 +50,7 @@ class AIM:
     would leave less than itself takes all that is left and is the last. The first step costs 0.9u for each column.
     Every charge depends on released answers and the ledger only, the plan is an upper bound.
 
+    Where cells cannot be listed D lives on a junction tree, and candidates are the tables that leave it small enough.
     D is the two-stage maximum-entropy fit of `gaussian_maxent` to all tables measured so far, those measured several
     times averaged by precision, with weights 1/σ²; its base is the product of the noisy 1-way tables or a public start.
     Raises InputError where queries are not read off marginal tables. Source: McKenna, Mullins, Sheldon, Miklau 2022,
@@ -58,10 +61,14 @@ class AIM:
         None, "steps at the most: the 1-way tables, then a table each", symbol="T", low=2, high=10_000, log=True,
         auto="16 a column and one; usually far fewer, as rounds are enlarged",
     )  # fmt: skip
+    cells: int | None = param(
+        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
+        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
+    )  # fmt: skip
 
     problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = True
-    graphical: ClassVar[bool] = False
+    enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = True
     adaptive: ClassVar[bool] = True
     about: ClassVar[About] = About(
         title="Adaptive marginals (AIM)",
@@ -79,7 +86,9 @@ class AIM:
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The first tables and as many equal rounds as fit the whole budget, if none is enlarged."""
-        d = len({*chain(*tables_read(problem.workload, "aim").axes)})
+        tables = tables_read(problem.workload, "aim")
+        room = room_of(problem, closure(tables), budget, self.cells, "aim")
+        d = len({*chain(*tables.axes)})
         T = self.rounds - 1 if self.rounds else ROUNDS * d
         why = "given" if self.rounds else f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
         whole = budget.rho if budget.delta > 0 else budget.epsilon
@@ -92,6 +101,7 @@ class AIM:
             Choice("share", SHARE, "of each round for measuring, as published"),
             Choice("first", first, f"{letter} of a round before it is enlarged: T of them and {d} tables use it all"),
             Choice("sigma", sigma, "standard deviation of the noise on every cell of the first tables"),
+            room,
         )
         charges = (Charge("measure", measure, d + T, SomeAnswers), Charge("select", select, T, TableErrors))
         return Plan(budget, charges, choices)
@@ -101,7 +111,15 @@ class AIM:
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)
         sizes, weights = np.array([math.prod(shape) for shape in candidates.shapes]), coverage(candidates, tables)
-        past, cost = Pool(problem.domain), plan["first"]
+        room = Room(problem.domain, candidates, plan["cells"], listed=lists(problem, self.cells))
+        past, known, cost = Pool(problem.domain), {}, plan["first"]
+
+        def refit(rounds: int) -> Release:
+            """The fit to all that was measured, up to so many iterations in each of its stages."""
+            weight, model = ENTROPY * math.sqrt(2 * past.told), room.model(past.facts)
+            *_, (D, _) = staged(past.evidence, weight, rounds, model, problem.log_start, known)
+            return model.release(D)
+
         singles = [i for i, axes in enumerate(candidates.axes) if len(axes) == 1]
         left = cost * (SHARE * len(singles) + plan["rounds"] - 1)
         _, spend = _spends(cost, budget)
@@ -109,8 +127,8 @@ class AIM:
             m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend)
             past.add(candidates.axes[i], m.values, m.stddev)
         left -= SHARE * cost * len(singles)
-        D = explain(past, FIT_ROUNDS, problem)
-        yield Step(1, Histogram(problem.domain, D), "every column alone")
+        D = refit(FIT_ROUNDS)
+        yield Step(1, D, "every column alone")
         for t in range(2, plan["rounds"] + 1):
             last = t == plan["rounds"] or left < 2 * cost
             cost = left * MARGIN if last else cost
@@ -118,18 +136,20 @@ class AIM:
             if not curator.affords(select):  # rounding alone, but then nothing may be asked
                 return
             noise = typical(spend, n)
-            seen = candidates.answers(D)
-            i = curator.select(TableErrors(candidates, seen, PENALTY * noise * sizes, weights), select)
-            part = candidates.tables[i]
-            m = curator.measure(SomeAnswers(candidates, part), spend)
+            scale = 2 * 2 * weights.max() / (n * select.epsilon)
+            penalties = barring(PENALTY * noise * sizes, weights, room.free, scale)
+            i = curator.select(TableErrors(candidates, seen(D, candidates, n, rng), penalties, weights), select)
+            i = i if room.free[i] else singles[0]  # with probability e^-90
+            m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend)
+            alone = Marginals.over(problem.domain, [candidates.axes[i]])
+            before = D.answers(alone)
             past.add(candidates.axes[i], m.values, m.stddev)
             left -= cost
-            D = explain(past, LAST_FIT_ROUNDS if last else FIT_ROUNDS, problem)
-            note = " × ".join(candidates.columns[i])
-            yield Step(t, Histogram(problem.domain, D), f"{note}, noise {noise:.2g}")
+            D = refit(LAST_FIT_ROUNDS if last else FIT_ROUNDS)
+            yield Step(t, D, f"{' × '.join(candidates.columns[i])}, noise {noise:.2g}")
             if last:
                 return
-            if np.abs(candidates.answers(D)[part] - seen[part]).sum() <= SETTLED * noise * sizes[i]:
+            if np.abs(D.answers(alone) - before).sum() <= SETTLED * noise * sizes[i]:
                 cost *= 4 if budget.delta > 0 else 2
 
 
@@ -138,12 +158,15 @@ def typical(spend: Gaussian | Pure, n: float) -> float:
     return deviation(ONE_TABLE, spend, n) * math.sqrt(2 / math.pi if isinstance(spend, Gaussian) else 1 / 2)
 
 
-def explain(past: Pool, rounds: int, problem: QueryRelease) -> np.ndarray:
-    """The fit (k,) to all that was measured, up to so many iterations in each of its stages."""
-    weight = ENTROPY * math.sqrt(2 * past.told)
-    for D, _ in staged(past.evidence, weight, rounds, Cells(problem.domain), problem.log_start):  # noqa: B007
-        pass
-    return D
+def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) -> np.ndarray:
+    """D's answers (m,) to all candidates; of a tree those of rows drawn from it, which costs a count a table.
+
+    Both are public, and the scores move alike whatever D is said to answer.
+    """
+    if not isinstance(D, Graphical):
+        return D.answers(candidates)
+    codes = D.codes(int(min(max(DRAWN[0] * n, DRAWN[1]), DRAWN[2])), rng)
+    return candidates.answers_of_rows(Rows(codes, np.ones(len(codes), dtype=int)))
 
 
 def closure(tables: Marginals) -> Marginals:

@@ -20,9 +20,8 @@ from ..privacy.statistics.answers import Answers
 from ..problems import QueryRelease
 from ..workloads import Marginals, TableQueries, Union, Workload
 from .base import About, Step
-from .evidence import TINY, Evidence, tables_of
+from .evidence import TINY, Evidence, tables_of, tables_read
 from .fitting import staged, stages_of
-from .past_measurements import tables_read
 from .tree_choice import chosen_tables, measure_chosen, model_of
 
 CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more

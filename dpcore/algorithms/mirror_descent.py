@@ -8,9 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from .. import theory
+from ..errors import InputError
+from ..models.base import Model
+from ..models.cells import Cells
 from ..params import check_parameters, param, values
 from ..privacy.accounting.budget import Budget, Gaussian
-from ..privacy.accounting.calibrations import gaussian_share
+from ..privacy.accounting.calibrations import gaussian_share, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.measurement import noise_scale
@@ -19,6 +22,8 @@ from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Explicit, Marginals, Workload
 from .base import About, Step, softmax
+from .evidence import tables_read
+from .ground import Footing, footing, grounded
 
 LOWEST_ALPHA, HIGHEST_ALPHA = 1e-7, 10.0
 ENTROPY = 0.1  # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
@@ -44,6 +49,8 @@ class DPAM:
     "reused": y is measured once with the whole budget, and the rest is post-processing: argmax becomes the soft-max of
     temperature τ over all signed queries, which smooths max_q as ξ does; τ falls to twice the noise, and each η_t is
     the largest found that keeps the proof of acceleration going (`_descend`).
+    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and the
+    tree's tables are measured, with α as there are fewer of them; noise on cells is refused there.
     Raises InputError at δ = 0. Source: Micali, Lezane, Betken 2025, Algorithm 2, with these corrections: the gradient
     is −q*, the step's divergence is that of αH (so that q̄ is the whole state), exact calibration instead of
     4√(T log(1/δ))/(nε), and log^{1/4}(1/δ) in α*. Reuse and subspace are this project's.
@@ -63,9 +70,14 @@ class DPAM:
         auto="Δ₂/m: the prior weighs alike at every ε (reused), or the rounds: step and entropy error balanced",
     )  # fmt: skip
 
+    cells: int | None = param(
+        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
+        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
+    )  # fmt: skip
+
     problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = True
-    graphical: ClassVar[bool] = False
+    enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = True
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Private accelerated mirror descent (DPAM)",
@@ -83,14 +95,21 @@ class DPAM:
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """One Gaussian measurement, or T equal ones, with the whole budget; T and α where not given."""
         (whole,) = gaussian_share(budget, [1.0])
+        stand = footing(problem, budget, self.cells, "dpam")
+        if self.noise != "reused" and not stand.listed:
+            raise InputError(f"noise={self.noise} is drawn on all cells, which cannot be listed; choose noise=reused")
+        given = Choice("noise", self.noise, "given")
+        if not stand.listed:
+            spend = measure_once(stand.left, 1.0) if stand.charges else whole
+            return self._plan_reused(problem, budget, spend, (given,), stand)  # type: ignore[arg-type]
         n, k = problem.effective_n, problem.domain.size
         cells = CellAnswers(problem.workload, subspace=self.noise == "subspace")
         width = theory.gaussian_width_bound(cells.norms)
         star = theory.mirror_descent_alpha(n=n, k=k, epsilon=budget.epsilon, delta=budget.delta, gaussian_width=width)
         why = "α* of Theorem 5, corrected, with a bound on w(Q), to compare with"
-        public = (Choice("alpha_star", _clipped(star), why), Choice("noise", self.noise, "given"))
+        public = (Choice("alpha_star", _clipped(star), why), given)
         if self.noise == "reused":
-            return self._plan_reused(problem, budget, whole, public)
+            return self._plan_reused(problem, budget, whole, public, stand)
         best = theory.mirror_descent_rounds(n=n, k=k, mu=whole.mu, l2=cells.l2, gaussian_width=width)
         why = f"a fifth of T* = {best:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
         rounds = self._or_given(Choice("rounds", round(min(max(best / 5, 10), 1000)), why))
@@ -100,18 +119,16 @@ class DPAM:
         sigma = Choice(
             "sigma", noise_scale(cells, spend, n), f"noise on every cell, anew each round; Δ₂ = {cells.l2:.4g}/n"
         )
-        return Plan(
-            budget, (Charge("measure", spend, rounds.value, cells),), (rounds, self._or_given(alpha), *public, sigma)
-        )  # fmt: skip
+        charge = Charge("measure", spend, rounds.value, cells)
+        return Plan(budget, (charge,), (rounds, self._or_given(alpha), *public, sigma, *stand.choices))
 
     def _plan_reused(
-        self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...]
+        self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...], stand: Footing
     ) -> Plan:  # fmt: skip
-        """One release; α from its noise, T from both."""
-        statistic, what, why = _release(problem.workload.measured)
-        sigma, spread = noise_scale(statistic, spend, problem.effective_n), _spread(statistic)
-        tau = max(SMOOTHING * spread / (problem.effective_n * spend.mu), TINY)
-        best = _clipped(ENTROPY / SMOOTHING * spread / statistic.workload.m)
+        """One release; α from its noise, T from both. Where a tree is found first, of all tables asked, at the most."""
+        asked = tables_read(problem.workload, "dpam") if stand.charges else problem.workload
+        statistic, what, why = _release(asked.measured)
+        sigma, (best, tau) = noise_scale(statistic, spend, problem.effective_n), _schedule(statistic, spend, problem)
         reason = (
             f"{ENTROPY / SMOOTHING:g} Δ₂/m: αH weighs {ENTROPY:g} nμ beside the likelihood of the noise, at every ε"
         )
@@ -125,7 +142,8 @@ class DPAM:
             Choice("sigma", sigma, f"noise on every {'cell' if what == 'subspace' else 'answer'}, Δ₂/(nμ)"),
             Choice("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
         )
-        return Plan(budget, (Charge("measure", spend, statistic=statistic),), choices)
+        charge = Charge("measure", spend, statistic=Answers if stand.charges else statistic)
+        return Plan(budget, (charge, *stand.charges), (*choices, *stand.choices))
 
     def _or_given(self, choice: Choice) -> Choice:
         """The parameter of that name, where it was given."""
@@ -135,12 +153,13 @@ class DPAM:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One round a step; with reused noise the first one pays for everything."""
         if self.noise == "reused":
-            statistic, _, _ = _release(problem.workload.measured)
-            y = curator.measure(statistic, plan.spend(Gaussian)).values
-            schedule = plan["alpha"], plan["temperature"], plan["rounds"]
-            path = _descend(statistic.workload, y, *schedule, problem.log_prior)
+            ground, spend = grounded(problem, plan, curator, self.cells, "dpam"), plan.spend(Gaussian)
+            statistic, _, _ = _release(ground.workload.measured)
+            y = curator.measure(statistic, spend).values
+            best, tau = _schedule(statistic, spend, problem)
+            path = _descend(statistic.workload, y, self.alpha or best, tau, plan["rounds"], ground.base, ground.model)
             for t, (D_ag, heat) in enumerate(path, start=1):
-                yield Step(t, Histogram(problem.domain, D_ag), f"smoothed at {heat:.2g}")
+                yield Step(t, ground.model.release(D_ag), f"smoothed at {heat:.2g}")
         else:
             yield from self._follow(problem, plan, curator)
 
@@ -163,6 +182,13 @@ class DPAM:
             D_ag = (1 - theta) * D_ag + theta * D
             label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
             yield Step(t, Histogram(problem.domain, D_ag), f"{'more' if errors[j] > 0 else 'less'} {label}")
+
+
+def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease) -> tuple[float, float]:
+    """α and the last temperature, from what is measured with which noise."""
+    spread = _spread(statistic)
+    tau = max(SMOOTHING * spread / (problem.effective_n * spend.mu), TINY)
+    return _clipped(ENTROPY / SMOOTHING * spread / statistic.workload.m), tau
 
 
 def _clipped(alpha: float) -> float:
@@ -199,9 +225,15 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
 
 
 def _descend(
-    workload: Workload, y: np.ndarray, alpha: float, tau: float, rounds: int, log_start: np.ndarray | None = None
+    workload: Workload,
+    y: np.ndarray,
+    alpha: float,
+    tau: float,
+    rounds: int,
+    log_start: np.ndarray | None = None,
+    model: Model | None = None,
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """Iterates (D_ag (k,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 uniform or a public start.
+    """Iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 uniform or a public start.
 
     Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
 
@@ -209,21 +241,23 @@ def _descend(
     ≤ α A_{t-1} KL(D_{t+1} ‖ D_t), which is all that the potential argument asks of η_t: while it holds, the gap falls
     like 1/A_t. The temperature starts where D_2 is nearly uniform, and falls geometrically; Φ rises meanwhile.
     """
-    k, m = workload.domain.size, workload.m
-    q_bar, theta = np.zeros(k), 1.0
-    D, log_Z = _gibbs(q_bar, log_start)
+    model = model or Cells(workload.domain)
+    reader = model.reader(workload)
+    q_bar, theta = np.zeros(model.size), 1.0
+    log_Z, D = model.normalise(q_bar if log_start is None else q_bar + log_start)
     D_ag = D
-    a = a_ag = workload.answers(D)  # answers of D_t and D_ag
-    start = max(tau, float(np.abs(workload.adjoint(y - a)).max()) / (m * alpha))
+    a = a_ag = reader.answers(D)  # answers of D_t and D_ag
+    start = max(tau, float(np.abs(reader.adjoint(y - a)).max()) / (workload.m * alpha))
     for t in range(1, rounds + 1):
         heat = max(tau, start * (tau / start) ** ((t - 1) / (ANNEALED * rounds)))
         theta = 1.0 if t == 1 else min(GROWTH * theta, LONGEST)
         while True:
             a_md = (1 - theta) * a_ag + theta * a
             before, w = _soft_max(y - a_md, heat)
-            q_next = (1 - theta) * q_bar + theta * workload.adjoint(w)
-            D_next, log_Z_next = _gibbs(q_next / alpha, log_start)
-            a_next = workload.answers(D_next)
+            q_next = (1 - theta) * q_bar + theta * reader.adjoint(w)
+            potential = q_next / alpha
+            log_Z_next, D_next = model.normalise(potential if log_start is None else potential + log_start)
+            a_next = reader.answers(D_next)
             a_ag_next = (1 - theta) * a_ag + theta * a_next
             after, _ = _soft_max(y - a_ag_next, heat)
             divergence = D_next @ (q_next - q_bar) / alpha - (log_Z_next - log_Z)
@@ -243,13 +277,3 @@ def _soft_max(errors: np.ndarray, tau: float) -> tuple[float, np.ndarray]:
     up, down = np.exp(scaled - top), np.exp(-scaled - top)
     total = float(up.sum() + down.sum())
     return tau * (top + math.log(total / (2 * len(errors)))), np.sign(errors) * (up - down) / total
-
-
-def _gibbs(potential: np.ndarray, log_start: np.ndarray | None) -> tuple[np.ndarray, float]:
-    """D_0 exp(potential)/Z (k,) and log Z, where D_0 is 1 unless given."""
-    if log_start is not None:
-        potential = potential + log_start
-    top = float(potential.max())
-    D = np.exp(potential - top)
-    Z = float(D.sum())
-    return D / Z, top + math.log(Z)

@@ -14,9 +14,10 @@ from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
 from ..problems import QueryRelease
-from ..releases import Histogram
 from .base import About, Step
-from .past_measurements import balanced_rounds, past_of, tables_read
+from .evidence import tables_read
+from .ground import footing, grounded
+from .past_measurements import balanced_rounds, past_of
 
 SHARES = {"query": 0.25, "marginal": 0.65}  # of the budget that measurements get; all constants fitted on two tables
 RULE = {  # T = constant · signal^power, by what is measured and whether δ = 0
@@ -42,6 +43,9 @@ class MWEM:
     measure "marginal": the whole table that the selected query is read off, Δ₂ = √2/n, and the maximum-entropy fit of
     `gaussian_maxent` to all tables measured so far.
 
+    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and what is
+    selected are cells of the tree's tables.
+
     output "last": D_T. "average": the mean of D_1 … D_T, as published. Raises InputError for "marginal" where a query
     is not read off a marginal table. Source: Hardt, Ligett, McSherry 2012, Figure 1, with zCDP in place of Σε, and
     fitted shares of the budget in place of halves.
@@ -56,9 +60,14 @@ class MWEM:
     )
     output: str = param("last", "the last distribution, or the average over rounds", choices=("last", "average"))
 
+    cells: int | None = param(
+        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
+        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
+    )  # fmt: skip
+
     problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = True
-    graphical: ClassVar[bool] = False
+    enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = True
     adaptive: ClassVar[bool] = False
     about: ClassVar[About] = About(
         title="Multiplicative weights (MWEM)",
@@ -77,8 +86,10 @@ class MWEM:
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
         workload, share = problem.workload, SHARES[self.measure]
-        rounds = Choice("rounds", self.rounds, "given") if self.rounds else self._best_rounds(problem, budget)
-        select, measure = select_and_measure(budget, rounds.value, share)
+        stand = footing(problem, budget, self.cells, "mwem")
+        best = self._best_rounds(problem, stand.left, stand.cells)
+        rounds = Choice("rounds", self.rounds, "given") if self.rounds else best
+        select, measure = select_and_measure(stand.left, rounds.value, share)
         T = rounds.value
         charges = (Charge("select", select, T, SignedErrors), Charge("measure", measure, T, SomeAnswers))
         if self.measure == "query":
@@ -94,9 +105,9 @@ class MWEM:
             Choice("share", share, "of the budget for measurements, the rest for selections: fitted on two tables"),
             Choice("sigma", sigma, f"standard deviation of the noise on every {what}, at the most"),
         )
-        return Plan(budget, charges, choices)
+        return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
 
-    def _best_rounds(self, problem: QueryRelease, budget: Budget) -> Choice:
+    def _best_rounds(self, problem: QueryRelease, budget: Budget, size: int) -> Choice:
         """T where noise overtakes what one more round gains: it grows like √T/(n√ρ), or at δ = 0 like T/(nε).
 
         The error of what is not yet measured falls like 1/T for queries, and faster for tables, if they are large.
@@ -105,19 +116,19 @@ class MWEM:
         if self.measure == "marginal":
             tables = tables_read(workload, "measure=marginal")
             most, cells = 2 * len(tables.tables), tables.m / len(tables.tables)
-        most = min(most, MOST_ROUNDS, max(20, MOST_WORK[self.measure] // problem.domain.size))
+        most = min(most, MOST_ROUNDS, max(20, MOST_WORK[self.measure] // size))
         return balanced_rounds(problem, budget, RULE[self.measure, budget.delta == 0], most, cells)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection and one measurement a step."""
-        workload, select = problem.workload, plan.paying("select")
-        spend = plan.paying("measure")
-        past = past_of(self.measure, problem)
-        D, total = problem.prior, 0.0
+        select, spend = plan.paying("select"), plan.paying("measure")
+        ground = grounded(problem, plan, curator, self.cells, "mwem")
+        workload, reader, past = ground.workload, ground.reader, past_of(self.measure, ground)
+        D, total = ground.prior, 0.0
         for t in range(1, plan["rounds"] + 1):
-            j = curator.select(SignedErrors(workload, workload.answers(D)), select) % workload.m
+            j = curator.select(SignedErrors(workload, reader.answers(D)), select) % workload.m
             m = curator.measure(past.statistic(j), spend)
             D = past.explain(D, j, m.values, m.stddev)
             total = total + D
             label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
-            yield Step(t, Histogram(problem.domain, D if self.output == "last" else total / t), f"worst: {label}")
+            yield Step(t, ground.model.release(D if self.output == "last" else total / t), f"worst: {label}")

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
+from ..models.base import Model, Where
 from ..models.cells import Cells
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice
 from ..privacy.statistics.answers import SomeAnswers
-from ..problems import PublicStart, QueryRelease
+from ..problems import QueryRelease
 from ..workloads import Marginals, Workload
-from ..workloads.union import marginal_tables, reading
-from .evidence import TINY, Pool
-from .fitting import base_of, fit
+from ..workloads.union import reading
+from .evidence import TINY, Pool, tables_read
+from .fitting import fit, product
+from .ground import Ground
 
 SWEEPS = 2  # over past measurements, each round
 PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
@@ -43,26 +44,19 @@ def balanced_rounds(
     return Choice("rounds", round(min(max(best, 1), most)), why)
 
 
-def tables_read(workload: Workload, who: str) -> Marginals:
-    """The tables that all queries are read off; InputError, naming who needs them, where there are none."""
-    tables = marginal_tables(workload)
-    if tables is None:
-        raise InputError(f"{who} needs queries on marginal tables; for a query matrix choose measure=query")
-    return tables
-
-
-def past_of(measure: str, problem: QueryRelease) -> "Queries | Tables":
+def past_of(measure: str, ground: Ground) -> "Queries | Tables":
     """No measurements yet, of single queries or, for `measure` "marginal", of whole tables."""
     if measure == "query":
-        return Queries(problem.workload, likeliest)
-    return Tables(problem.workload, problem.log_start)
+        return Queries(ground.workload, likeliest, ground.model)
+    return Tables(ground)
 
 
 @dataclass
 class Fact:
-    """A measured query: its support as an index into D, its values there, its noisy answer, and θ."""
+    """A measured query: the model's part it is read off, its support there, its values, its noisy answer, and θ."""
 
-    support: tuple[slice | int, ...] | np.ndarray
+    part: int
+    support: Where
     q: np.ndarray | float  # 1.0 for an indicator
     answer: float
     precision: float
@@ -91,8 +85,10 @@ class Queries:
     `move(fact, ⟨q, D⟩, Var_D(q))` is what one visit adds to a fact's θ; D ∝ D_0 exp(Σ_i θ_i q_i).
     """
 
-    def __init__(self, workload: Workload, move: Callable[[Fact, float, float], float]) -> None:
-        self.workload, self.move = workload, move
+    def __init__(
+        self, workload: Workload, move: Callable[[Fact, float, float], float], model: Model | None = None
+    ) -> None:
+        self.workload, self.move, self.model = workload, move, model or Cells(workload.domain)
         self.facts: dict[int, Fact] = {}
 
     def statistic(self, j: int) -> SomeAnswers:
@@ -100,62 +96,57 @@ class Queries:
         return SomeAnswers(self.workload, slice(j, j + 1))
 
     def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, sweeps: int = SWEEPS) -> np.ndarray:
-        """D (k,) reweighted after query j was answered with y (1,), of standard deviation sigma.
+        """D (size,) reweighted after query j was answered with y (1,), of standard deviation sigma.
 
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
-        fact = self.facts.pop(j, None) or Fact(*support(self.workload, j), 0.0, 0.0)
+        fact = self.facts.pop(j, None) or Fact(*self.model.support(self.workload, j), 0.0, 0.0)
         precision = max(sigma, TINY) ** -2.0
         fact.hear(float(y[0]), precision)
         self.facts[j] = fact
-        D = D.copy()
-        table = D.reshape(self.workload.domain.shape)
+        D, parts = D.copy(), {fact.part for fact in self.facts.values()}
         for _ in range(sweeps):
             mass = 1.0
-            for fact in reversed(self.facts.values()):
-                whole = D if isinstance(fact.support, np.ndarray) else table
-                part = whole[fact.support]
-                weighted = fact.q * part
-                p = float(weighted.sum()) / mass
-                variance = float((fact.q * weighted).sum()) / mass - p * p
-                step = self.move(fact, p, variance)
-                changed = part * np.exp(step * fact.q)
-                mass += float(changed.sum() - part.sum())
-                whole[fact.support] = changed
-                fact.turn(step)
-            D /= D.sum()
+            for own, table in self.model.tour(D, parts):
+                for fact in reversed(self.facts.values()):
+                    if fact.part == own:
+                        mass += self._visit(fact, table, mass)
+            D /= D.sum() / self.model.parts
         return D
 
-
-def support(workload: Workload, j: int) -> tuple[tuple[slice | int, ...] | np.ndarray, np.ndarray | float]:
-    """Where query j is not 0, as an index into D, and its values there: a slice of the array for a marginal cell."""
-    if isinstance(workload, Marginals):
-        table, cell = workload.place(j)
-        where = dict(zip(workload.axes[table], cell, strict=True))
-        return tuple(where.get(axis, slice(None)) for axis in range(len(workload.domain.shape))), 1.0
-    q = np.zeros(workload.domain.size)
-    workload.add_query(q, j, 1.0)
-    cells = np.flatnonzero(q)
-    return cells, q[cells]
+    def _visit(self, fact: Fact, table: np.ndarray, mass: float) -> float:
+        """Reweight a table, whose sum is `mass`, by one step of a fact's θ; by how much its sum grew."""
+        whole = table.reshape(-1) if isinstance(fact.support, np.ndarray) else table
+        part = whole[fact.support]
+        weighted = fact.q * part
+        p = float(weighted.sum()) / mass
+        variance = float((fact.q * weighted).sum()) / mass - p * p
+        step = self.move(fact, p, variance)
+        changed = part * np.exp(step * fact.q)
+        grown = float(changed.sum() - part.sum())
+        whole[fact.support] = changed
+        fact.turn(step)
+        return grown
 
 
 class Tables:
     """Past measurements of marginal tables, and the maximum-entropy fit to them."""
 
-    def __init__(self, workload: Workload, log_start: np.ndarray | PublicStart | None) -> None:
-        self.workload, self.log_start = workload, log_start
-        self.tables = tables_read(workload, "measure=marginal")
-        self.pool = Pool(workload.domain)
+    def __init__(self, ground: Ground) -> None:
+        self.ground, self.workload = ground, ground.workload
+        self.tables = tables_read(ground.workload, "measure=marginal")
+        self.pool = Pool(ground.workload.domain)
 
     def statistic(self, j: int) -> SomeAnswers:
         """What is measured for query j: the table that it is read off."""
         return SomeAnswers(self.tables, self.tables.tables[self._table(j)])
 
     def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float) -> np.ndarray:
-        """The fit (k,) to all tables after the one that query j is read off was measured as y."""
+        """The fit (size,) to all tables after the one that query j is read off was measured as y."""
         self.pool.add(self.tables.axes[self._table(j)], y, sigma)
-        evidence, model = self.pool.evidence, Cells(self.workload.domain)
-        weight, base = TABLE_PRIOR * math.sqrt(2) / max(sigma, TINY), base_of(evidence, model, self.log_start)
+        evidence, model, base = self.pool.evidence, self.ground.model, self.ground.base
+        base = product(evidence, model) if base is None else base
+        weight = TABLE_PRIOR * math.sqrt(2) / max(sigma, TINY)
         for _, D in fit(evidence, weight, base, FIT_ROUNDS, model):  # noqa: B007
             pass
         return D

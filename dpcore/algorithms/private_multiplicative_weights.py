@@ -3,21 +3,25 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
+from ..models.graphical import StreamedGraphical
+from ..models.tree import Tree
 from ..params import check_parameters, param
-from ..privacy.accounting.budget import Budget, Gaussian, Pure
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import threshold_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..problems import QueryRelease
-from ..releases import StreamedHistogram
+from ..releases import Release, StreamedHistogram
 from .base import About, Step
-from .past_measurements import balanced_rounds, past_of, tables_read
+from .evidence import tables_read
+from .ground import Ground, footing, grounded
+from .past_measurements import balanced_rounds, past_of
 
 SHARE = {"query": 0.15, "marginal": 0.5}  # of the budget that measurements get; all constants fitted on two tables
 RULE = {  # U = constant · signal^power, by what is measured and whether δ = 0
@@ -44,6 +48,8 @@ class PMW:
     U (ε₀ + ε'). Fewer updates cost less: the plan is an upper bound. With several passes the same queries arrive again,
     at levels that fall geometrically from 0.3 to `threshold`, so that the largest errors are mended first. Releases are
     `StreamedHistogram`s: D, and what was said to each query.
+    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and the
+    queries that arrive are cells of the tree's tables (`StreamedGraphical`).
     Raises InputError for "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
     the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014, section 4.2.
     """
@@ -62,9 +68,14 @@ class PMW:
         "query", "what an update measures: the query, or its whole table", choices=("query", "marginal")
     )
 
+    cells: int | None = param(
+        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
+        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
+    )  # fmt: skip
+
     problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = True
-    graphical: ClassVar[bool] = False
+    enumerates: ClassVar[bool] = False
+    graphical: ClassVar[bool] = True
     adaptive: ClassVar[bool] = True
     about: ClassVar[About] = About(
         title="Online multiplicative weights (PMW)",
@@ -82,9 +93,10 @@ class PMW:
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """U thresholds and as many measurements with the whole budget; U and the last level where not given."""
         workload, n = problem.workload, problem.effective_n
-        U = Choice("updates", self.updates, "given") if self.updates else self._best(problem, budget)
+        stand = footing(problem, budget, self.cells, "pmw")
+        U = Choice("updates", self.updates, "given") if self.updates else self._best(problem, stand.left)
         share = SHARE[self.measure]
-        compare, measure = threshold_and_measure(budget, U.value, share)
+        compare, measure = threshold_and_measure(stand.left, U.value, share)
         noise = math.hypot(*sparse_scales(workload.width / n, compare.epsilon))
         level = Choice("threshold", self.threshold, "given")
         if self.threshold is None:
@@ -104,7 +116,7 @@ class PMW:
             Choice("measure", self.measure, "given"),
             Choice("share", share, "of the budget for measurements, the rest for thresholds: fitted on two tables"),
         )
-        return Plan(budget, charges, choices)
+        return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
 
     def _best(self, problem: QueryRelease, budget: Budget) -> Choice:
         """U by the rule that mwem's rounds follow, with constants of its own."""
@@ -117,11 +129,12 @@ class PMW:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
-        workload, left = problem.workload, plan["updates"]
-        compare, spend = plan.spend(Pure), cast("Gaussian | Pure", plan.charges[-1].spend)
-        past, D = past_of(self.measure, problem), problem.prior
+        left, compare, spend = plan["updates"], plan.paying("above_threshold"), plan.paying("measure")
+        ground = grounded(problem, plan, curator, self.cells, "pmw")
+        workload, reader = ground.workload, ground.reader
+        past, D = past_of(self.measure, ground), ground.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
-        answers = workload.answers(D)
+        answers = reader.answers(D)
         given, asked, cost = answers.copy(), np.zeros(workload.m, dtype=bool), np.zeros(workload.m, dtype=bool)
         t = 0
         for number, level in enumerate(levels(plan["threshold"], self.passes), start=1):
@@ -136,7 +149,7 @@ class PMW:
                     j, queue, left = int(queue[0]), queue[1:], left - 1
                     m = curator.measure(past.statistic(j), spend)
                     D = past.explain(D, j, m.values, m.stddev)
-                    answers = workload.answers(D)
+                    answers = reader.answers(D)
                     given[j], asked[j], cost[j] = answers[j], True, True
                     label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
                     note = f"{len(free)} free, then update on: {label}"
@@ -146,10 +159,18 @@ class PMW:
                     elif not len(queue):
                         note += f", the end of pass {number}"
                 t += 1
-                release = StreamedHistogram(problem.domain, D, given.copy(), asked.copy(), cost.copy())
-                yield Step(t, release, note)
+                said = given.copy(), asked.copy(), cost.copy()
+                yield Step(t, streamed(ground, D, *said), note)
                 if not left:
                     return
+
+
+def streamed(ground: Ground, D: np.ndarray, given: np.ndarray, asked: np.ndarray, cost: np.ndarray) -> Release:
+    """What leaves: D, with what was said to each query."""
+    if isinstance(ground.model, Tree):
+        said = {"workload": ground.workload, "given": given, "asked": asked, "cost": cost}
+        return StreamedGraphical(ground.model.domain, ground.model.junction, D, **said)
+    return StreamedHistogram(ground.model.domain, D, given, asked, cost)
 
 
 def levels(last: float, passes: int) -> np.ndarray:

@@ -21,9 +21,9 @@ from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
 from ..workloads.union import marginal_tables, reading
 from .base import About, Step
-from .evidence import TINY
+from .evidence import TINY, tables_read
 from .multiplicative_weights import SHARES
-from .past_measurements import Tables, past_of, tables_read
+from .past_measurements import Tables, past_of
 
 RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),

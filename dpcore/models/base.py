@@ -1,5 +1,6 @@
 """What an algorithm that tilts a distribution asks of a model, whichever it has."""
 
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,13 @@ class Reader(Protocol):
         """Potentials (size,) of Σ_j w_j q_j."""
         ...
 
+    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+        """q += amount · q_j in place on potentials q (size,)."""
+        ...
+
+
+Where = tuple[slice | int, ...] | np.ndarray
+
 
 class Model(Protocol):
     """A log-linear family D ∝ exp(θ): potentials θ and beliefs are vectors (size,), which add up.
@@ -30,6 +38,7 @@ class Model(Protocol):
 
     domain: Domain
     size: int
+    parts: int  # tables that beliefs fall into, each of them summing to 1
 
     def reader(self, workload: Workload) -> Reader:
         """Of a workload whose tables the model holds; InputError for another one."""
@@ -41,6 +50,17 @@ class Model(Protocol):
 
     def potentials(self, start: PublicStart) -> np.ndarray:
         """θ (size,) of the public distribution, as far as the model holds it."""
+        ...
+
+    def support(self, workload: Workload, j: int) -> tuple[int, Where, np.ndarray | float]:
+        """The part of the model that query j is read off, where it is not 0 there, and its values: 1.0 for a cell."""
+        ...
+
+    def tour(self, beliefs: np.ndarray, parts: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
+        """Each of these parts once, as a table (a view) whose cells may be reweighted in turn, all of them in tune.
+
+        At the end all beliefs are those of the reweighted distribution, up to one factor.
+        """
         ...
 
     def release(self, beliefs: np.ndarray) -> Release:

@@ -1,13 +1,15 @@
 """Log-linear distributions on listed cells. Sees answers, never records."""
 
 import math
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from ..data.domain import Domain
 from ..problems import PublicStart
 from ..releases import Histogram
-from ..workloads import Workload
+from ..workloads import Marginals, Workload
+from .base import Where
 
 
 class Cells:
@@ -15,7 +17,7 @@ class Cells:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.size = domain.size
+        self.size, self.parts = domain.size, 1
 
     def reader(self, workload: Workload) -> Workload:
         """How a workload's answers are read off beliefs: the workload itself knows."""
@@ -27,9 +29,26 @@ class Cells:
         if possible is not None:
             theta = np.where(possible, theta, -np.inf)
         top = float(theta.max())
-        D = np.exp(theta - top)
+        D = theta - top
+        np.exp(D, out=D)
         total = float(D.sum())
-        return top + math.log(total), D / total
+        D /= total
+        return top + math.log(total), D
+
+    def support(self, workload: Workload, j: int) -> tuple[int, Where, np.ndarray | float]:
+        """Where query j is not 0, as an index into the domain's table or, for an array, into D; and its values."""
+        if isinstance(workload, Marginals):
+            table, cell = workload.place(j)
+            where = dict(zip(workload.axes[table], cell, strict=True))
+            return 0, tuple(where.get(axis, slice(None)) for axis in range(len(self.domain.shape))), 1.0
+        q = np.zeros(self.size)
+        workload.add_query(q, j, 1.0)
+        cells = np.flatnonzero(q)
+        return 0, cells, q[cells]
+
+    def tour(self, beliefs: np.ndarray, parts: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:  # noqa: ARG002
+        """The whole of D, as the domain's table."""
+        yield 0, beliefs.reshape(self.domain.shape)
 
     def potentials(self, start: PublicStart) -> np.ndarray:
         """log D_0 (k,), −∞ where it has no mass."""

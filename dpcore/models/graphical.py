@@ -117,6 +117,18 @@ class Graphical:
         return out[rng.permutation(rows)]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StreamedGraphical(Graphical):
+    """A distribution made while the queries of `workload` arrived in order, and what was said to each: see
+    `releases.StreamedHistogram`.
+    """
+
+    workload: Workload
+    given: np.ndarray
+    asked: np.ndarray
+    cost: np.ndarray
+
+
 def contracted(operands: list[tuple[np.ndarray, Axes]], kept: Axes) -> np.ndarray:
     """Σ over all columns but `kept`, in that order, of the product of tables, each with its columns.
 

@@ -3,6 +3,7 @@
 Sees answers, never records.
 """
 
+from collections.abc import Collection, Iterator
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..problems import PublicStart
 from ..workloads import Marginals, Workload
+from .base import Where
 from .graphical import Graphical, tables_under
 from .junction import JunctionTree, junction_tree
 
@@ -28,7 +30,7 @@ class Tree:
         if any(junction.home(axes) is None for axes in domain.zeros):
             junction = junction_tree(junction.shape, [*junction.cliques, *domain.zeros])
         self.domain, self.junction = domain, junction
-        self.size = junction.cells
+        self.size, self.parts = junction.cells, len(junction.cliques)
         # Of each clique: which of its axes are not the separator's.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
         self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
@@ -101,6 +103,57 @@ class Tree:
                 table -= np.log(np.where(above > 0, above, 1)).reshape(sizes)
         return out
 
+    def support(self, workload: Workload, j: int) -> tuple[int, Where, np.ndarray | float]:
+        """The clique that query j is read off, where it is not 0 in its table (an array: flat), and its values."""
+        if isinstance(workload, Marginals):
+            table, cell = workload.place(j)
+            home = self.junction.home(workload.axes[table])
+            assert home is not None
+            where = dict(zip(workload.axes[table], cell, strict=True))
+            return home, tuple(where.get(a, slice(None)) for a in self.junction.cliques[home]), 1.0
+        q = np.zeros(self.size)
+        self.reader(workload).add_query(q, j, 1.0)
+        cells = np.flatnonzero(q)
+        starts = [place.start for place in self.junction.places]
+        home = int(np.searchsorted(starts, cells[0], side="right")) - 1 if len(cells) else 0
+        return home, cells - starts[home], q[cells]
+
+    def tour(self, beliefs: np.ndarray, parts: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
+        """Each of these cliques once, from the root down one branch after the other and up again.
+
+        What was changed is passed on along separators, by the ratio of the marginal after and before, to the next
+        clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995 (proportional fitting on trees).
+        """
+        tree, tables = self.junction, self.junction.tables(beliefs)
+        busy = set(parts)
+        for i in range(len(tree.cliques) - 1, 0, -1):  # and all on the way to them
+            if i in busy:
+                busy.add(tree.parents[i])
+
+        def visit(i: int) -> Iterator[tuple[int, np.ndarray]]:
+            if i in parts:
+                yield i, tables[i]
+            for child in tree.children[i]:
+                if child in busy:
+                    self._pass(tables, child, down=True)
+                    yield from visit(child)
+                    self._pass(tables, child, down=False)
+
+        yield from visit(0)
+        for i in range(1, len(tree.cliques)):
+            self._pass(tables, i, down=True)
+
+    def _pass(self, tables: tuple[np.ndarray, ...], i: int, *, down: bool) -> None:
+        """Bring clique i in tune with its parent (down), or the parent with it."""
+        parent = self.junction.parents[i]
+        above, below = self._narrowed(tables[parent], i), tables[i].sum(axis=self._own[i], keepdims=True)
+        new, old = (above, below) if down else (below, above)
+        ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
+        if down:
+            np.multiply(tables[i], ratio, out=tables[i])
+        else:
+            np.multiply(tables[parent], self._widened(ratio, i), out=tables[parent])
+
     def release(self, beliefs: np.ndarray) -> Graphical:
         """The distribution, which answers any tables and draws rows."""
         return Graphical(self.domain, self.junction, beliefs)
@@ -147,6 +200,21 @@ class TreeReader:
         for place, local, target in self._parts:
             out[target] = local.answers(D[place])
         return out if self.matrix is None else self.matrix @ out
+
+    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+        """q += amount · q_j in place on potentials q (size,)."""
+        if self.matrix is not None:
+            q += self.adjoint(amount * (np.arange(self.m) == j))
+            return
+        place, local, own = self._member(j)
+        local.add_query(q[place], own, amount)
+
+    def _member(self, j: int) -> tuple[slice, Marginals, int]:
+        """The place of the clique that cell j of the tables is read off, its tables, and j's number among them."""
+        for place, local, target in self._parts:
+            if len(found := np.flatnonzero(target == j)):
+                return place, local, int(found[0])
+        raise IndexError(j)
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
         """Potentials (cells,) whose sum is Σ_j w_j q_j."""

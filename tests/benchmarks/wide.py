@@ -43,7 +43,7 @@ def network(columns: int, values: int, n: int, seed: int = 0) -> tuple[Domain, R
     return domain, domain.group(codes)
 
 
-def measure(domain: Domain, rows: Rows, ways: int, epsilons: list[float], seeds: tuple[int, ...]) -> None:
+def measure(name: str, domain: Domain, rows: Rows, ways: int, epsilons: list[float], seeds: tuple[int, ...]) -> None:
     """Mean L1 and largest error on n synthetic rows, the seconds of the algorithm, and the tree."""
     workload = Marginals.all(domain, ways)
     problem, truth = QueryRelease(workload, rows.n), workload.answers_of_rows(rows)
@@ -54,7 +54,7 @@ def measure(domain: Domain, rows: Rows, ways: int, epsilons: list[float], seeds:
     for epsilon in epsilons:
         found = []
         for seed in seeds:
-            algorithm = ALGORITHMS["gaussian_maxent"]()
+            algorithm = ALGORITHMS[name]()
             plan = make_plan(algorithm, problem, Budget(epsilon, DELTA))
             curator = Curator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
             start = time.perf_counter()
@@ -67,15 +67,15 @@ def measure(domain: Domain, rows: Rows, ways: int, epsilons: list[float], seeds:
         error, worst, seconds = np.mean(found, axis=0)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         tree = last.release.junction
-        held = gate(rows.n, workload.m, epsilon, found, memory)
-        print(f"  ε={epsilon:<4g} mean L1 {error:.4f}, max {worst:.4f}, {seconds:.1f} s, {memory:.2f} GB; ", end="")
-        print(f"{len(tree.cliques)} cliques, {tree.cells:,} cells{held}")
+        held = gate(name, rows.n, workload.m, epsilon, found, memory)
+        print(f"  {name} ε={epsilon:<4g} mean L1 {error:.4f}, max {worst:.4f}, {seconds:.1f} s, ", end="")
+        print(f"{memory:.2f} GB; {len(tree.cliques)} cliques, {tree.cells:,} cells{held}")
     start = time.perf_counter()
     last.release.codes(MILLION, np.random.default_rng(0))
     print(f"  {MILLION:,} rows drawn in {time.perf_counter() - start:.2f} s")
 
 
-def gate(n: int, m: int, epsilon: float, found: list, memory: float) -> str:
+def gate(name: str, n: int, m: int, epsilon: float, found: list, memory: float) -> str:
     """Whether the task that gates speak of was reached."""
     if (n, m) != TASK or epsilon not in GATES:
         return ""
@@ -92,15 +92,18 @@ def main() -> None:
     parser.add_argument("--table")
     parser.add_argument("--schema")
     parser.add_argument("--ways", type=int, default=2)
+    parser.add_argument("--algorithm", default="gaussian_maxent")
+    parser.add_argument("--seeds", type=int, default=len(SEEDS))
     parser.add_argument("--epsilons", default="0.1,0.3,1,3")
     chosen = parser.parse_args()
     epsilons = [float(e) for e in chosen.epsilons.split(",")]
     if chosen.table:
         domain = domain_from_json(read_json(chosen.schema))
-        measure(domain, domain.encode(read_table(chosen.table)), chosen.ways, epsilons, SEEDS)
+        rows = domain.encode(read_table(chosen.table))
+        measure(chosen.algorithm, domain, rows, chosen.ways, epsilons, SEEDS[: chosen.seeds])
         return
     for columns in (15, 48, 100):
-        measure(*network(columns, 10, 50_000), 2, [1.0], SEEDS[:1])
+        measure(chosen.algorithm, *network(columns, 10, 50_000), 2, [1.0], SEEDS[:1])
 
 
 if __name__ == "__main__":

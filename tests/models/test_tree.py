@@ -125,6 +125,50 @@ def test_a_fit_on_a_tree_is_the_fit_on_all_cells(found, seed):
     assert np.abs(answers[0] - answers[1]).max() < 1e-2 * sigma.min(), "both at their optimum"
 
 
+@given(models(), st.integers(0, 99))
+def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
+    """A tour lets every query's cells be multiplied where it stands, and leaves all cliques in tune."""
+    workload, tree, w = found
+    rng = np.random.default_rng(seed)
+    w = np.where(np.isinf(w), 0.0, np.clip(w, -3, 3))
+    theta, listed = tree.reader(workload).adjoint(w), Cells(workload.domain)
+    chosen = rng.choice(workload.m, size=min(4, workload.m), replace=False)
+    factors = {int(j): float(rng.normal()) for j in chosen}
+    _, D = listed.normalise(workload.adjoint(w))
+    _, beliefs = tree.normalise(theta)
+    places = {j: tree.support(workload, j) for j in factors}
+    order = []
+    for part, table in tree.tour(beliefs, {home for home, _, _ in places.values()}):
+        order.append(part)
+        for j, (home, where, q) in places.items():
+            if home == part:
+                before = table[where].sum() / table.sum()
+                assert before == pytest.approx(workload.answers(D)[j], abs=1e-10), "in tune when it is visited"
+                table[where] *= np.exp(factors[j] * q)
+                workload.add_query(expected := np.zeros(workload.domain.size), j, factors[j])
+                D = D * np.exp(expected)
+                D /= D.sum()
+                tree.reader(workload).add_query(theta, j, factors[j])
+    assert sorted(order) == sorted({home for home, _, _ in places.values()})
+    beliefs *= tree.parts / beliefs.sum()
+    assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
+    assert np.abs(tree.normalise(theta)[1] - beliefs).max() < 1e-10, "and what added queries say"
+
+
+def test_queries_on_tables_have_their_place_in_a_clique():
+    domain = codes(3, 2, 4)
+    ranges = TableQueries.ranges(domain, ["a", "c"])
+    tree = Tree(domain, junction_tree(domain.shape, ranges.base.axes))
+    for j in range(ranges.m):
+        home, where, q = tree.support(ranges, j)
+        own = np.zeros(tree.size)
+        tree.reader(ranges).add_query(own, j, 2.0)
+        again = np.zeros(tree.size)
+        again[tree.junction.places[home]][where] = 2 * q
+        assert np.array_equal(own, again)
+        assert np.array_equal(own, tree.reader(ranges).adjoint(2.0 * (np.arange(ranges.m) == j)))
+
+
 def test_a_hundred_columns_of_forty_two_values_neither_overflow_nor_underflow():
     domain = codes(*[42] * 16)
     chain = [(a, a + 1) for a in range(15)]

@@ -1,0 +1,124 @@
+"""What algorithms that tilt a distribution by queries stand on: a model, the queries it holds, and where it starts.
+
+Sees a Curator, never records.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.base import Model, Reader
+from ..models.cells import Cells
+from ..models.tree import Tree
+from ..privacy.accounting import conversions
+from ..privacy.accounting.budget import BoundedRange, Budget, Pure
+from ..privacy.accounting.calibrations import MARGIN, equal_selections, measure_once
+from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.curator import Curator
+from ..privacy.statistics.answers import Answers
+from ..privacy.statistics.scores import TableErrors
+from ..problems import PublicStart, QueryRelease
+from ..workloads import Workload
+from .evidence import shares_of, singles_of, tables_read
+from .tree_choice import CHOOSING, cells_of, choose_tree, draws_of, held, model_of, pairs_of, single_share
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A model, the queries whose answers are read off it, and the potentials (size,) of D_0; None: uniform."""
+
+    model: Model
+    workload: Workload
+    base: np.ndarray | None
+
+    @property
+    def prior(self) -> np.ndarray:
+        """Beliefs (size,) of D_0."""
+        return self.tilted(np.zeros(self.model.size))
+
+    @property
+    def reader(self) -> Reader:
+        """Reads the answers off beliefs."""
+        return self.model.reader(self.workload)
+
+    def tilted(self, q: np.ndarray, scale: float = 1.0) -> np.ndarray:
+        """Beliefs (size,) of D ∝ D_0 exp(scale · q)."""
+        theta = scale * q
+        if self.base is not None:
+            theta += self.base
+        return self.model.normalise(theta)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Footing:
+    """What a plan pays for its ground: the budget that is `left` beside the `charges`, and the `choices` made."""
+
+    left: Budget
+    charges: tuple[Charge, ...]
+    choices: tuple[Choice, ...]
+    listed: bool = False  # whether all cells are
+
+    @property
+    def cells(self) -> int:
+        """How many numbers the model holds, at the most."""
+        return next(choice.value for choice in self.choices if choice.name == "cells")
+
+    def selections(self, times: int) -> BoundedRange | Pure:
+        """What pays for so many equal selections where they are all that the algorithm spends."""
+        if not self.charges or self.left.delta == 0:
+            return equal_selections(self.left, times)
+        return BoundedRange(math.sqrt(8 * self.left.rho / times) * MARGIN)  # as ρ it adds up with the charges
+
+
+def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -> Footing:
+    """Nothing, where `model_of` knows a model for all that is asked. Else 1-way tables and draws of pairs.
+
+    Both are shares of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up with them. Raises
+    InputError where queries are not read off tables, or the tables have too many cells.
+    """
+    if (model := model_of(problem, problem.workload, most)) is not None:
+        of = "of the tree that holds all tables asked" if isinstance(model, Tree) else "all there are"
+        return Footing(budget, (), (Choice("cells", model.size, of),), listed=isinstance(model, Cells))
+    tables = tables_read(problem.workload, who)
+    cells = cells_of(problem, tables, budget, most)
+    share, times = single_share(tables, problem.effective_n, budget), draws_of(tables, problem.effective_n, budget)
+    first, kept = measure_once(budget, share), 1 - share - CHOOSING
+    if budget.delta == 0:
+        draw: BoundedRange | Pure = Pure(CHOOSING * budget.epsilon / times * MARGIN)
+        left = Budget(kept * budget.epsilon, 0, additive=True)
+    else:
+        draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho / times) * MARGIN)
+        epsilon = conversions.zcdp_epsilon(kept * budget.rho * MARGIN, budget.delta)
+        left = Budget(epsilon, budget.delta, additive=True)
+    charges = (
+        Charge("measure", first, statistic=Answers(singles_of(tables))),
+        Charge("select", draw, times, statistic=TableErrors),
+    )
+    letter = "ρ" if budget.delta > 0 else "ε"
+    return Footing(left, charges, (
+        cells,
+        Choice("pairs", times, f"of {len(pairs_of(tables).tables)} drawn for a tree, by how far from independent"),
+        Choice("kept", kept, f"share of {letter} for the algorithm; the rest finds 1-way tables and a tree"),
+    ))  # fmt: skip
+
+
+def grounded(problem: QueryRelease, plan: Plan, curator: Curator, most: int | None, who: str) -> Ground:
+    """The model that `model_of` knows with the queries as they are asked, from the public start or uniform.
+
+    Else a tree that is found, those of its tables that are asked or part of one that is, and the public start or the
+    product of the noisy 1-way tables. The last two charges of the plan pay for it, and all of it depends on released
+    values only. Queries outside the tree are answered by what it says of their columns.
+    """
+    if (model := model_of(problem, problem.workload, most)) is not None:
+        start = problem.log_start
+        return Ground(model, problem.workload, model.potentials(start) if isinstance(start, PublicStart) else start)
+    tables = tables_read(problem.workload, who)
+    first, draw = (charge.spend for charge in plan.charges[-2:])
+    singles, alone, junction = choose_tree(tables, plan, curator, first, draw)  # type: ignore[arg-type]
+    tree = Tree(problem.domain, junction)
+    if isinstance(problem.start, PublicStart):
+        base = tree.potentials(problem.start)
+    else:
+        base = tree.reader(singles).adjoint(np.log(np.concatenate(shares_of(singles, alone.values))))
+    return Ground(tree, held(tables, junction), base)
