@@ -3,21 +3,22 @@
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.tags import Tag
 from pages._ui.jobs.job import watch
 from pages._ui.release import desk as release_desk
 from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as shared_ledger
-from pages._ui.shell.frame import heading, unfinished, whose
+from pages._ui.shell.frame import unfinished, whose
 from pages._ui.shell.state import table as current_table
-from pages._ui.shell.words import meaning
 
 table, desk = current_table(), release_desk.current()
 whose(table)
 ledger = shared_ledger.where()
 if ledger is None:
+    if not shared_ledger.off():
+        st.markdown(release_files.STEPS)
+        release_files.promise()
     st.stop()
 
 # before the ledger is read, so that what has just been released is in it
@@ -51,8 +52,7 @@ try:
         ready = release_request.ready_for(request, table, sets)
         of = release_request.key(ready, table, ledger, sets)
         release_request.preview(ready, ledger, of, sets)
-        heading("What will leave", Tag.PAID)
-        st.markdown(release_files.PROMISED, help=meaning("cell"))
+        release_files.promise()
         st.caption(release_files.noise(ready.plan.exact))
         missing = needed and not reason
         press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}

@@ -3,8 +3,8 @@
 import argparse
 import json
 
+from ..data.guessing import propose
 from ..data.readers import read_table
-from ..data.schema import propose
 from .files import tell
 
 
@@ -21,4 +21,5 @@ def execute(chosen: argparse.Namespace) -> None:
     if chosen.peek:
         tell("note", "bounds and values were read off the records, which is not private; the schema says so")
     else:
+        tell("note", "kinds were guessed from the records: check that they are what everybody may know")
         tell("note", "fill in every null (bounds and values are public knowledge, not read off the records)")

@@ -1,7 +1,8 @@
 """What the columns of a new table seem to be, and bounds read off it: all of it a private peek at the records.
 
 `guess_columns` says kinds and why a column is set aside, in words that quote no cell and count nothing; `read_off`
-gives one column's values or bounds. Whoever uses either marks the schema as peeked.
+gives one column's values or bounds. Whoever uses either marks the schema as peeked. `propose` makes a schema file of
+both, for the command line.
 """
 
 import math
@@ -151,6 +152,27 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
     return spec | round_bounds(found, seen.counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
 
 
+def propose(frame: pd.DataFrame, *, peek: bool = False) -> dict[str, Any]:
+    """Propose a schema of every column's guessed kind; bounds and values are left null for a person to fill in.
+
+    Dates and free text get the kinds "date" and "text", which a schema refuses with advice. With `peek` values and
+    bounds are read off the records, which is not private: the schema is then marked "peeked".
+    """
+    columns = {}
+    for guess, (_, cells) in zip(guess_columns(frame), frame.items(), strict=True):
+        kind = guess.kind if guess.name else "categorical"
+        if kind in (DATE, TEXT):
+            columns[guess.name] = {"kind": kind}
+        elif peek:
+            empty = guess.aside == "empty"
+            columns[guess.name] = _blanks(cells) if empty else read_off(guess.name, cells, kind, guess.read)
+        else:
+            open_ = {"values": None} if kind == "categorical" else {"low": None, "high": None}
+            bins = {"bins": BINS} if kind == "numeric" else {}
+            columns[guess.name] = {"kind": kind} | ({"read": guess.read} if guess.read else {}) | open_ | bins
+    return {"columns": columns} | ({"peeked": True} if peek else {})
+
+
 def begun(read: str) -> dict[str, Any]:
     """The entry of a column that is read so, as far as it is known without the records."""
     return of_calendar(read) or {"kind": "categorical" if read == ANY_CASE else "integer", "read": read}
@@ -246,6 +268,12 @@ def _step(width: float, whole: bool) -> float:
 def _times(count: int, step: float) -> float:
     """count · step without the rounding of a step below 1."""
     return count / round(1 / step) if step < 1 and round(1 / step) * step == 1 else count * step
+
+
+def _blanks(cells: pd.Series) -> dict[str, Any]:
+    """The entry of a column without a value: texts that stand for a missing one are then its categories."""
+    texts = {_key(cell) for cell in cells.dropna()} - {""}
+    return {"kind": "categorical", "values": sorted(texts)} | _policy(len(cells) - sum(_key(c) in texts for c in cells))
 
 
 def _policy(missing: int) -> dict[str, str]:

@@ -1,16 +1,14 @@
-"""The schema file: JSON to Domain and back, and a proposal for a new table."""
+"""The schema file: JSON to Domain and back."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..errors import InputError
-from .column import MAX_COLUMN_CELLS, MISSING_TEXTS, Column, _key, _whole_bins
+from .column import MAX_COLUMN_CELLS, Column, _key, _whole_bins
 from .domain import Domain
 from .readings import ANY_CASE, AS_WRITTEN, READINGS
 from .statements import constrained, stated
@@ -20,10 +18,8 @@ ADVICE = {
     "date": "dates have no cells: leave the column out, or turn it into a year, a month or an age (integer)",
     "text": "free text has no cells: leave the column out, or group it into a few categories",
 }
-MAX_PEEKED_VALUES = 200
 MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
 LARGEST = 1e15  # number whose neighbours are still distinct
-FREE_TEXT_LENGTH = 40  # mean characters of a cell
 KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "read"}
 
 
@@ -56,42 +52,6 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
         columns[c.name] |= {"read": c.read} if c.read else {}
     said = {"constraints": stated(domain)} if domain.constraints else {}
     return {"columns": columns} | said | ({"peeked": True} if domain.peeked else {})
-
-
-def propose(frame: pd.DataFrame, *, peek: bool = False) -> dict[str, Any]:
-    """Propose a schema from header and types; bounds and values are left null for a person to fill in.
-
-    Dates and free text get the kinds "date" and "text", which a schema refuses with advice.
-
-    With `peek` they are read off the records, which is not private: the schema is then marked "peeked". Texts that
-    stand for a missing value are categories of a column that holds nothing else.
-    """
-    columns = {}
-    for position, name in enumerate(frame.columns):
-        cells = frame.iloc[:, position]
-        texts = cells.astype(object).map(lambda v: v.strip() if isinstance(v, str) else v)
-        cells = texts.where(~texts.isin(MISSING_TEXTS), None).infer_objects()
-        if cells.isna().all():
-            cells = texts.where(texts != "", None).infer_objects()
-        numbers = _all_numbers(cells)
-        spec: dict[str, Any] = {"kind": _guess_kind(str(name), cells, numbers)}
-        if spec["kind"] in ADVICE:
-            columns[str(name)] = spec
-            continue
-        if spec["kind"] == "categorical":
-            spec["values"] = _peeked_values(str(name), cells) if peek else None
-        else:
-            spec |= {"low": None, "high": None}
-            if peek and numbers is not None and len(numbers):
-                low, high = float(numbers.min()), float(numbers.max())
-                high += low == high and spec["kind"] == "numeric"
-                spec["low"], spec["high"] = (int(low), int(high)) if spec["kind"] == "integer" else (low, high)
-            if spec["kind"] == "numeric" or (peek and (spec["high"] or 0) - (spec["low"] or 0) >= 100):
-                spec["bins"] = 10
-        if peek and cells.isna().any():
-            spec["missing"] = "category"
-        columns[str(name)] = spec
-    return {"columns": columns} | ({"peeked": True} if peek else {})
 
 
 def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
@@ -226,41 +186,3 @@ def _number(name: str, key: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LARGEST <= value <= LARGEST:
         raise InputError(f"column {name!r}: {key}={repr(value)[:40]} is not a finite number in -1e15..1e15")
     return float(value)
-
-
-def _all_numbers(cells: pd.Series) -> pd.Series | None:
-    """The present cells as numbers, or None when one of them is no number, or too large to be told from the next."""
-    if cells.dtype.kind == "b" or any(isinstance(v, (bool, np.bool_)) for v in cells.dropna().head(1)):
-        return None
-    numbers = pd.Series(pd.to_numeric(cells.dropna(), errors="coerce"))
-    return numbers if len(numbers) and (np.abs(np.asarray(numbers, dtype=float)) <= LARGEST).all() else None
-
-
-def _guess_kind(name: str, cells: pd.Series, numbers: pd.Series | None) -> str:
-    """Numbers are integer or numeric, except where the header says that they are names (a code, an id, a postcode)."""
-    if _looks_like_dates(cells.dropna()):
-        return "date"
-    if numbers is None and cells.dropna().astype(str).str.len().mean() > FREE_TEXT_LENGTH:
-        return "text"
-    words = name.lower().replace("-", " ").replace("_", " ").split()
-    if numbers is None or {"id", "code", "zip", "zipcode", "postcode"} & set(words):
-        return "categorical"
-    return "integer" if (numbers == np.floor(numbers)).all() else "numeric"
-
-
-def _looks_like_dates(cells: pd.Series) -> bool:
-    """Date types, or texts that all begin like 2026-11-21, 21.11.2026 or 11/21/2026."""
-    if cells.dtype.kind == "M" or any(isinstance(v, (date, pd.Timestamp)) for v in cells.head(1)):
-        return True
-    pattern = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?:[ T].*)?"
-    return len(cells) > 0 and bool(cells.astype(str).str.fullmatch(pattern).all())
-
-
-def _peeked_values(name: str, cells: pd.Series) -> list:
-    values = sorted({_key(v) for v in cells.dropna()})
-    if len(values) > MAX_PEEKED_VALUES:
-        raise InputError(
-            f"column {name!r}: {len(values)} different values are more than {MAX_PEEKED_VALUES};"
-            " leave the column out of the table or group its values"
-        )
-    return values

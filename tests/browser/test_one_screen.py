@@ -158,6 +158,16 @@ def test_a_column_and_a_pair_are_chosen_in_place(page, server):
         expect(part.get_by_text(re.compile(f"^{option}.{{1,2}} off most at"))).to_be_visible()
 
 
+def test_questions_are_marked_by_the_keyboard_too(page, server):
+    opened(page, server)
+    cell = page.locator(".st-key-cell-queries")
+    expect(cell.get_by_text("All questions shown")).to_be_visible()
+    cell.get_by_role("combobox", name="Mark questions about").focus()
+    page.keyboard.type("about sex")
+    page.keyboard.press("Enter")
+    expect(cell.get_by_text(re.compile(r"\d+ marked questions"))).to_be_visible()
+
+
 def test_the_jump_between_stages_is_marked_and_explained(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-convergence")

@@ -156,6 +156,7 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
     assert [c["kind"] for c in proposed["columns"].values()].count("categorical") == 3
     assert all(c.get("values") is c.get("low") is c.get("high") is None for c in proposed["columns"].values())
     assert "fill in every null" in blind.err
+    assert "kinds were guessed from the records" in blind.err
     assert main(["schema", "t.csv", "--peek"]) == 0
     peeked = capsys.readouterr()
     assert "not private" in peeked.err

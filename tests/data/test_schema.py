@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.data.domain import Domain
-from dpcore.data.schema import domain_from_json, domain_to_json, propose
+from dpcore.data.guessing import guess_columns, propose, read_off
+from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import InputError
 from tests.helpers import HUGE
 
@@ -235,6 +236,38 @@ def test_dates_and_free_text_are_told_apart_and_refused_with_advice(cells, advic
     assert set(proposed["columns"]["x"]) == {"kind"}
     with pytest.raises(InputError, match=f"column 'x': {advice}.*leave the column out"):
         domain_from_json(proposed)
+
+
+MESSY = pd.DataFrame(
+    {
+        "price": ["$1,200", "$900", "$17"] * 10,
+        "born": ["2001-02-03", "1999-12-31", "1980-06-01"] * 10,
+        "Sex": ["f", "m", "f"] * 10,
+        "zip": [501, 502, 501] * 10,
+        "income": [12.5, 80.25, 41.0] * 10,
+        "person_id": range(30),
+        "nothing": ["NA", "", "NA"] * 10,
+    }
+)
+
+
+@pytest.mark.parametrize("peek", [False, True])
+def test_the_command_line_s_kinds_are_those_that_the_pages_guess(peek):
+    proposed = propose(MESSY, peek=peek)["columns"]
+    for guess in guess_columns(MESSY):
+        assert (proposed[guess.name]["kind"], proposed[guess.name].get("read", "")) == (guess.kind, guess.read)
+    assert proposed["price"]["read"], "an amount is read without its signs"
+    assert set(proposed["born"]) == {"kind"}
+
+
+def test_what_is_read_off_for_the_command_line_is_what_the_pages_read_off():
+    proposed = propose(MESSY, peek=True)["columns"]
+    for guess in guess_columns(MESSY):
+        if guess.kind != "date" and guess.name != "nothing":
+            assert proposed[guess.name] == read_off(guess.name, MESSY[guess.name], guess.kind, guess.read)
+    assert proposed["nothing"] == {"kind": "categorical", "values": ["NA"], "missing": "category"}
+    domain = domain_from_json({"columns": {n: spec for n, spec in proposed.items() if n != "born"}, "peeked": True})
+    assert domain.encode(MESSY).n == len(MESSY)
 
 
 def test_peeking_at_too_many_values_is_refused():

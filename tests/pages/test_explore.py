@@ -194,3 +194,24 @@ def test_the_error_is_put_beside_the_least_of_any_unbiased_method():
         f"Root mean square error {100 * rmse:.2g} points, {against_line(rmse, least_rmse(workload, budget, rows.n))}."
     )
     assert words in captions(open_page(EXPLORE, sample="berkeley"))
+
+
+def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
+    app = open_page(EXPLORE, sample="berkeley")
+    listed = next(f.value for f in app.dataframe if {"question", "low"} <= set(f.value.columns) and len(f.value) > 10)
+    about = next(s for s in app.selectbox if s.label == "Mark questions about")
+    assert about.value is None
+    assert "selectedpoints" not in questions_drawn(app)["data"][0]
+    app = settled(about.set_value("Gender").run())
+    expected = [i for i, text in enumerate(listed["question"]) if "Gender = " in text]
+    assert 0 < len(expected) < len(listed)
+    assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
+    assert any(f"{len(expected):,} marked questions" in c.value for c in app.caption)
+    means = next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "mean, points")
+    assert dict(means["data"][0]["customdata"])["Gender"] == str(len(expected))
+
+
+def questions_drawn(app):
+    return next(
+        f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions, worst first"
+    )

@@ -55,6 +55,13 @@ def opened(folder, page="release", **query):
     return app
 
 
+def test_before_a_ledger_is_named_the_page_says_what_will_happen(tmp_path):
+    before = everything(opened(None))
+    assert all(word in before for word in ("whose budget", "what it will cost", "What will leave", "settings card"))
+    assert not any(b.key == "release-now" for b in opened(None).button)
+    assert "a release takes three steps" not in everything(opened(tmp_path))
+
+
 def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
     """The Data page after an upload with a typed schema."""
     app = opened(None, "data", **query)

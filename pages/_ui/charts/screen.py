@@ -94,10 +94,10 @@ def _band(records: pd.DataFrame, first: pd.DataFrame, x: str, name: str, colour:
     return quiet | around | {"fill": "toself", "fillcolor": colour, "opacity": FADED, "line": {"width": 0}}
 
 
-def questions(table: pd.DataFrame, n: int, noun: str) -> go.Figure:
+def questions(table: pd.DataFrame, n: int, noun: str, marked: Sequence[int] = ()) -> go.Figure:
     """Errors of the worst questions, worst first, with their range over the replays where `low` and `high` are given.
 
-    `table` has question, error and the range; drag over the dots to mark some.
+    `table` has question, error and the range; drag over the dots to mark some. `marked` are so at the beginning.
     """
     bars = None
     if "low" in table:
@@ -112,6 +112,8 @@ def questions(table: pd.DataFrame, n: int, noun: str) -> go.Figure:
         "customdata": np.column_stack([[figure_text(q, 80) for q in table["question"]], table["error"] * n]),
         "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {noun}<extra></extra>",
     }  # fmt: skip
+    if marked:
+        dots["selectedpoints"] = list(marked)
     return _small(
         [dots],
         xaxis=_axis("questions, worst first", type="log", dtick=1, tickformat=",d"),

@@ -48,12 +48,19 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     table, columns = listed(shown)
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
     summary = f"One question in ten is off by more than {tenth}; half of them by more than {half}."
+    names = shown.chosen.problem.domain.names
+    about = head.selectbox(
+        "Mark questions about", [None, *names], width=CHOOSER, format_func=_about, key=f"about-{hash(names)}",
+        label_visibility="collapsed", persist_state="session",
+    )  # fmt: skip
+    chosen = [i for i, involved in enumerate(columns) if about is not None and clean(about) in involved]
     left, right = st.columns([3, 2])
-    figure = charts.questions(table, shown.n, shown.noun)
+    figure = charts.questions(table, shown.n, shown.noun, chosen)
     event = left.plotly_chart(
         figure, key="queries", alt=summary, config=QUIET, on_select="rerun", selection_mode=("box",)
     )
     marked = [p["point_index"] for p in event["selection"]["points"]] if event else []  # type: ignore[index]
+    marked = marked or chosen
     rows = pd.DataFrame({"column": columns, "error": table["error"]})
     rows = rows.iloc[sorted({i for i in marked if i < len(rows)})] if marked else rows
     each = rows.explode("column").groupby("column")["error"].agg(["mean", "size"])
@@ -62,7 +69,11 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     what = f"{len(rows):,} marked questions" if marked else "All questions shown"
     words = f"{what}: those on {each['column'].iloc[0]} are off most, {shown.words(each['error'].iloc[0])} on average."
     right.plotly_chart(charts.columns(each), key="columns", alt=words, config=QUIET)
-    numbers(head, f"{summary} {words} Drag over the dots to mark some.", table, "queries")
+    numbers(head, f"{summary} {words} Drag over the dots to mark some, or choose a column above.", table, "queries")
+
+
+def _about(column: str | None) -> str:
+    return "all questions" if column is None else f"about {clean(column)}"
 
 
 @peek

@@ -14,6 +14,7 @@ from dpcore.theory.meaning import released
 
 from ..shell.frame import heading
 from ..shell.text import plain
+from ..shell.words import meaning
 
 WORDS = {
     "synthetic.csv": "Synthetic rows (CSV)",
@@ -34,6 +35,13 @@ KINDS = {
     ".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".py": "text/x-python",
     ".yaml": "application/yaml",
 }  # fmt: skip
+STEPS = (
+    "With a ledger named, a release takes three steps:\n"
+    "1. Say **whose budget** it is: a data set has one total, fixed for ever at its first release.\n"
+    "2. Choose questions, algorithm, ε and δ; the page says **what it will cost** and what is left. Nothing is touched "
+    "up to here.\n"
+    "3. Press once: the ledger is charged, then the noise is drawn, once."
+)
 PROMISED = (
     "- **Synthetic rows** (CSV and Parquet), **weights** of all cells where the algorithm keeps a histogram, and "
     "**answers**, with standard errors where they were measured.\n"
@@ -41,6 +49,12 @@ PROMISED = (
     "**verify.py** does, and checks the signature of the ledger's owner under all files.\n"
     "- Never a record, and no error against the real table: none is computed."
 )
+
+
+def promise() -> None:
+    """What a release hands over, and what never leaves."""
+    heading("What will leave", Tag.PAID)
+    st.markdown(PROMISED, help=meaning("cell"))
 
 
 SMALLER = (

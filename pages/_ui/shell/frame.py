@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -48,17 +48,14 @@ def frame(label: str) -> None:
     uploads.begin_page(label)
     st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
     st.html(STYLE)
-    if not ENTRIES[label].compact:
-        _present(st.container(horizontal=True, key="menu", horizontal_alignment="right"))
     link.sample()
-    gone = lost()
-    if ENTRIES[label].compact:
-        with st.container(horizontal=True, key="menu", vertical_alignment="center"):
-            st.title(title, anchor=False, width="content")
+    gone, compact = lost(), ENTRIES[label].compact
+    with st.container(horizontal=True, key="menu", vertical_alignment="center"):
+        st.title(title, anchor=False, width="content" if compact else "stretch")
+        if compact:
             st.caption(lead)
-            _present(st)
-    else:
-        st.title(title, anchor=False)
+        _present()
+    if not compact:
         st.markdown(lead)
     if gone:
         with st.container(horizontal=True, vertical_alignment="center", key="lost"):
@@ -77,9 +74,9 @@ def frame(label: str) -> None:
         )
 
 
-def _present(place: Any) -> None:
+def _present() -> None:
     """The switch for a projector."""
-    if place.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
+    if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
         st.html(PRESENT)
 
 
