@@ -51,7 +51,7 @@ class Marginals:
         return cls(domain, combinations(domain.names, ways))
 
     @classmethod
-    def over(cls, domain: Domain, tables: Iterable[Iterable[int]]) -> "Marginals":
+    def over(cls, domain: Domain, tables: Iterable[tuple[int, ...]]) -> "Marginals":
         """The marginals over sets of columns that are given by their numbers."""
         return cls(domain, [[domain.names[a] for a in axes] for axes in tables])
 
