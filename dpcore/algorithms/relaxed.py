@@ -7,6 +7,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from ..models.cells import Cells
 from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
 from ..params import check_parameters, param, values
 from ..privacy.accounting.budget import Budget, Gaussian, Pure
@@ -22,6 +23,7 @@ from ..workloads.products import Products, blocks, require_readable
 from ..workloads.union import marginal_tables, reading
 from .base import About, Step
 from .evidence import TINY, tables_read
+from .ground import Ground
 from .multiplicative_weights import SHARES
 from .past_measurements import Tables, past_of
 
@@ -233,7 +235,7 @@ def _steps(
     """The rounds of both; they differ in what makes the logits, and in how many queries a round has."""
     workload, select = problem.workload, plan.paying("select")
     paid = plan.paying("measure")
-    asked = past_of(plan["measure"], problem)
+    asked = past_of(plan["measure"], Ground(Cells(problem.domain), workload, None))
     noisy = Noisy(asked.tables if isinstance(asked, Tables) else workload)
     every, prior = Products(workload), PRIOR / max(plan["sigma"], TINY)
     base, targets = _single_columns(problem, plan, curator)

@@ -76,7 +76,7 @@ def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
 
 
 def test_a_constraint_that_is_met_is_left_alone_and_one_that_is_let_go_returns_to_nought():
-    fact = Fact((0,), 1.0, 0.5, 100.0)  # an interval of 0.5 ± 0.1
+    fact = Fact(0, (0,), 1.0, 0.5, 100.0)  # an interval of 0.5 ± 0.1
     assert to_the_edge(fact, 0.45, 0.2475, 1.0) == 0
     assert to_the_edge(fact, 0.3, 0.21, 1.0) == pytest.approx(math.log(0.4 / 0.6) - math.log(0.3 / 0.7))
     assert to_the_edge(fact, 0.7, 0.21, 1.0) == pytest.approx(math.log(0.6 / 0.4) - math.log(0.7 / 0.3))
@@ -87,7 +87,7 @@ def test_a_constraint_that_is_met_is_left_alone_and_one_that_is_let_go_returns_t
 
 def test_answers_outside_what_a_query_can_be_are_clipped():
     for answer, edge in ((-0.5, 0.1), (1.5, 0.9)):
-        step = to_the_edge(Fact((0,), 1.0, answer, 100.0), 0.5, 0.25, 1.0)
+        step = to_the_edge(Fact(0, (0,), 1.0, answer, 100.0), 0.5, 0.25, 1.0)
         assert step == pytest.approx(math.log(edge / (1 - edge)))
 
 
