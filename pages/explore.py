@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.evaluation.run import compare
-from pages._ui.explore import comparison, keep, outcome, run, screen, setup
+from pages._ui.explore import comparison, keep, outcome, run, screen, setup, ties
 from pages._ui.jobs.job import PATIENCE
 from pages._ui.lessons import lesson as lessons
 from pages._ui.shell import questions, results
@@ -39,6 +39,7 @@ job = run.follow(started)
 if job.results:
     if stakeholder():  # everything else compares with the records
         results.accounts(job)
+        ties.draw(job.results[0].release, job.results[0].summary["reasons"])
         st.stop()
     result, domain = job.results[0], chosen.problem.domain
     both = compare(result.release, table.rows(domain.names), chosen.problem.workload)
@@ -59,12 +60,15 @@ if job.results:
             comparison.queries(shown)
             comparison.pair(shown)
     with st.container(key="sections"):
-        group, ask, spent, pin, along = st.tabs(["Groups", "Ask", "What was spent", "Pin & compare", "Take along"])
+        names = ["Groups", "Ask", "Ties", "What was spent", "Pin & compare", "Take along"]
+        group, ask, tied, spent, pin, along = st.tabs(names)
         with group:
             comparison.groups(shown)
         with ask:
             questions.ask(table, domain, shown.runs)
             comparison.worst(shown)
+        with tied:
+            ties.draw(result.release, result.summary["reasons"])
         with spent:
             results.accounts(job)
         with pin:

@@ -5,12 +5,13 @@ import json
 from typing import Any
 
 from ..algorithms import solving
+from ..algorithms.forecasts import SAID, affordable, words
 from ..evaluation.run import ERRORS, Run
 from ..problems import QueryRelease
 from ..tags import Tag
 from ..theory.optimal_noise import against_line, least_rmse
 from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of
-from .files import check_writable, write
+from .files import check_writable, tell, write
 from .follow import follow, report, start
 from .task import add_task_arguments, choose, read_task
 
@@ -36,6 +37,9 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     problem, rows = read_task(chosen)
     least, runs = least_rmse(problem.workload, budget, problem.effective_n), []
+    seconds, size = affordable(algorithm, problem, budget)
+    if seconds >= SAID:
+        tell("forecast", f"{words(seconds, size)}, from public numbers")
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
         run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s), say=not runs)
         follow(run)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, make_plan
+from ..algorithms.forecasts import affordable
 from ..data.domain import Rows
 from ..data.privacy_unit import PrivacyUnit
 from ..errors import InputError
@@ -114,6 +115,7 @@ def prepare(request: ReleaseRequest, rows: Rows | None = None, *, fixed: Account
         domain = request.workload.domain
         rows = domain.encode(request.unit.limited(request.frame, domain.names))
     problem = QueryRelease(request.workload, rows.n, request.unit.most_rows, request.start)
+    affordable(request.algorithm, problem, request.budget)
     plan = make_plan(request.algorithm, problem, replace(request.budget, additive=True))
     if request.noise == "float":
         if request.budget.delta == 0:

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import solving
-from dpcore.algorithms.base import forecast
+from dpcore.algorithms.forecasts import affordable, in_bytes, in_seconds
 from dpcore.data.choice import first_columns
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
@@ -47,10 +47,8 @@ def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
     for name, cls in solving(QueryRelease).items():
         line = {"algorithm": cls.about.title, "name": name}
         try:
-            seconds, memory = forecast(cls(), problem, USUAL)
-            rows.append(
-                line | {"can serve it": "yes", "time": _seconds(seconds), "memory": f"{memory / 2**20:,.0f} MiB"}
-            )
+            seconds, size = affordable(cls(), problem, USUAL)
+            rows.append(line | {"can serve it": "yes", "time": in_seconds(seconds), "memory": in_bytes(size)})
         except InputError as error:
             rows.append(line | {"can serve it": f"no: {error}", "time": "–", "memory": "–"})
     return rows
@@ -72,9 +70,3 @@ def policies(table: Table) -> None:
         lines = [{"constraint": clean(c.words), "records that break it": count} for c, count in broken]
         st.dataframe(pd.DataFrame(lines), hide_index=True)
         st.caption("They are counted where they stand; no synthetic row is like them.")
-
-
-def _seconds(seconds: float) -> str:
-    return (
-        "under 1 s" if seconds < 1 else f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"
-    )

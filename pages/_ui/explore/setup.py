@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm, make_plan
+from dpcore.algorithms.forecasts import SAID, affordable, words
 from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
@@ -15,6 +16,7 @@ from dpcore.tags import Tag
 from ..shell import controls, deployments, questions
 from ..shell.frame import tag
 from ..shell.link import Rule
+from ..shell.session import session
 from ..shell.table import Table
 
 ALPHA = "α"
@@ -64,6 +66,10 @@ def choose(table: Table) -> Chosen:
             again = st.button("Run again", icon=":material/replay:")
         tag(Tag.TYPED)
     algorithm = build(ALGORITHMS[name], settings)
+    key = (table.version, algorithm, budget, problem.group, problem.domain.names, tuple(texts))
+    seconds, size = session().memo("forecast", key, lambda: affordable(algorithm, problem, budget))
+    if seconds >= SAID:
+        st.caption(f"Forecast: {words(seconds, size)}, from public numbers.")
     return Chosen(problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again)
 
 

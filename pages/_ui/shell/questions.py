@@ -23,6 +23,10 @@ GRAMMAR = (
     "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and parentheses. "
     "Put names with spaces in double quotes."
 )
+ALL_COLUMNS = (
+    "Where the cells cannot be listed, algorithms that hold a distribution tie some columns together in a tree; others "
+    "make rows, or say that they cannot. What a run will take is said beforehand."
+)
 KINDS: dict[str, Callable[[Domain], str]] = {  # as the command line writes them
     "every single column": lambda d: "marginals:1",
     "every pair": lambda d: "marginals:2",
@@ -39,12 +43,17 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
     names, few = list(table.domain.names), list(first_columns(table.domain, COMFORTABLE_CELLS))
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of cells is the product of their values."
-    columns = st.multiselect("Columns", names, few, format_func=clean, key=key, help=words, **shared())
+    first = None if key in st.session_state else few  # a default beside what a button chose would be said in the log
+    columns = st.multiselect("Columns", names, first, format_func=clean, key=key, help=words, **shared())
     if columns == few != names:
         st.caption(
             f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
-            f"{COMFORTABLE_CELLS:,} cells. Choose others above."
+            f"{COMFORTABLE_CELLS:,} cells. Choose others above, or:"
         )
+        st.button(
+            f"Use all {len(names)} columns", key="all-columns", on_click=_choose, args=(key, names), help=ALL_COLUMNS,
+            icon=":material/select_all:",
+        )  # fmt: skip
     first = ["every pair" if len(names) > 1 else "every single column"]
     words = "Several kinds are asked together."
     kinds = st.multiselect("Questions about", list(KINDS), first, key="questions", help=words, **shared())
@@ -53,6 +62,10 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
     domain = table.domain.project(columns)
     texts = [KINDS[kind](domain) for kind in kinds]
     return read_queries(texts, domain)[0], texts
+
+
+def _choose(key: str, names: list[str]) -> None:
+    st.session_state[key] = names
 
 
 @peek

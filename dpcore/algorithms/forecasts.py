@@ -1,0 +1,47 @@
+"""What a run will take, from public numbers, and a refusal beforehand of what this machine cannot hold."""
+
+import os
+
+from ..errors import InputError
+from ..privacy.accounting.budget import Budget
+from ..problems import QueryRelease
+from .base import Algorithm, forecast
+
+SAID = 5.0  # seconds from which a forecast is said without being asked for
+ROOM = 0.8  # of the machine's memory that one run may take
+
+
+def affordable(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
+    """Roughly the seconds and bytes of a run; raises what `make_plan` raises, and InputError for too many bytes."""
+    seconds, size = forecast(algorithm, problem, budget)
+    if (room := ROOM * machine()) < size:
+        raise InputError(
+            f"this run would take about {in_bytes(size)} of memory, and a run may take {in_bytes(room)} of this "
+            "machine's; choose fewer columns, coarser bins or smaller tables"
+        )
+    return seconds, size
+
+
+def words(seconds: float, size: float) -> str:
+    """A forecast as it is said before a run."""
+    return f"{in_seconds(seconds)} and {in_bytes(size)} of memory"
+
+
+def in_seconds(seconds: float) -> str:
+    """A time of which only the size is known."""
+    if seconds < 1:
+        return "under 1 s"
+    return f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"
+
+
+def in_bytes(size: float) -> str:
+    """Memory in MiB, or from 1 GiB on in GiB."""
+    return f"{size / 2**20:,.0f} MiB" if size < 2**30 else f"{size / 2**30:,.3g} GiB"
+
+
+def machine() -> float:
+    """Bytes of memory that this machine has; without end where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")

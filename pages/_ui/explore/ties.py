@@ -1,0 +1,50 @@
+"""Which columns a release ties together: from the released model alone, so it is no peek."""
+
+from itertools import combinations
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.models.graphical import Graphical
+from dpcore.models.junction import cells
+from dpcore.releases import Release
+from dpcore.tags import Tag
+
+from ..charts.ties import ring
+from ..shell.frame import heading
+from ..shell.results import panel
+from ..shell.text import clean
+
+
+def draw(release: Release | None, reasons: dict[str, str]) -> None:
+    """The ring of ties, and the cliques as a table; in words where all cells are listed instead."""
+    if not isinstance(release, Graphical):
+        st.caption(
+            "This run keeps no tree: it lists all cells, or makes rows or mixtures. With more cells than can be "
+            "listed, algorithms that hold a distribution tie some columns together, and this shows which."
+        )
+        return
+    chosen = "pairs" in reasons
+    heading("Which columns are tied together?", Tag.PAID if chosen else Tag.PUBLIC)
+    summary, frame, ties = told(release)
+    panel(ring(release.domain.names, ties), summary, frame, "ties")
+    how = "The pairs were drawn with a small share of the budget" if chosen else "The questions asked decide them"
+    st.caption(
+        f"{how}, with public sizes. Columns without a line between them are independent given those in between: "
+        "what ties them beyond that, the release cannot show."
+    )
+
+
+def told(release: Graphical) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:
+    """A sentence, the cliques as a table, largest first, and of every tied pair in which clique it stands."""
+    tree, names = release.junction, [clean(name, 40) for name in release.domain.names]
+    order = sorted(tree.cliques, key=lambda clique: -cells(tree.shape, clique))
+    words = {clique: " × ".join(names[a] for a in clique) for clique in order}
+    ties = {pair: words[clique] for clique in reversed(order) for pair in combinations(clique, 2)}
+    lines = [{"columns tied together": words[clique], "cells": cells(tree.shape, clique)} for clique in order]
+    most, d = order[0], len(names)
+    summary = (
+        f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are tied, in {len(order)} cliques with {tree.cells:,} "
+        f"cells together; the largest has {cells(tree.shape, most):,}: {words[most]}."
+    )
+    return summary, pd.DataFrame(lines), ties

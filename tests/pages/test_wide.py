@@ -1,0 +1,92 @@
+"""Wide tables on Explore: all columns with one click, what it takes said beforehand, and which columns are tied."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS, forecasts
+from dpcore.data.schema import domain_from_json
+from dpcore.evaluation.run import Run
+from dpcore.models.graphical import Graphical
+from dpcore.models.junction import junction_tree
+from dpcore.models.tree import Tree
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals
+from pages._ui.charts.ties import ring
+from pages._ui.explore.ties import told
+from tests.helpers import codes
+from tests.pages.test_data import opened
+from tests.pages.test_pages import EXPLORE, button, said, settled
+
+pytestmark = pytest.mark.usefixtures("tab")
+COLUMNS = {f"c{i}": {"kind": "integer", "size": 6} for i in range(12)}
+
+
+def table() -> bytes:
+    rng = np.random.default_rng(0)
+    first = rng.integers(6, size=400)
+    frame = pd.DataFrame({name: (first + rng.integers(2, size=400)) % 6 for name in COLUMNS})
+    return frame.to_csv(index=False).encode()
+
+
+def explored(typed):
+    app = opened(table())
+    app.session_state["session"].table.set_schema(typed)
+    app.run()
+    return settled(app.switch_page(EXPLORE).run())
+
+
+def words(app) -> str:
+    return " ".join(e.value for e in [*app.caption, *app.error]).replace("\\", "").replace("\u2060", "")
+
+
+def test_all_columns_are_one_click_away_and_their_ties_are_shown():
+    app = explored({"columns": COLUMNS})
+    assert "This run keeps no tree" in words(app), "a few columns are listed"
+    app = settled(button(app, "Use all 12 columns").click().run())
+    assert not app.exception
+    assert "Which columns are tied together?" in " ".join(h.value for h in app.subheader)
+    assert "of 66 pairs of columns are tied, in" in words(app)
+    assert "Typical error" in said(app)
+
+
+def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):
+    monkeypatch.setattr(forecasts, "machine", lambda: 1000.0)
+    app = explored({"columns": {name: COLUMNS[name] for name in ("c0", "c1", "c2")}})
+    assert "this run would take about" in words(app)
+    assert "choose fewer columns" in words(app)
+
+
+def test_what_is_said_of_ties_is_the_tree_of_the_release():
+    domain = codes(2, 3, 4, 5)
+    tree = Tree(domain, junction_tree(domain.shape, [(0, 1, 2)]))
+    release = tree.release(tree.normalise(np.zeros(tree.size))[1])
+    assert isinstance(release, Graphical)
+    summary, frame, ties = told(release)
+    assert summary == (
+        "3 of 6 pairs of columns are tied, in 2 cliques with 29 cells together; the largest has 24: a × b × c."
+    )
+    assert frame.to_dict("list") == {"columns tied together": ["a × b × c", "d"], "cells": [24, 5]}
+    assert ties == dict.fromkeys([(0, 1), (0, 2), (1, 2)], "a × b × c")
+    figure = ring(domain.names, ties)
+    assert sum(x is None for x in figure.data[0].x) == 3
+    assert [a.text for a in figure.layout.annotations] == ["a", "b", "c", "d"]
+    assert figure.data[2].marker.color[3] != figure.data[2].marker.color[0], "a column without ties is grey"
+
+
+def test_hostile_names_are_text_in_the_ring():
+    figure = ring(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"})
+    shown = json.dumps(figure.to_dict(), default=str)
+    assert "<b>" not in shown
+    assert "<i>" not in shown
+
+
+def test_the_run_behind_it_is_on_a_tree():
+    domain = domain_from_json({"columns": COLUMNS})
+    rows = domain.encode(pd.read_csv(pd.io.common.BytesIO(table())))
+    problem = QueryRelease(Marginals.all(domain, 2), rows.n)
+    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-9)).finish()
+    assert isinstance(run.release, Graphical)
