@@ -45,12 +45,10 @@ def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
     problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, most_rows)
     rows = []
     for name, cls in solving(QueryRelease).items():
-        line = {"algorithm": cls.about.title, "name": name}
+        line = {"algorithm": cls.about.title, "name in code": name}
         try:
             seconds, memory = forecast(cls(), problem, USUAL)
-            rows.append(
-                line | {"can serve it": "yes", "time": _seconds(seconds), "memory": f"{memory / 2**20:,.0f} MiB"}
-            )
+            rows.append(line | {"can serve it": "yes", "time": _seconds(seconds), "memory": _memory(memory)})
         except InputError as error:
             rows.append(line | {"can serve it": f"no: {error}", "time": "–", "memory": "–"})
     return rows
@@ -65,6 +63,10 @@ def policies(table: Table) -> None:
         policy = {"missing": column.missing, "out of range": column.out_of_range}
         rows.append({"column": column.name, "missing cells": missing, "cells out of range": outside, **policy})
     st.dataframe(pd.DataFrame(rows), hide_index=True)
+
+
+def _memory(size: float) -> str:
+    return "under 1 MiB" if size < 2**20 else f"{size / 2**20:,.0f} MiB"
 
 
 def _seconds(seconds: float) -> str:
