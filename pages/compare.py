@@ -36,7 +36,8 @@ with door:
 watch(sweep, "sweep")
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
-        st.info("Nothing has run yet. Six algorithms at four budgets take about a minute; dots appear as they come.")
+        planned = (len(st.session_state[key]) for key in ("compared", "epsilons"))
+        st.info("Nothing has run yet. Chosen: {} algorithms at {} budgets; dots appear as they come.".format(*planned))
     st.stop()
 if stakeholder():
     st.stop()

@@ -71,7 +71,7 @@ def _plain(values):
 def test_before_anything_ran_the_page_says_what_to_do():
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app = app.switch_page(str(ROOT / "pages/compare.py")).run()
-    assert "Nothing has run yet" in app.info[0].value
+    assert "Nothing has run yet. Chosen: 6 algorithms at 4 budgets" in app.info[0].value
     assert not figures(app)
 
 

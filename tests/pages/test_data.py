@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.algorithms import solving
 from dpcore.data.schema import domain_from_json
+from dpcore.problems import QueryRelease
 from pages._ui.shell.table import Table
 from tests.pages.test_pages import button, said
 
@@ -52,6 +54,16 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
     assert "when" in table(app).done
     button(app, "Use id").click().run()
     assert "id" in table(app).schema["columns"]
+
+
+def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_title_and_code():
+    app = opened(None, sample="census")
+    assert "7 columns: all in use." in " ".join(t.value for t in app.text)
+    frame = next(f.value for f in app.dataframe if "can serve it" in f.value)
+    named = dict(zip(frame["name in code"], frame["algorithm"], strict=True))
+    assert named == {name: cls.about.title for name, cls in solving(QueryRelease).items()}
+    assert "0 MiB" not in set(frame["memory"])
+    assert any(text.endswith("MiB") for text in frame["memory"])
 
 
 def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():

@@ -45,7 +45,7 @@ def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
     problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, most_rows)
     rows = []
     for name, cls in solving(QueryRelease).items():
-        line = {"algorithm": cls.about.title, "name": name}
+        line = {"algorithm": cls.about.title, "name in code": name}
         try:
             seconds, size = affordable(cls(), problem, USUAL)
             rows.append(line | {"can serve it": "yes", "time": in_seconds(seconds), "memory": in_bytes(size)})

@@ -26,7 +26,8 @@ def came_in(current: Table) -> None:
     """What the columns seem to be, and which are set aside, with the reason and one click to change it."""
     heading("1 · What came in", Tag.PEEK if current.guesses else current.tag)
     used, every = len(current.done) + len(_wrong(current)), len(current.names)
-    st.text(f"{every} columns: {used} in use, {every - used} set aside: no algorithm reads those.")
+    left = f"{used} in use, {every - used} set aside: no algorithm reads those." if every > used else "all in use."
+    st.text(f"{every} columns: {left}")
     if not current.guesses or stakeholder():
         return
     st.caption("Kinds, and why a column is set aside, are guesses that looked at the records. One click changes them.")

@@ -22,6 +22,7 @@ from .outcome import Shown
 from .screen import chart, draw, numbers
 
 CHOOSER = 190  # pixels of a widget beside a question
+MARKER = 150  # of the one beside the longest question
 LISTED = 1000  # queries that are put into words
 
 
@@ -50,7 +51,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     summary = f"One question in ten is off by more than {tenth}; half of them by more than {half}."
     names = shown.chosen.problem.domain.names
     about = head.selectbox(
-        "Mark questions about", [None, *names], width=CHOOSER, format_func=_about, key=f"about-{hash(names)}",
+        "Mark questions about", [None, *names], width=MARKER, format_func=_about, key=f"about-{hash(names)}",
         label_visibility="collapsed", persist_state="session",
     )  # fmt: skip
     chosen = [i for i, involved in enumerate(columns) if about is not None and clean(about) in involved]
@@ -69,7 +70,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     what = f"{len(rows):,} marked questions" if marked else "All questions shown"
     words = f"{what}: those on {each['column'].iloc[0]} are off most, {shown.words(each['error'].iloc[0])} on average."
     right.plotly_chart(charts.columns(each), key="columns", alt=words, config=QUIET)
-    numbers(head, f"{summary} {words} Drag over the dots to mark some, or choose a column above.", table, "queries")
+    numbers(head, f"{summary} {words} Mark some: drag over the dots, or choose a column.", table, "queries")
 
 
 def _about(column: str | None) -> str:

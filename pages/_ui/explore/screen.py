@@ -83,6 +83,8 @@ PRESENT = """<style>
 [class*="st-key-head-"] button p, [class*="st-key-head-"] [data-baseweb="select"] {font-size: 0.75rem;}
 [class*="st-key-head-"] button {padding: 0 0.3rem; min-height: 1.8rem;}
 [class*="st-key-head-"] > div:first-child {min-width: 6rem;}
+[class*="st-key-head-"] [data-testid="stTooltipIcon"] {display: none;}
+[class*="st-key-head-"] [data-testid="stSelectbox"] {max-width: 7.5rem;}
 </style>"""
 
 
