@@ -85,7 +85,7 @@ def test_the_plan_is_an_upper_bound_that_uses_the_budget(budget):
 
 def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     tables = Marginals.all(codes(2, 2), 1)
-    past, (weak, strong) = Pool(tables.domain), (Gaussian(0.1), Gaussian(0.3))
+    past, (weak, strong) = Pool(tables), (Gaussian(0.1), Gaussian(0.3))
     past.add((0,), np.array([1.0, 0.0]), 0.1)
     past.add((1,), np.array([0.4, 0.6]), deviation(ONE_TABLE, weak, 100))
     past.add((1,), np.array([0.6, 0.4]), deviation(ONE_TABLE, strong, 100))
