@@ -13,6 +13,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS, registered_name
 from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Rows
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError, PrivacyWarning
 from dpcore.evaluation.run import Record, Run, compare, pairs_with, subgroups
 from dpcore.params import build, parameters
@@ -195,16 +196,26 @@ def test_fewer_records_are_the_same_ones(name, settings, budget, every):
     assert all(same(a, b) for a, b in zip(thin.records, expected, strict=True))
 
 
-@pytest.mark.parametrize("name", [name for name, cls in QUERIES.items() if cls.enumerates])
-def test_a_domain_too_large_is_refused_before_memory_with_its_size(name):
+@pytest.mark.parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
+def test_tables_too_large_are_refused_before_memory_with_their_size(name):
     domain = codes(*[1000] * 6)
     values = np.zeros((1, 6), dtype=int)
     problem = QueryRelease(Marginals.all(domain, 6), 10)
     with pytest.raises(InputError) as caught:
         Run(ALGORITHMS[name](), problem, Rows(values, np.array([10])), Budget(1, 1e-9))
     message = str(caught.value)
-    assert "1,000,000,000,000,000,000 cells (1000 × 1000 × 1000 × 1000 × 1000 × 1000)" in message
-    assert "choose fewer columns or coarser bins" in message
+    assert "the tables asked have 1,00" in message
+    assert "000 cells, more than 50,000,000; ask for smaller ones" in message
+
+
+def test_what_a_wide_table_forbids_is_said_in_words():
+    problem, _ = wide_task()
+    for noise in ("fresh", "subspace"):
+        with pytest.raises(InputError, match=f"noise={noise} is drawn on all cells, which cannot be listed"):
+            make_plan(ALGORITHMS["dpam"](noise=noise), problem, Budget(1, 1e-6))
+    triples = QueryRelease(Marginals.all(domain_from_json({f"c{i}": 2 for i in range(25)}), 3), 100)
+    with pytest.raises(InputError, match="aim weighs 2,625 tables in every round, more than 2,000 on a tree"):
+        make_plan(ALGORITHMS["aim"](), triples, Budget(1, 1e-6))
 
 
 @quiet

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.domain import Domain
 from ..errors import InputError
 from ..workloads import Marginals, Union, Workload
 from ..workloads.union import marginal_tables
@@ -24,10 +23,10 @@ class Evidence:
 
 
 class Pool:
-    """Measured tables of a domain, each once: several measurements of one are averaged by precision."""
+    """Measured tables of a workload's domain, each once: several measurements of one are averaged by precision."""
 
-    def __init__(self, domain: Domain) -> None:
-        self.domain = domain
+    def __init__(self, workload: Workload) -> None:
+        self.domain = workload.domain
         self.facts: dict[tuple[int, ...], tuple[float, np.ndarray]] = {}  # by columns: precision of a cell, and mean
         self.told = 0.0  # Σ precision of all measurements of whole tables
 

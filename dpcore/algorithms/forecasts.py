@@ -36,6 +36,8 @@ def in_seconds(seconds: float) -> str:
 
 def in_bytes(size: float) -> str:
     """Memory in MiB, or from 1 GiB on in GiB."""
+    if size < 2**20:
+        return "under 1 MiB"
     return f"{size / 2**20:,.0f} MiB" if size < 2**30 else f"{size / 2**30:,.3g} GiB"
 
 

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data.domain import Rows
 from ..models.graphical import Graphical
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
@@ -19,7 +18,7 @@ from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
 from ..problems import QueryRelease
-from ..releases import Release
+from ..releases import Records, Release
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
 from .base import About, Step
@@ -111,8 +110,8 @@ class AIM:
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)
         sizes, weights = np.array([math.prod(shape) for shape in candidates.shapes]), coverage(candidates, tables)
-        room = Room(problem.domain, candidates, plan["cells"], listed=lists(problem, self.cells))
-        past, known, cost = Pool(problem.domain), {}, plan["first"]
+        room = Room(candidates, plan["cells"], listed=lists(problem, self.cells))
+        past, known, cost = Pool(candidates), {}, plan["first"]
 
         def refit(rounds: int) -> Release:
             """The fit to all that was measured, up to so many iterations in each of its stages."""
@@ -166,7 +165,7 @@ def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) 
     if not isinstance(D, Graphical):
         return D.answers(candidates)
     codes = D.codes(int(min(max(DRAWN[0] * n, DRAWN[1]), DRAWN[2])), rng)
-    return candidates.answers_of_rows(Rows(codes, np.ones(len(codes), dtype=int)))
+    return Records(D.domain, codes, np.ones(len(codes), dtype=int)).answers(candidates)
 
 
 def closure(tables: Marginals) -> Marginals:

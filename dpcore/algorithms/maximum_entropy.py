@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,7 +25,6 @@ from .tree_choice import chosen_tables, measure_chosen, model_of
 
 CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
-_SETTINGS: "WeakKeyDictionary[QueryRelease, dict[int | None, tuple[Workload, Model | None]]]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,12 +117,9 @@ class GaussianMaxEnt:
             yield Step(t, model.release(D), note)
 
     def _setting(self, problem: QueryRelease) -> tuple[Workload, Model | None]:
-        """What is measured and the model for it, worked out once a problem; see `model_of`."""
-        known = _SETTINGS.setdefault(problem, {})
-        if self.cells not in known:
-            measured = _measured(problem.workload)
-            known[self.cells] = measured, model_of(problem, measured, self.cells)
-        return known[self.cells]
+        """What is measured, and the model for it; see `model_of`."""
+        measured = _measured(problem.workload)
+        return measured, model_of(problem, measured, self.cells)
 
 
 def thinned(iterates: Iterator[tuple[np.ndarray, str]]) -> Iterator[tuple[np.ndarray, str]]:

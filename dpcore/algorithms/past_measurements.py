@@ -135,7 +135,7 @@ class Tables:
     def __init__(self, ground: Ground) -> None:
         self.ground, self.workload = ground, ground.workload
         self.tables = tables_read(ground.workload, "measure=marginal")
-        self.pool = Pool(ground.workload.domain)
+        self.pool = Pool(ground.workload)
 
     def statistic(self, j: int) -> SomeAnswers:
         """What is measured for query j: the table that it is read off."""

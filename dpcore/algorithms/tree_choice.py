@@ -6,7 +6,6 @@ from itertools import combinations
 
 import numpy as np
 
-from ..data.domain import Domain
 from ..errors import InputError
 from ..models.base import Model
 from ..models.cells import Cells
@@ -68,10 +67,10 @@ class Room:
     were measured, which a plan or a released choice decides.
     """
 
-    def __init__(self, domain: Domain, candidates: Marginals, most: int, *, listed: bool) -> None:
-        self.domain, self.candidates, self.most = domain, candidates, most
+    def __init__(self, candidates: Marginals, most: int, *, listed: bool) -> None:
+        self.domain, self.candidates, self.most = candidates.domain, candidates, most
         self.free = np.ones(len(candidates.tables), dtype=bool)
-        self._model: Model | None = Cells(domain) if listed else None
+        self._model: Model | None = Cells(self.domain) if listed else None
 
     def model(self, measured: Iterable[Axes]) -> Model:
         """The model that holds these tables, all of which there was room for."""
@@ -229,7 +228,7 @@ def measure_chosen(tables: Marginals, plan: Plan, curator: Curator) -> tuple[Evi
     singles, alone, junction = choose_tree(tables, plan, curator, first, draw)  # type: ignore[arg-type]
     measured = held(tables, junction)
     noisy = curator.measure(Answers(measured), rest)  # type: ignore[arg-type]
-    found = Pool(tables.domain)
+    found = Pool(tables)
     found.add_all(singles, alone.values, alone.stddev)
     found.add_all(measured, noisy.values, noisy.stddev)
     return found.evidence, Tree(tables.domain, junction)

@@ -192,7 +192,8 @@ def within(table: np.ndarray, state: np.ndarray, rng: np.random.Generator) -> np
     """
     rows = len(state)
     shuffled = rng.permutation(rows)
-    order = shuffled[np.argsort(state[shuffled], kind="stable")]
+    keys = state.astype(np.uint16) if len(table) <= 2**16 else state  # short keys are sorted by radix
+    order = shuffled[np.argsort(keys[shuffled], kind="stable")]
     count = np.bincount(state, minlength=len(table))
     first = np.cumsum(count) - count
     ladder = np.cumsum(table, axis=1)

@@ -108,7 +108,8 @@ class Tree:
         if isinstance(workload, Marginals):
             table, cell = workload.place(j)
             home = self.junction.home(workload.axes[table])
-            assert home is not None
+            if home is None:
+                raise InputError(f"no clique of the model holds {' × '.join(workload.columns[table])}")
             where = dict(zip(workload.axes[table], cell, strict=True))
             return home, tuple(where.get(a, slice(None)) for a in self.junction.cliques[home]), 1.0
         q = np.zeros(self.size)

@@ -34,9 +34,7 @@ def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(mo
     monkeypatch.setattr(forecasts, "machine", lambda: size / 0.8 + 1)
     assert forecasts.affordable(METHOD, wide, BUDGET) == (seconds, size)
     monkeypatch.setattr(forecasts, "machine", lambda: float(2**20))
-    with pytest.raises(
-        InputError, match=r"would take about .*iB of memory, and a run may take 1 MiB of"
-    ):
+    with pytest.raises(InputError, match=r"would take about .*iB of memory, and a run may take 1 MiB of"):
         forecasts.affordable(METHOD, wide, BUDGET)
 
 

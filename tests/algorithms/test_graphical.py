@@ -11,6 +11,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.evidence import Pool
 from dpcore.algorithms.graphical import SHARE, closure, coverage, typical
+from dpcore.algorithms.tree_choice import Room, barring
 from dpcore.data import samples
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
@@ -85,7 +86,7 @@ def test_the_plan_is_an_upper_bound_that_uses_the_budget(budget):
 
 def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     tables = Marginals.all(codes(2, 2), 1)
-    past, (weak, strong) = Pool(tables.domain), (Gaussian(0.1), Gaussian(0.3))
+    past, (weak, strong) = Pool(tables), (Gaussian(0.1), Gaussian(0.3))
     past.add((0,), np.array([1.0, 0.0]), 0.1)
     past.add((1,), np.array([0.4, 0.6]), deviation(ONE_TABLE, weak, 100))
     past.add((1,), np.array([0.6, 0.4]), deviation(ONE_TABLE, strong, 100))
@@ -98,6 +99,29 @@ def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     assert mean == pytest.approx([0.58, 0.42])
     assert typical(weak, 100) == pytest.approx(math.sqrt(2 / math.pi) * math.sqrt(2) / 10)
     assert typical(Pure(0.5), 100) == pytest.approx(2 / 0.5 / 100)
+
+
+def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say():
+    weights, penalties, free = np.array([0.2, 1.0, 0.5]), np.array([3.0, 0.0, 1.0]), np.array([True, False, True])
+    scale = 0.01
+    barred = barring(penalties, weights, free, scale)
+    assert np.array_equal(barred[free], penalties[free])
+    worst_free = (weights * (0 - barred))[free].min()
+    best_barred = (weights * (2 - barred))[~free].max()
+    assert worst_free - best_barred >= 100 * scale
+
+
+def test_tables_have_room_while_their_tree_stays_small():
+    domain = codes(4, 4, 4, 4)
+    candidates = closure(Marginals.all(domain, 2))
+    room = Room(candidates, 32, listed=False)
+    room.model([(0, 1), (2, 3)])
+    assert room.free.tolist() == [axes in {(0,), (1,), (2,), (3,), (0, 1), (2, 3)} for axes in candidates.axes]
+    wider = Room(candidates, 48, listed=False)
+    assert wider.model([(0, 1), (2, 3)]).size == 32
+    assert wider.free.all(), "a third pair joins two trees to one"
+    wider.model([(0, 1), (1, 2), (2, 3)])
+    assert not wider.free[candidates.axes.index((0, 2))], "it would close a ring"
 
 
 @quiet

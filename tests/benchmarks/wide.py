@@ -1,10 +1,11 @@
 """What tables with more cells than can be listed cost in error, seconds and memory, scored on synthetic rows.
 
 python -m tests.benchmarks.wide                                  # generated networks of 15, 48 and 100 columns
-python -m tests.benchmarks.wide --table wide.csv --schema wide-domain.json --ways 3 [--epsilons 0.1,1]
+python -m tests.benchmarks.wide --table wide.csv --schema wide-domain.json --ways 3 [--epsilons 0.1,1] [--algorithm aim]
 """
 
 import argparse
+import math
 import resource
 import time
 
@@ -24,7 +25,13 @@ from dpcore.workloads import Marginals
 SEEDS = (0, 1, 2)
 DELTA = 1e-9
 # A task of n records and m queries, at δ = 1e-9, and what it is to reach there by ε: (mean L1, max error, seconds, GB).
-TASK, GATES = (48_842, 2_647_508), {0.1: (0.30, 1.0, 120, 2), 1.0: (0.135, 0.020, 120, 2)}
+TASK, ANY = (48_842, 2_647_508), math.inf
+GATES = {
+    ("gaussian_maxent", 0.1): (0.30, ANY, 120, 2),
+    ("gaussian_maxent", 1.0): (0.135, 0.020, 120, 2),
+    ("aim", 1.0): (0.16, ANY, ANY, 2),
+}
+DRAWING = 2.0  # seconds for a million rows of 15 columns
 MILLION = 1_000_000
 
 
@@ -72,16 +79,18 @@ def measure(name: str, domain: Domain, rows: Rows, ways: int, epsilons: list[flo
         print(f"{memory:.2f} GB; {len(tree.cliques)} cliques, {tree.cells:,} cells{held}")
     start = time.perf_counter()
     last.release.codes(MILLION, np.random.default_rng(0))
-    print(f"  {MILLION:,} rows drawn in {time.perf_counter() - start:.2f} s")
+    seconds = time.perf_counter() - start
+    missed = f"; MISSED {DRAWING:g} s" if len(domain.shape) == 15 and seconds > DRAWING else ""
+    print(f"  {MILLION:,} rows drawn in {seconds:.2f} s{missed}")
 
 
 def gate(name: str, n: int, m: int, epsilon: float, found: list, memory: float) -> str:
     """Whether the task that gates speak of was reached."""
-    if (n, m) != TASK or epsilon not in GATES:
+    if (n, m) != TASK or (name, epsilon) not in GATES:
         return ""
     reached = (*np.mean(found, axis=0), memory)
     missed = [
-        f"{value:.4g} of {limit:g}" for value, limit in zip(reached, GATES[epsilon], strict=True) if value > limit
+        f"{value:.4g} of {limit:g}" for value, limit in zip(reached, GATES[name, epsilon], strict=True) if value > limit
     ]
     return "; MISSED " + ", ".join(missed) if missed else "; held"
 

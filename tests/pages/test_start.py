@@ -12,7 +12,7 @@ from dpcore.problems import QueryRelease, public_start
 from dpcore.workloads import Marginals
 from tests.helpers import QUERIES, histogram, serves, task, variants
 
-HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.enumerates]
+HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.graphical]
 BUDGETS = [Budget(0.5, 1e-6), Budget(0.5, 0)]
 
 
