@@ -12,6 +12,7 @@ import pandas as pd
 from ..data.readers import read_json
 from ..data.schema import domain_from_json
 from ..errors import InputError
+from ..evaluation.run import real_answers
 from ..intervals.known import values_of
 from ..intervals.questions import KINDS, Interval, answer, compare
 from ..intervals.stored import from_arrays
@@ -101,5 +102,5 @@ def told(known: UnbiasedAnswers, texts: list[str], release: Any, rows: Any, n: i
         question = understand(text, known.domain)
         estimate = float(release.answers(question.workload)[0])
         found = answer(known, question, n, estimate=estimate, laplace=laplace)
-        out.append({"real": float(question.workload.answers_of_rows(rows)[0]), **found.to_json()})
+        out.append({"real": float(real_answers(rows, question.workload)[0]), **found.to_json()})
     return out
