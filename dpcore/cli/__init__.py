@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import InputError, OverspendError, in_words, place
-from . import algorithms, audit, evolve, learn, ledger, release, run, schema, score, sweep
+from . import algorithms, ask, audit, evolve, learn, ledger, release, run, schema, score, sweep
 from .files import tell
 
 COMMANDS = {
@@ -20,6 +20,7 @@ COMMANDS = {
     "sweep": sweep,
     "score": score,
     "release": release,
+    "ask": ask,
     "ledger": ledger,
     "audit": audit,
     "evolve": evolve,

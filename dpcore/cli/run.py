@@ -7,10 +7,15 @@ from typing import Any
 from ..algorithms import solving
 from ..algorithms.forecasts import SAID, affordable, words
 from ..evaluation.run import ERRORS, Run
+from ..intervals.known import known
+from ..intervals.questions import Interval
+from ..parsing.questions import understand
 from ..problems import QueryRelease
 from ..tags import Tag
 from ..theory.optimal_noise import against_line, least_rmse
 from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of
+from .ask import line
+from .ask import told as answers_told
 from .files import check_writable, tell, write
 from .follow import follow, report, start
 from .task import add_task_arguments, choose, read_task
@@ -24,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
     add_seed(parser)
     add_repeat(parser)
+    words = "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
+    parser.add_argument("--ask", action="append", default=[], metavar="QUESTION", help=words)
     parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic rows (of the first seed)")
     add_rows(parser)
@@ -36,6 +43,8 @@ def execute(chosen: argparse.Namespace) -> None:
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     problem, rows = read_task(chosen)
+    for question in chosen.ask:
+        understand(question, problem.domain)  # so that it is refused before anything runs
     least, runs = least_rmse(problem.workload, budget, problem.effective_n), []
     seconds, size = affordable(algorithm, problem, budget)
     if seconds >= SAID:
@@ -46,17 +55,29 @@ def execute(chosen: argparse.Namespace) -> None:
         if not runs and chosen.synthetic:
             write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
         told = run.to_json()
+        if chosen.ask:
+            known_now = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
+            laplace = budget.delta == 0
+            told["answers"] = answers_told(known_now, chosen.ask, run.release, rows, problem.n, laplace)
+            told["tags"] |= {"answers": Tag.PAID, "answers.real": Tag.PEEK}
         runs.append(told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}})
     if chosen.json:
         write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
     first = runs[0]
     about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)
+    for found in runs[0].get("answers", []):
+        print(f"{line(interval_of(found))}; real (private peek) {found['real']:.4g}")
     if least is None:
         print("least rmse of any unbiased Gaussian release: none at delta=0, and not computed for large matrices")
         return
     mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
     print(f"least rmse of any unbiased Gaussian release: {least:.4g}; here {against_line(mean, least)}")
+
+
+def interval_of(found: dict[str, Any]) -> Interval:
+    """The interval that an answer of a run's JSON is."""
+    return Interval(**{name: value for name, value in found.items() if name != "real"})
 
 
 def _line(rmse: float, least: float | None) -> dict[str, Any] | None:

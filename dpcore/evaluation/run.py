@@ -19,6 +19,7 @@ from ..errors import InputError, PrivacyWarning
 from ..numbers import check_rows
 from ..privacy.accounting.budget import Budget, Spend, Spent
 from ..privacy.curator import Curator
+from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from ..tags import Tag
 from ..workloads import Marginals, Workload
@@ -111,6 +112,11 @@ class Run:
     def spent(self) -> Spent:
         """What the ledger holds so far."""
         return self._curator.ledger.spent
+
+    @property
+    def measured(self) -> list[MeasuredAnswers]:
+        """The noisy answers that left up to now, with their standard errors: paid for, and public."""
+        return self._curator.measured
 
     @property
     def events(self) -> list[tuple[str, Spend]]:

@@ -17,6 +17,9 @@ import pandas as pd
 
 from ..data.domain import Domain
 from ..errors import InputError
+from ..intervals.cells import cell_intervals
+from ..intervals.known import known
+from ..intervals.stored import to_arrays
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release, UnbiasedAnswers
 from ..workloads import Marginals, Workload
@@ -64,7 +67,10 @@ def write(
     parent = folder.absolute().parent
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}-", dir=parent))
     try:
-        tables = {"answers": _answers(workload, release, measurements)}
+        found = known(release, measurements, workload.domain)
+        n, laplace = facts["protects"]["records"], facts["promise"]["delta"] == 0
+        tables = {"answers": _answers(workload, release, measurements, found, n, laplace=laplace)}
+        np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
         if synthetic is not None:
             tables["synthetic"] = synthetic
         others = [m for m in measurements if m.workload is not workload]
@@ -112,14 +118,23 @@ def harmless(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(STARTERS) else value
 
 
-def _answers(workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers]) -> pd.DataFrame:
-    """Every query with the release's answer, and the noisy one with its standard error where it was measured."""
+def _answers(
+    workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers], known: UnbiasedAnswers, n: int,
+    *, laplace: bool,
+) -> pd.DataFrame:  # fmt: skip
+    """Every query with the release's answer, and the noisy one with its standard error where it was measured.
+
+    Cells of tables also have intervals at 95 %, for the table and for the population; empty where there are none.
+    """
     table = pd.DataFrame({"query": labels(workload), "answer": release.answers(workload)})
     if isinstance(release, UnbiasedAnswers) and isinstance(workload, Marginals):
         table["standard_error"] = release.standard_errors(workload)
     for m in measurements:
         if m.workload is workload:
             table["noisy_answer"], table["standard_error"] = m.answers, m.errors
+    if isinstance(workload, Marginals):
+        for name, values in cell_intervals(known, workload, n, laplace=laplace).items():
+            table[name] = values
     return table
 
 

@@ -19,7 +19,8 @@ from ..shell.words import meaning
 WORDS = {
     "synthetic.csv": "Synthetic rows (CSV)",
     "synthetic.parquet": "Synthetic rows (Parquet)",
-    "answers.csv": "Answers with standard errors (CSV)",
+    "answers.csv": "Answers with standard errors and intervals (CSV)",
+    "tables.npz": "What noisy tables say, for questions with intervals (NPZ)",
     "measurements.csv": "What was measured instead (CSV)",
     "weights.csv": "Weights of all cells (CSV)",
     "weights.parquet": "Weights of all cells (Parquet)",
@@ -44,7 +45,8 @@ STEPS = (
 )
 PROMISED = (
     "- **Synthetic rows** (CSV and Parquet), **weights** of all cells where the algorithm keeps a histogram, and "
-    "**answers**, with standard errors where they were measured.\n"
+    "**answers**, with standard errors where they were measured, and intervals at 95 % for all cells of tables that "
+    "noisy ones bound, for the table and for the population.\n"
     "- A **settings card** (HTML, one page, no data) and **release.json**, from which anyone can recompute the claim: "
     "**verify.py** does, and checks the signature of the ledger's owner under all files.\n"
     "- Never a record, and no error against the real table: none is computed."

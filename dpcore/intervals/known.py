@@ -1,0 +1,104 @@
+"""What noisy tables say without bias, put together: parts with independent noise, from which any answer follows."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from ..data.domain import Domain
+from ..privacy.measurement import MeasuredAnswers
+from ..releases import Release, UnbiasedAnswers
+from ..workloads import Marginals, TableQueries, Union
+from ..workloads.residuals import MOST_WAYS
+
+Table = tuple[tuple[int, ...], np.ndarray, float]  # columns (axes, rising), its noisy cells as shares, their noise
+
+
+def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain) -> UnbiasedAnswers:
+    """What a release and the measurements that were published with it say without bias."""
+    if isinstance(release, UnbiasedAnswers):
+        return release
+    return pooled(domain, noisy_tables(measured))
+
+
+def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
+    """The marginal tables among measurements; single cells, and other queries, are left out."""
+    out: list[Table] = []
+    for m in measured:
+        for tables, place in _tables(m):
+            for axes, table in zip(tables.axes, tables.tables, strict=True):
+                values = m.answers[place.start + table.start : place.start + table.stop]
+                errors = m.errors[place.start + table.start : place.start + table.stop]
+                if np.isfinite(errors).all():
+                    out.append((axes, values, float(errors.max())))
+    return out
+
+
+def pooled(domain: Domain, tables: Iterable[Table]) -> UnbiasedAnswers:
+    """Least squares over noisy tables: exact, as the parts of different column sets have independent noise.
+
+    A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S ⊆ M, has noise of
+    variance σ² k_M/k_S on the k_S cells, and so on every orthonormal basis of the part of S. The parts of S that all
+    tables M ⊇ S say are averaged by precision. No other linear unbiased estimate has a smaller variance, since the
+    parts are orthogonal and noise is equal on all cells of a table.
+    """
+    precision: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    sums: dict[tuple[int, ...], np.ndarray] = {}
+    for axes, values, error in tables:
+        shape = [domain.shape[a] for a in axes]
+        if len(axes) > MOST_WAYS:
+            continue
+        cells = np.asarray(values, dtype=float).reshape(shape)
+        for S in _subsets(tuple(a for a in axes if domain.shape[a] > 1)):
+            part = centred(cells.sum(axis=tuple(i for i, a in enumerate(axes) if a not in S)))
+            weight = part.size / (max(error, 1e-150) ** 2 * cells.size)
+            sums[S] = sums.get(S, 0.0) + weight * part.ravel()
+            precision[S] += weight
+    parts = [sums[S] / precision[S] for S in sums]
+    variances = np.array([1 / precision[S] for S in sums])
+    return UnbiasedAnswers(domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances)
+
+
+def centred(table: np.ndarray) -> np.ndarray:
+    """⊗(I − J/n) of it: less the mean along each axis."""
+    for axis in range(table.ndim):
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
+
+
+def components(axes: tuple[int, ...], g: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
+    """h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩; only those that are not 0."""
+    out = {}
+    real = tuple(a for a, n in zip(axes, g.shape, strict=True) if n > 1)
+    scale = float(np.abs(g).max(initial=0.0))
+    for S in _subsets(real):
+        h = centred(g.mean(axis=tuple(i for i, a in enumerate(axes) if a not in S)))
+        if np.abs(h).max() > 1e-12 * scale:
+            out[S] = h.ravel()
+    return out
+
+
+def _tables(m: MeasuredAnswers) -> list[tuple[Marginals, slice]]:
+    if isinstance(m.workload, Marginals):
+        return [(m.workload, slice(0, m.workload.m))]
+    if isinstance(m.workload, Union):
+        pairs = zip(m.workload.workloads, m.workload.places, strict=True)
+        return [(w, place) for w, place in pairs if isinstance(w, Marginals)]
+    return []
+
+
+def _subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [S for size in range(1, len(axes) + 1) for S in combinations(axes, size)]
+
+
+def values_of(query: TableQueries) -> tuple[tuple[int, ...], np.ndarray]:
+    """Columns (axes) and values (of their sizes) of a workload of one query on one table."""
+    (axes,), (shape,) = query.base.axes, query.base.shapes
+    return axes, np.asarray(query.matrix.toarray()).reshape(shape)
+
+
+def share_of_cells(g: np.ndarray) -> float:
+    """The mean of a query over the cells of its table."""
+    return float(g.sum() / math.prod(g.shape))

@@ -1,0 +1,244 @@
+"""Intervals for questions, differences, ratios and odds ratios: for the table, and for the population it comes from.
+
+Everything is linear in noisy tables but ratios. Where a question needs what no table says, nothing is claimed.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..errors import InputError
+from ..parsing.questions import Question
+from ..releases import UnbiasedAnswers
+from ..workloads.residuals import MOST_WAYS
+from .known import components, share_of_cells, values_of
+
+KINDS = ("difference", "ratio", "odds")
+NEAR = 4.0  # standard errors from 0 and 1 within which log odds are not taken for normal
+LEVELS = (0.5, 0.9999)
+MOST_TOGETHER = 1_000_000  # cells of both questions' columns
+Band = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What may be said of one number: bounds for the table and for the population; None where there are none.
+
+    `estimate` is what the release answers, `unbiased` what the noisy tables alone say; `how` in words, or why not.
+    """
+
+    question: str
+    estimate: float | None
+    unbiased: float | None
+    low: float | None
+    high: float | None
+    population_low: float | None
+    population_high: float | None
+    level: float
+    how: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What noisy tables say of questions: unbiased shares (q,), their covariance (q, q) from noise, and from sampling.
+
+    `missing` names, for each question, columns of which nothing was measured together.
+    """
+
+    shares: np.ndarray
+    noise: np.ndarray
+    sampling: np.ndarray
+    missing: tuple[str, ...]
+
+
+def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: int, level: float) -> Evidence:
+    """Shares and covariances of questions.
+
+    ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
+    Σ_S v_S ⟨h_S, h'_S⟩, exactly. A sample of n records adds Var(g)/n, with a share p moved towards ½ by z² records
+    (Agresti and Coull), which is at most p(1 − p)/n for values in [0, 1]. Two samples' shares have the covariance
+    (⟨gg', P⟩ − pp')/n, where tables know the columns of both together; else it is taken to be the lowest there can be,
+    which makes differences wider, never narrower.
+    """
+    z = quantile(level)
+    forms, shares, missing = [], [], []
+    for question in questions:
+        axes, g = values_of(question.workload)
+        h = components(axes, g)
+        names = known.domain.names
+        gone = [" × ".join(names[a] for a in S) for S in h if S not in known.places]
+        missing.append(gone[0] if gone else "")
+        forms.append(h)
+        seen = {S: known.parts[known.places[S]] for S in h if S in known.places}
+        shares.append(share_of_cells(g) + sum(float(h[S] @ part) for S, part in seen.items()))
+    noise = np.array([[_covariance(known, a, b) for b in forms] for a in forms])
+    moved = (np.clip(shares, 0, 1) * n + z**2 / 2) / (n + z**2)
+    spread = np.sqrt(moved * (1 - moved) / n)
+    sampling = np.diag(spread**2)
+    for i, j in combinations(range(len(forms)), 2):
+        both, most = _together(known, questions[i], questions[j]), spread[i] * spread[j]
+        between = -most if both is None else min(max((both - moved[i] * moved[j]) / n, -most), most)
+        sampling[i, j] = sampling[j, i] = between
+    return Evidence(np.array(shares), noise, sampling, tuple(missing))
+
+
+def answer(
+    known: UnbiasedAnswers, question: Question, n: int, *, estimate: float | None = None, level: float = 0.95,
+    laplace: bool = False,
+) -> Interval:  # fmt: skip
+    """The interval of one question's share. With `laplace` noise quantiles are those of the Laplace distribution."""
+    found = evidence(known, [question], n, check_level(level))
+    if found.missing[0]:
+        return _unknown(question.text, estimate, level, found.missing)
+    share, noise, both = float(found.shares[0]), float(found.noise[0, 0]), found.noise + found.sampling
+    table = _band(share, noise, level, laplace=laplace)
+    people = _band(share, float(both[0, 0]), level, laplace=laplace)
+    return _interval(question.text, estimate, share, _inside(table, 0, 1), _inside(people, 0, 1), level, _how(laplace))
+
+
+def compare(
+    known: UnbiasedAnswers, first: Question, second: Question, n: int, kind: str, *,
+    estimate: tuple[float, float] | None = None, level: float = 0.95, laplace: bool = False,
+) -> Interval:  # fmt: skip
+    """The interval of a difference, a ratio or an odds ratio of two questions' shares.
+
+    Difference: normal, exact. Ratio a/b: Fieller's set {r: (a − rb)² ≤ z² Var(a − rb)}, exact for normal noise; where b
+    is not told apart from 0 it has no end, and that is said. Odds ratio: normal in the logarithm by the delta method
+    where both shares are far from 0 and 1; else from both shares' own intervals at half the error each, conservative.
+    """
+    if kind not in KINDS:
+        raise InputError(f"compare={kind!r} is none of {', '.join(KINDS)}")
+    text = f"{kind} of ({first.text}) and ({second.text})"
+    found = evidence(known, [first, second], n, check_level(level))
+    value = None if estimate is None else _compared(kind, *estimate)
+    if any(found.missing):
+        return _unknown(text, value, level, found.missing)
+    a, b = (float(share) for share in found.shares)
+    how = _how(laplace)
+    bands: list[Band | None] = []
+    for covariance in (found.noise, found.noise + found.sampling):
+        if kind == "difference":
+            band = _band(a - b, covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1], level, laplace=laplace)
+            bands.append(_inside(band, -1, 1))
+        elif kind == "ratio":
+            bands.append(_fieller(a, b, covariance, quantile(level, laplace=laplace)))
+        else:
+            band, careful = _odds(a, b, covariance, level, laplace=laplace)
+            bands.append(band)
+            how += "; conservative: near 0 or 1" if careful and "conservative: near" not in how else ""
+    if bands[0] is None:
+        why = f"cannot be bounded: noise does not tell ({second.text}) apart from 0"
+        return Interval(text, value, _compared(kind, a, b), None, None, None, None, level, why)
+    if bands[1] is None:
+        how += "; not bounded for the population, where it may be 0"
+    return _interval(text, value, _compared(kind, a, b), bands[0], bands[1], level, how)
+
+
+def check_level(level: float) -> float:
+    """The level; InputError outside of what is served."""
+    if not LEVELS[0] <= level <= LEVELS[1]:
+        raise InputError(f"level={level:g} is outside {LEVELS[0]:g}..{LEVELS[1]:g}")
+    return level
+
+
+def quantile(level: float, *, laplace: bool = False) -> float:
+    """Standard deviations on either side; of one Laplace variable, which sums of several do not exceed at 0.9 on."""
+    normal = float(ndtri((1 + level) / 2))
+    return max(normal, -math.log(1 - level) / math.sqrt(2)) if laplace else normal
+
+
+def _together(known: UnbiasedAnswers, first: Question, second: Question) -> float | None:
+    """⟨gg', P_n⟩ by the noisy tables; None where they do not know it."""
+    (a, g), (b, h) = values_of(first.workload), values_of(second.workload)
+    axes = tuple(sorted({*a, *b}))
+    shape = [known.domain.shape[axis] for axis in axes]
+    if len(axes) > MOST_WAYS or math.prod(shape) > MOST_TOGETHER:
+        return None
+    sizes = [[n if axis in own else 1 for axis, n in zip(axes, shape, strict=True)] for own in (a, b)]
+    both = np.broadcast_to(g.reshape(sizes[0]) * h.reshape(sizes[1]), shape)
+    parts = components(axes, both)
+    if not all(S in known.places for S in parts):
+        return None
+    return share_of_cells(both) + sum(float(x @ known.parts[known.places[S]]) for S, x in parts.items())
+
+
+def _covariance(known: UnbiasedAnswers, a: dict, b: dict) -> float:
+    return sum(known.variance[S] * float(a[S] @ b[S]) for S in a if S in b and S in known.places)
+
+
+def _band(middle: float, variance: float, level: float, *, laplace: bool) -> Band:
+    half = quantile(level, laplace=laplace) * math.sqrt(max(variance, 0.0))
+    return middle - half, middle + half
+
+
+def _inside(band: Band, low: float, high: float) -> Band:
+    """What of a band can be; its end that is nearest where nothing of it can."""
+    return min(max(band[0], low), high), min(max(band[1], low), high)
+
+
+def _fieller(a: float, b: float, covariance: np.ndarray, z: float) -> Band | None:
+    """{r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)}; None where it has no upper end."""
+    A = b * b - z * z * covariance[1, 1]
+    B = a * b - z * z * covariance[0, 1]
+    C = a * a - z * z * covariance[0, 0]
+    if A <= 0 or b <= 0:
+        return None
+    root = math.sqrt(max(B * B - A * C, 0.0))
+    return max((B - root) / A, 0.0), max((B + root) / A, 0.0)
+
+
+def _odds(a: float, b: float, covariance: np.ndarray, level: float, *, laplace: bool) -> tuple[Band | None, bool]:
+    """The odds ratio's band, and whether it was taken from the two shares' own; None where it has no upper end."""
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0))
+    if all(NEAR * e < min(p, 1 - p) for p, e in zip((a, b), errors, strict=True)):
+        slope = np.array([1 / (a * (1 - a)), -1 / (b * (1 - b))])
+        low, high = _band(_log_odds(a) - _log_odds(b), float(slope @ covariance @ slope), level, laplace=laplace)
+        return (math.exp(low), math.exp(high)), False
+    half = (1 + level) / 2
+    (a_low, a_high), (b_low, b_high) = (
+        _inside(_band(p, float(e**2), half, laplace=laplace), 0, 1) for p, e in zip((a, b), errors, strict=True)
+    )
+    if b_low <= 0 or a_high >= 1:
+        return None, True
+    low = 0.0 if b_high >= 1 or a_low <= 0 else math.exp(_log_odds(a_low) - _log_odds(b_high))
+    high = 0.0 if a_high <= 0 else math.exp(_log_odds(a_high) - _log_odds(b_low))
+    return (low, high), True
+
+
+def _log_odds(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+def _compared(kind: str, a: float, b: float) -> float | None:
+    if kind == "difference":
+        return a - b
+    if kind == "ratio":
+        return a / b if b > 0 else None
+    return math.exp(_log_odds(a) - _log_odds(b)) if 0 < a < 1 and 0 < b < 1 else None
+
+
+def _how(laplace: bool) -> str:
+    words = "exact: linear in noisy tables" if not laplace else "conservative: linear in tables with Laplace noise"
+    return words + "; population: sampling of n independent records added"
+
+
+def _interval(
+    text: str, estimate: float | None, unbiased: float | None, table: Band, people: Band | None, level: float, how: str
+) -> Interval:
+    low, high = people or (None, None)
+    return Interval(text, estimate, unbiased, *table, low, high, level, how)
+
+
+def _unknown(text: str, estimate: float | None, level: float, missing: Sequence[str]) -> Interval:
+    what = next(words for words in missing if words)
+    why = f"cannot be bounded: nothing was measured about {what}" + (" together" if " × " in what else "")
+    return Interval(text, estimate, None, None, None, None, None, level, why)

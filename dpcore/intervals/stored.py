@@ -1,0 +1,31 @@
+"""What noisy tables say, as arrays in a file beside a release, and back again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data.domain import Domain
+from ..errors import InputError
+from ..releases import UnbiasedAnswers
+
+
+def to_arrays(known: UnbiasedAnswers) -> dict[str, np.ndarray]:
+    """The column sets as 0/1 (spaces, d), the parts (Σ k_S,) and the variances (spaces,)."""
+    sets = np.zeros((len(known.spaces), len(known.domain.shape)), dtype=np.uint8)
+    for i, S in enumerate(known.spaces):
+        sets[i, list(S)] = 1
+    return {"sets": sets, "parts": known.parts, "variances": known.variances}
+
+
+def from_arrays(domain: Domain, told: Mapping[str, Any]) -> UnbiasedAnswers:
+    """What `to_arrays` wrote; InputError for what does not fit the domain."""
+    sets, parts, variances = (np.asarray(told[name]) for name in ("sets", "parts", "variances"))
+    fits = sets.ndim == 2 and sets.shape[1] == len(domain.shape) and variances.shape == sets.shape[:1]
+    if fits:
+        spaces = tuple(tuple(int(a) for a in np.flatnonzero(row)) for row in sets)
+        known = UnbiasedAnswers(domain, spaces, parts.astype(float), variances.astype(float))
+        cells = sum(int(np.prod([domain.shape[a] for a in S])) for S in spaces)
+        if parts.shape == (cells,) and np.isfinite(parts).all() and (variances >= 0).all():
+            return known
+    raise InputError("the tables of this release do not fit its schema")

@@ -1,0 +1,100 @@
+"""Questions to a real release, and beside a run: intervals from its files alone."""
+
+import json
+
+import pytest
+
+from dpcore.cli import main
+from tests.cli.files import arguments, write_files
+from tests.cli.test_release import release
+from tests.helpers import one_line_of_error
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with the files of `write_files`, and in it."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def asked(capsys, *extra):
+    capsys.readouterr()
+    assert main(["ask", "out", *extra, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("algorithm", ["gaussian_maxent", "residual"])
+def test_a_release_answers_with_intervals_without_its_table(here, capsys, algorithm):
+    assert release(algorithm=algorithm) == 0
+    (here / "t.csv").unlink()
+    wide, narrow = (asked(capsys, "sex = m and age > 21", "--level", level)[0] for level in ("0.99", "0.5"))
+    for found in (wide, narrow):
+        assert found["how"].startswith("exact: linear in noisy tables")
+        assert 0 <= found["population_low"] <= found["low"] <= found["high"] <= found["population_high"] <= 1
+        assert found["low"] <= found["unbiased"] <= found["high"]
+    assert wide["high"] - wide["low"] > 2 * (narrow["high"] - narrow["low"])
+    assert wide["estimate"] == narrow["estimate"]
+    both = asked(capsys, "sex = m", "age > 21", "--compare", "difference")
+    assert len(both) == 1
+    assert both[0]["low"] < both[0]["unbiased"] < both[0]["high"]
+
+
+def test_what_was_not_measured_together_is_not_bounded(here, capsys):
+    assert release(queries="marginals:1") == 0
+    (found,) = asked(capsys, "sex = m and age > 21")
+    assert found["low"] is None
+    assert found["how"] == "cannot be bounded: nothing was measured about age × sex together"
+    assert main(["ask", "out", "sex = m", "sex = m and age > 21"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("sex = m: ")
+    assert "population" in first
+    assert "cannot be bounded" in second
+
+
+def test_files_carry_intervals_of_all_cells(here):
+    import pandas as pd
+
+    assert release() == 0
+    table = pd.read_csv("out/answers.csv")
+    assert (table["low"] <= table["high"]).all()
+    assert (table["population_low"] <= table["low"]).all()
+    assert table["low"].between(0, 1).all()
+    assert (here / "out" / "tables.npz").exists()
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [["nonsense ="], ["sex = m", "--compare", "ratio"], ["sex = m", "--level", "1.5"], ["sex = m", "--compare", "sum"]],
+)
+def test_bad_questions_are_one_line(here, capsys, extra):
+    assert release() == 0
+    capsys.readouterr()
+    assert main(["ask", "out", *extra]) == 2
+    one_line_of_error(capsys)
+
+
+@pytest.mark.parametrize("broken", ["release.json", "tables.npz"])
+def test_a_broken_release_is_one_line(here, capsys, broken):
+    assert release() == 0
+    (here / "out" / broken).write_bytes(b"[]")
+    capsys.readouterr()
+    assert main(["ask", "out", "sex = m"]) == 2
+    one_line_of_error(capsys)
+
+
+def test_a_run_answers_questions_beside_the_truth(here, capsys):
+    extra = ["--json", "out.json", "--repeat", "2", "--ask", "sex = m", "--ask", "age > 21"]
+    assert (
+        main(arguments("t.csv", schema="s.json", queries="marginals:2", algorithm="gaussian_maxent", extra=extra)) == 0
+    )
+    runs = json.loads((here / "out.json").read_text())
+    documented = {"question", "real", "estimate", "low", "high", "population_low", "population_high", "how"}
+    for run in runs:
+        assert [found["question"] for found in run["answers"]] == ["sex = m", "age > 21"]
+        assert all(documented <= set(found) for found in run["answers"])
+        assert run["tags"]["answers.real"] == "private peek"
+        assert abs(run["answers"][0]["estimate"] - run["answers"][0]["real"]) < 0.3
+    assert runs[0]["answers"][0]["real"] == runs[1]["answers"][0]["real"]
+    assert "sex = m: " in capsys.readouterr().out
+    assert main(arguments("t.csv", schema="s.json", extra=["--ask", "nobody = 3"])) == 2

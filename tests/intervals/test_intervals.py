@@ -1,0 +1,193 @@
+"""Intervals hold as often as they say, agree with brute-force least squares, and claim nothing without evidence."""
+
+import itertools
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpcore.errors import InputError
+from dpcore.intervals.cells import cell_intervals
+from dpcore.intervals.known import known, pooled
+from dpcore.intervals.questions import answer, compare, quantile
+from dpcore.intervals.stored import from_arrays, to_arrays
+from dpcore.parsing.questions import understand
+from dpcore.privacy.measurement import MeasuredAnswers
+from dpcore.releases import Histogram
+from dpcore.workloads import Marginals, TableQueries, Union
+from tests.helpers import codes, histogram, matrix_of, rows_of
+
+DOMAIN = codes(2, 3, 2)
+TABLES = Marginals(DOMAIN, [["a", "b"], ["b", "c"], ["b"]])
+SIGMAS = (0.02, 0.01, 0.03)
+N, RUNS = 400, 500
+QUESTIONS = ("a = 0", "b = 1", "a = 0 and b = 1", "b = 2 and c = 1", "a = 1 or b = 0")
+P = np.random.default_rng(5).dirichlet(np.full(12, 2.0))
+
+
+def noisy(truth, rng, sigmas=SIGMAS):
+    """The measurements of all tables, each with noise of its own size."""
+    errors = np.concatenate([np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, sigmas, strict=True)])
+    return MeasuredAnswers(TABLES, truth + rng.normal(size=TABLES.m) * errors, errors)
+
+
+def of(measured):
+    return known(Histogram(DOMAIN, P), [measured], DOMAIN)
+
+
+@cache
+def question(text):
+    return understand(text, DOMAIN)
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    """Tables drawn from P, and what noisy tables of them say."""
+    rng, out = np.random.default_rng(1), []
+    for _ in range(RUNS):
+        rows = rows_of(DOMAIN, rng.choice(12, N, p=P))
+        out.append((histogram(DOMAIN, rows), of(noisy(TABLES.answers_of_rows(rows), rng))))
+    return out
+
+
+def test_pooled_tables_are_the_least_squares_estimate():
+    rng = np.random.default_rng(0)
+    measured = noisy(TABLES.answers(P), rng)
+    W = matrix_of(DOMAIN, TABLES.columns)
+    total = np.vstack([W / measured.errors[:, None], 1e6 * np.ones((1, 12))])  # which is known to be 1
+    fitted = np.linalg.pinv(total) @ np.append(measured.answers / measured.errors, 1e6)
+    covariance = np.linalg.pinv(total.T @ total, hermitian=True)
+    for text in QUESTIONS:
+        q = question(text).workload
+        g = np.array([q.answers(cell)[0] for cell in np.eye(12)])
+        found = answer(of(measured), question(text), N)
+        assert found.unbiased == pytest.approx(g @ fitted, abs=1e-6)
+        half = norm.ppf(0.975) * math.sqrt(g @ covariance @ g)
+        assert found.high - found.low == pytest.approx(2 * half, rel=1e-4)
+    for left, right in itertools.permutations(QUESTIONS[:4], 2):
+        g, h = (np.array([question(t).workload.answers(cell)[0] for cell in np.eye(12)]) for t in (left, right))
+        found = compare(of(measured), question(left), question(right), N, "difference")
+        half = norm.ppf(0.975) * math.sqrt((g - h) @ covariance @ (g - h))
+        assert found.high - found.low == pytest.approx(2 * half, rel=1e-4)
+
+
+def covered(worlds, make, true):
+    """How often the table's value, and the population's, lies within."""
+    table, people = 0, 0
+    for D, evidence in worlds:
+        found = make(evidence)
+        table += found.low <= true(D) <= found.high
+        people += found.population_low <= true(P) <= found.population_high
+    return table / len(worlds), people / len(worlds)
+
+
+def share(text):
+    q = question(text).workload
+    return lambda D: float(q.answers(D)[0])
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_shares_are_covered_as_often_as_is_said(worlds, text):
+    found = covered(worlds, lambda e: answer(e, question(text), N), share(text))
+    assert found == pytest.approx((0.95, 0.95), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("a = 0", "b = 1"), ("a = 0 and b = 1", "a = 0 and b = 2"), ("b = 1", "b = 2")]
+)
+def test_differences_and_ratios_are_covered(worlds, left, right):
+    a, b = share(left), share(right)
+    for kind, true in (("difference", lambda D: a(D) - b(D)), ("ratio", lambda D: a(D) / b(D))):
+        found = covered(worlds, lambda e, k=kind: compare(e, question(left), question(right), N, k), true)
+        assert found == pytest.approx((0.95, 0.95), abs=0.03), kind
+
+
+def test_odds_ratios_are_covered(worlds):
+    a, b = share("a = 0"), share("b = 1")
+    odds = lambda D: a(D) / (1 - a(D)) / (b(D) / (1 - b(D)))  # noqa: E731
+    found = covered(worlds, lambda e: compare(e, question("a = 0"), question("b = 1"), N, "odds"), odds)
+    assert found == pytest.approx((0.95, 0.95), abs=0.03)
+
+
+def test_what_sampling_adds_is_never_less_where_columns_are_not_known_together(worlds):
+    a, c = share("a = 0"), share("c = 0")
+    found = covered(
+        worlds, lambda e: compare(e, question("a = 0"), question("c = 0"), N, "difference"), lambda D: a(D) - c(D)
+    )
+    assert found[0] == pytest.approx(0.95, abs=0.03)
+    assert found[1] >= 0.93
+
+
+def test_nothing_is_said_of_what_was_not_measured(worlds):
+    evidence = worlds[0][1]
+    found = answer(evidence, question("a = 0 and c = 1"), N, estimate=0.3)
+    assert (found.estimate, found.low, found.high, found.population_low, found.unbiased) == (0.3, *[None] * 4)
+    assert found.how == "cannot be bounded: nothing was measured about a × c together"
+    both = compare(evidence, question("a = 0"), question("a = 0 and c = 1"), N, "ratio")
+    assert (both.low, both.how) == (None, found.how)
+    single = pooled(DOMAIN, [((0,), np.array([0.4, 0.6]), 0.01)])
+    assert answer(single, question("b = 1"), N).how == "cannot be bounded: nothing was measured about b"
+    assert answer(single, question("b >= 0"), N).low == 1, "every record fulfils it, whatever was measured"
+
+
+def test_a_ratio_to_what_may_be_0_has_no_end():
+    rare = pooled(DOMAIN, [((0,), np.array([0.999, 0.001]), 0.01)])
+    found = compare(rare, question("a = 0"), question("a = 1"), N, "ratio")
+    assert found.how == "cannot be bounded: noise does not tell (a = 1) apart from 0"
+    assert compare(rare, question("a = 1"), question("a = 0"), N, "ratio").high < 0.03
+    careful = compare(rare, question("a = 1"), question("a = 0"), N, "odds")
+    assert (careful.low, careful.how.endswith("conservative: near 0 or 1")) == (0, True)
+
+
+def test_all_cells_at_once_are_the_same_intervals(worlds):
+    evidence = worlds[0][1]
+    asked = Marginals(DOMAIN, [["a", "b"], ["a", "c"], ["c"]])
+    found = cell_intervals(evidence, asked, N)
+    for j in range(asked.m):
+        text = " and ".join(f"{name} = {value}" for name, value in asked.label(j))
+        one = answer(evidence, question(text), N)
+        for name, values in found.items():
+            assert (getattr(one, name) is None) == np.isnan(values[j])
+            assert np.isnan(values[j]) or values[j] == pytest.approx(getattr(one, name), abs=1e-12)
+
+
+def test_laplace_noise_is_covered_with_its_own_quantile():
+    rng, inside, truth = np.random.default_rng(3), [], TABLES.answers(P)
+    errors = np.concatenate([np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, SIGMAS, strict=True)])
+    for _ in range(400):
+        noise = rng.laplace(size=TABLES.m) * errors / math.sqrt(2)
+        found = answer(of(MeasuredAnswers(TABLES, truth + noise, errors)), question("b = 2 and c = 1"), N, laplace=True)
+        inside.append(found.low <= share("b = 2 and c = 1")(P) <= found.high)
+        assert found.how.startswith("conservative")
+    assert np.mean(inside) >= 0.93
+    assert quantile(0.95, laplace=True) == pytest.approx(math.log(20) / math.sqrt(2))
+
+
+def test_queries_and_cells_without_their_table_say_nothing():
+    ranges = TableQueries.ranges(DOMAIN, ["b"])
+    both = Union([ranges, Marginals(DOMAIN, [["a"]])])
+    found = known(Histogram(DOMAIN, P), [MeasuredAnswers(both, both.answers(P), np.full(both.m, 0.1))], DOMAIN)
+    assert found.spaces == ((0,),)
+    errors = np.append(np.full(TABLES.m - 1, 0.1), np.nan)
+    some = known(Histogram(DOMAIN, P), [MeasuredAnswers(TABLES, TABLES.answers(P), errors)], DOMAIN)
+    assert set(some.spaces) == {(0,), (1,), (2,), (0, 1), (1, 2)}
+    assert some.variance[(0, 1)] == pytest.approx(0.01)
+    assert some.variance[(1,)] == pytest.approx(0.01 / (3 / 6 + 3 / 6)), "not the table that lacks a cell"
+
+
+def test_it_is_stored_and_read_again(worlds):
+    evidence = worlds[0][1]
+    again = from_arrays(DOMAIN, to_arrays(evidence))
+    assert again.spaces == evidence.spaces
+    assert np.array_equal(again.parts, evidence.parts)
+    for broken in ({"parts": np.zeros(3)}, {"variances": -evidence.variances}, {"sets": np.zeros((2, 9))}):
+        with pytest.raises(InputError, match="do not fit its schema"):
+            from_arrays(DOMAIN, to_arrays(evidence) | broken)
+
+
+@pytest.mark.parametrize("level", [0.4, 1.0, -1, math.nan])
+def test_levels_have_limits(worlds, level):
+    with pytest.raises(InputError, match=r"outside 0.5..0.9999"):
+        answer(worlds[0][1], question("a = 0"), N, level=level)
