@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.tags import Tag
-from pages._ui.guarantee import costs
+from pages._ui.guarantee import costs, proof
 from pages._ui.guarantee import promise as guarantee
 from pages._ui.guarantee import total as guarantee_total
 from pages._ui.guarantee.planned import plan
@@ -40,5 +40,6 @@ guarantee.words(budget, planned)
 guarantee.suspicion(budget, prior, times, planned)
 if planned is not None:
     costs.costs(budget, planned)
+    proof.proof(planned)
 guarantee.mistakes(budget, times, planned)
 guarantee_total.total(table, prior)

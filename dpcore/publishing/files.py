@@ -25,6 +25,7 @@ from ..releases import Histogram, Release, UnbiasedAnswers
 from ..workloads import Marginals, Workload
 from . import registry, verifier
 from .card import card
+from .proof import Proof, proof_page
 from .review import review_page
 from .signing import Key
 
@@ -57,12 +58,13 @@ def write(
     *,
     neutralize: bool,
     account: dict[str, Any],
+    proof: Proof,
     key: Key,
 ) -> dict[str, Any]:
     """Write all files into a new folder, which appears whole or not at all; the facts with the files' hashes.
 
     With `neutralize` texts that a spreadsheet would take for formulas get an apostrophe in front, in CSV files.
-    `account` is that of the data set, `key` signs all of it.
+    `account` is that of the data set, `proof` that of the plan, and `key` signs all of it.
     """
     parent = folder.absolute().parent
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}-", dir=parent))
@@ -88,6 +90,7 @@ def write(
         facts = facts | {"files": files, "errors": _errors(tables["answers"])}
         for name, shown in (("card.html", card), ("review.html", review_page)):
             (made / name).write_text(shown(facts), encoding="utf-8")
+        (made / "proof.html").write_text(proof_page(proof), encoding="utf-8")
         for name, content in (("release.json", facts), ("account.json", account)):
             (made / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         entry = registry.entry(facts, len(account["releases"]))
@@ -142,7 +145,8 @@ def _errors(answers: pd.DataFrame) -> dict[str, Any] | None:
     """How many answers have a measurement of their own, and the range of its standard errors; None for none."""
     if "standard_error" not in answers or not (there := answers["standard_error"].dropna()).size:
         return None
-    return {"answers": len(answers), "measured": len(there), "least": float(there.min()), "most": float(there.max())}
+    least, most = (float(x) for x in np.quantile(there.to_numpy(float), [0, 1]))
+    return {"answers": len(answers), "measured": len(there), "least": least, "most": most}
 
 
 def _measured(m: MeasuredAnswers) -> pd.DataFrame:

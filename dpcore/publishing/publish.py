@@ -28,6 +28,7 @@ from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
 from .files import check_folder, write
 from .ledger_store import Reservation, Store, now
+from .proof import proof
 from .request import PreparedRelease, plain
 from .signing import key_of
 
@@ -62,6 +63,7 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
             ready.problem.workload,
             neutralize=ready.request.neutralize,
             account=account,
+            proof=proof(registered_name(ready.request.algorithm), ready.request.algorithm, ready.plan),
             key=key,
         )
     except BaseException as error:

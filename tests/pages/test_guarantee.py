@@ -217,3 +217,12 @@ LIFE = Lifetime(Budget(3, 1e-6), Accounting.GDP, 0.0)
 
 def posterior(evidence: float) -> float:
     return float(guarantee.posterior(0.1, evidence))
+
+
+def test_the_plan_s_proof_is_on_the_page_with_every_derivation():
+    app = page()
+    told = " ".join(str(text.value) for text in app.text)
+    assert "Marginals: a record stands in exactly one cell of each table" in told
+    assert "N(0, (Δ₂/(nμ))²) for Gaussian(μ)" in told
+    assert any("Why does this plan keep its promise" in m.value for m in [*app.subheader, *app.header, *app.markdown])
+    assert any("In all" in m.value and "ε" in m.value for m in app.markdown)

@@ -509,6 +509,7 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
     assert not app.get("vega_lite_chart")
     assert {c for f in app.dataframe for c in f.value} <= {
         "setting", "value", "why", "what", "mechanism", "times", "each", "together (ρ)",
+        "ε", "δ", "protects", "model", "year", "variant", "name", "curator",  # of public deployments
     }  # fmt: skip
     assert "Typical error" not in said(app)
     app = go(app, "compare")

@@ -14,6 +14,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.publishing.proof import Proof, proof
 from dpcore.tags import Tag
 from dpcore.theory import accountants
 
@@ -40,6 +41,7 @@ class Planned:
     charges: tuple
     adaptive: bool
     deltas: np.ndarray
+    proof: Proof
     once: dict[str, np.ndarray]
     all: dict[str, np.ndarray]
 
@@ -83,7 +85,8 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
             workload, _ = questions.choose(table)
             problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
-            charges = make_plan(algorithm, problem, budget).charges
+            made = make_plan(algorithm, problem, budget)
+            charges, why = made.charges, proof(name, algorithm, made)
         except InputError as error:
             wrong = str(error)
         else:
@@ -97,7 +100,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     curves = _curves if table.uploaded else _curves_of_samples
     once = curves(key, charges, deltas, 1, budget.delta)
     both = once if times == 1 else curves(key, charges, deltas, times, budget.delta)
-    return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, once, both)
+    return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both)
 
 
 def section(title: str, sources: str, planned: Planned | None) -> None:

@@ -25,6 +25,7 @@ WORDS = {
     "weights.csv": "Weights of all cells (CSV)",
     "weights.parquet": "Weights of all cells (Parquet)",
     "card.html": "Settings card (HTML)",
+    "proof.html": "Proof of the promise (HTML)",
     "review.html": "Review by NIST SP 800-226 (HTML)",
     "release.json": "Claim and receipt (JSON)",
     "account.json": "All charges of the data set (JSON)",

@@ -1,0 +1,31 @@
+"""Why the plan keeps its promise: statistic, sensitivity, charge, total, as the code beside them derives it."""
+
+import streamlit as st
+
+from dpcore.publishing.proof import proof_page, sentence, told
+
+from ..shell.text import plain
+from .planned import Planned, section
+
+
+def proof(planned: Planned) -> None:
+    """A line for every step, its derivation behind it, and the page to print."""
+    sources = "the plan and the derivations that stand in the code; made of public numbers only."
+    section("Why does this plan keep its promise?", sources, planned)
+    found = planned.proof
+    st.markdown(f"**{plain(sentence(found), 400)}**")
+    for number, step in enumerate(found.steps, start=1):
+        lines = told(step)
+        short = dict(lines)
+        title = f"{number}. {step.statistic}: {short['sensitivity']} → {short['charge']} → {short['adds']}"
+        with st.expander(plain(title, 300)):
+            for name, words in lines:
+                st.caption(name)
+                st.text(words)
+    with st.expander(plain(f"Total: {found.total} → ε = {found.epsilon:.6g} at δ = {found.promise[1]:g}", 300)):
+        st.text(found.theorem)
+    name = f"proof-{found.algorithm}.html"
+    st.download_button(
+        "Proof, to print (HTML)", proof_page(found), name, "text/html", on_click="ignore", key="proof-html",
+        icon=":material/print:",
+    )  # fmt: skip

@@ -1,0 +1,131 @@
+"""The proof of every algorithm: no step without a derivation, and charges that dp_accounting adds up to the same ε."""
+
+import math
+from dataclasses import replace
+
+import dp_accounting
+import pytest
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.errors import InputError
+from dpcore.params import build
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.publishing.proof import proof, proof_page, sentence
+from tests import helpers, risk_tasks
+from tests.algorithms import test_evolution as points
+
+ORDERS = [1 + x / 100 for x in range(1, 6_000)]
+NEIGHBOURS = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE  # sensitivities are of a replaced record already
+REPLACED = dp_accounting.NeighboringRelation.REPLACE_ONE
+BUDGETS = [Budget(1, 1e-6, additive=True), Budget(1, 1e-6), Budget(1, 0)]
+
+
+def problems(name: str):
+    """Small problems that an algorithm may serve."""
+    n = 3 if name == "alternating_sampler" else 60
+    yield helpers.task("2-way")[0]
+    for where in ("median", "mean on R^d", "logistic"):
+        yield risk_tasks.task(where, n)[0]
+    yield points.task(points.quarter(60))[0]
+
+
+def plans(name: str, budget: Budget):
+    for problem in problems(name):
+        try:
+            yield make_plan(build(ALGORITHMS[name], {}), problem, budget)
+        except InputError:
+            continue
+
+
+def event(spend) -> dp_accounting.DpEvent:
+    """A spend as the library knows it; a draw of bounded range is no event there, and ε₀²/8-zCDP."""
+    if isinstance(spend, Gaussian):
+        return dp_accounting.GaussianDpEvent(1 / spend.mu)
+    return dp_accounting.ZCDpEvent(spend.rho)
+
+
+def composed(accountant, plan, made=event):
+    for charge in plan.charges:
+        accountant.compose(made(charge.spend), charge.times)
+    return accountant
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_epsilon(name):
+    """One way for each accounting, each with nothing of this package but the charges."""
+    seen = 0
+    for budget in BUDGETS:
+        for plan in plans(name, budget):
+            stated, left = proof(name, ALGORITHMS[name], plan).epsilon, budget.delta - plan.sums.failure
+            spends = {charge.spend for charge in plan.charges}
+            kinds = {type(spend) for spend in spends}
+            seen += 1
+            if plan.accounting is Accounting.GDP:
+                theirs = composed(PLDAccountant(NEIGHBOURS), plan).get_epsilon(left)
+                assert stated == pytest.approx(theirs, rel=2e-3)
+            elif plan.accounting is Accounting.ZCDP:
+                theirs = composed(RdpAccountant(ORDERS, NEIGHBOURS), plan).get_epsilon(left)
+                assert theirs * (1 - 2e-3) <= stated <= theirs * (1 + 1e-9)
+            elif plan.accounting is Accounting.PLD:
+                (charge,) = plan.charges
+                own = PLDAccountant(REPLACED)
+                each = dp_accounting.GaussianDpEvent(charge.spend.noise_multiplier)
+                own.compose(dp_accounting.PoissonSampledDpEvent(charge.spend.rate, each), charge.times)
+                theirs = own.get_epsilon(left)
+                assert theirs * (1 - 1e-6) <= stated <= theirs * 1.05, "on a coarser grid, which is on the safe side"
+            elif plan.accounting is Accounting.PURE:
+                assert kinds <= {Pure, BoundedRange, Approximate}, "whose δ₀ is in the failures"
+                own = RdpAccountant([1e6], NEIGHBOURS)  # next to ∞, where Rényi DP is pure
+                for charge in plan.charges:
+                    own.compose(dp_accounting.LaplaceDpEvent(1 / charge.spend.epsilon), charge.times)
+                assert stated == pytest.approx(own.get_epsilon(1e-9), rel=1e-4)
+            elif kinds == {Approximate}:
+                (charge,) = plan.charges
+                lie = 2 / (1 + math.exp(charge.spend.epsilon))
+                own = PLDAccountant(REPLACED)
+                own.compose(dp_accounting.RandomizedResponseDpEvent(lie, 2), charge.times)
+                assert stated == pytest.approx(own.get_epsilon(left), rel=2e-3)
+            else:  # better than what the library can say, which knows no bounded range, and no better than its half
+                theirs = composed(RdpAccountant(ORDERS, NEIGHBOURS), plan).get_epsilon(left)
+                assert stated <= theirs * (1 + 1e-3)
+
+                def least(spend):
+                    if isinstance(spend, Gaussian):
+                        return dp_accounting.GaussianDpEvent(2 / spend.mu)  # whose sensitivity is doubled there
+                    half = spend.epsilon / 2 if isinstance(spend, BoundedRange) else spend.epsilon
+                    return dp_accounting.RandomizedResponseDpEvent(2 / (1 + math.exp(half)), 2)
+
+                assert stated >= composed(PLDAccountant(REPLACED), plan, least).get_epsilon(left) * (1 - 2e-3)
+    assert seen, "no problem here is served by it"
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
+    for budget in BUDGETS:
+        for plan in plans(name, budget):
+            found = proof(name, ALGORITHMS[name], plan)
+            assert len(found.steps) == len(plan.charges) > 0
+            for step, charge in zip(found.steps, plan.charges, strict=True):
+                assert step.times == charge.times
+                assert len(step.derivation) > 80, step.statistic
+                assert any(word in step.derivation for word in ("Δ", "2k/unit", "Lipschitz", "bounded range", "moves"))
+                assert len(step.mechanism) > 60
+                assert len(step.law) > 20
+                assert "nan" not in step.cost
+            written = proof_page(found)
+            assert written.count("<h2>") == len(plan.charges) + 1
+            assert f"ε = {found.epsilon:.6g} ≤ {budget.epsilon:g} at δ = {budget.delta:g}" in sentence(found)
+
+
+def test_half_a_charge_is_seen():
+    """Test the tester: a plan that states less than its charges cost."""
+    (plan,) = plans("gaussian_maxent", Budget(1, 1e-6))
+    (charge,) = plan.charges
+    theirs = composed(PLDAccountant(NEIGHBOURS), plan).get_epsilon(1e-6)
+    twice = replace(charge, spend=Gaussian(2 * charge.spend.mu))
+    other = PLDAccountant(NEIGHBOURS)
+    other.compose(event(twice.spend), twice.times)
+    assert other.get_epsilon(1e-6) > 1.9 * theirs
