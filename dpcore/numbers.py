@@ -1,6 +1,7 @@
-"""Numbers: the one place that turns a text into one, the room for their rounding, and how many rows are drawn."""
+"""Numbers: the one place that turns a text into one, the room for rounding, and how much is served and held."""
 
 import math
+import os
 from typing import TypeVar
 
 from .errors import InputError
@@ -30,3 +31,11 @@ def check_rows(rows: int) -> None:
     """Raise InputError for a number of synthetic rows that is not served."""
     if not 0 < rows <= MAX_ROWS:
         raise InputError(f"rows={rows} is outside 1..{MAX_ROWS}")
+
+
+def machine_memory() -> float:
+    """Bytes of memory that this machine has; without end where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")

@@ -1,8 +1,7 @@
 """What a run will take, from public numbers, and a refusal beforehand of what this machine cannot hold."""
 
-import os
-
 from ..errors import InputError
+from ..numbers import machine_memory
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from .base import Algorithm, forecast
@@ -14,7 +13,7 @@ ROOM = 0.8  # of the machine's memory that one run may take
 def affordable(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
     """Roughly the seconds and bytes of a run; raises what `make_plan` raises, and InputError for too many bytes."""
     seconds, size = forecast(algorithm, problem, budget)
-    if (room := ROOM * machine()) < size:
+    if (room := ROOM * machine_memory()) < size:
         raise InputError(
             f"this run would take about {in_bytes(size)} of memory, and a run may take {in_bytes(room)} of this "
             "machine's; choose fewer columns, coarser bins or smaller tables"
@@ -39,11 +38,3 @@ def in_bytes(size: float) -> str:
     if size < 2**20:
         return "under 1 MiB"
     return f"{size / 2**20:,.0f} MiB" if size < 2**30 else f"{size / 2**30:,.3g} GiB"
-
-
-def machine() -> float:
-    """Bytes of memory that this machine has; without end where it does not tell."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return float("inf")

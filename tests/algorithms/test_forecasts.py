@@ -31,12 +31,12 @@ def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(mo
     wide = pairs(domain_from_json({f"c{i}": 10 for i in range(30)}))
     seconds, size = forecasts.affordable(METHOD, wide, BUDGET)
     assert seconds > 0
-    monkeypatch.setattr(forecasts, "machine", lambda: size / 0.8 + 1)
+    monkeypatch.setattr(forecasts, "machine_memory", lambda: size / 0.8 + 1)
     assert forecasts.affordable(METHOD, wide, BUDGET) == (seconds, size)
-    monkeypatch.setattr(forecasts, "machine", lambda: float(2**20))
-    with pytest.raises(InputError, match=r"would take about .*iB of memory, and a run may take 1 MiB of"):
+    monkeypatch.setattr(forecasts, "machine_memory", lambda: float(2**21))
+    with pytest.raises(InputError, match=r"would take about .*iB of memory, and a run may take 2 MiB of"):
         forecasts.affordable(METHOD, wide, BUDGET)
 
 
 def test_this_machine_has_some_memory():
-    assert forecasts.machine() > 2**26
+    assert forecasts.machine_memory() > 2**26
