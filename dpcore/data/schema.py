@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .domain import MAX_COLUMN_CELLS, MISSING_TEXTS, Column, Domain, _key, _whole_bins
+from .domain import MAX_COLUMN_CELLS, MISSING_TEXTS, OTHER, Column, Domain, _key, _whole_bins
 from .readings import ANY_CASE, AS_WRITTEN, READINGS
 
 KINDS = ("categorical", "numeric", "integer")
@@ -23,6 +23,7 @@ MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cann
 LARGEST = 1e15  # number whose neighbours are still distinct
 FREE_TEXT_LENGTH = 40  # mean characters of a cell
 KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "read"}
+KEYS |= {"unreadable"}
 
 
 def domain_from_json(schema: Any) -> Domain:
@@ -51,6 +52,7 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
             spec |= {"low": c.low, "high": c.high}
         columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
         columns[c.name] |= {"read": c.read} if c.read else {}
+        columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
     return {"columns": columns} | ({"peeked": True} if domain.peeked else {})
 
 
@@ -113,8 +115,11 @@ def _column(name: Any, spec: Any) -> Column:
     if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE:
         raise InputError(f"column {name!r}: {ADVICE[spec['kind']]}")
     kind = _one_of(name, spec, "kind", KINDS, None)
-    missing = _one_of(name, spec, "missing", ("refuse", "category"), "refuse")
-    clip = _one_of(name, spec, "out_of_range", ("refuse", "clip"), "refuse")
+    missing = _one_of(name, spec, "missing", ("refuse", "category", "other"), "refuse")
+    clip = _one_of(name, spec, "out_of_range", ("refuse", "clip", "other"), "refuse")
+    unreadable = _one_of(name, spec, "unreadable", ("refuse", "missing"), "refuse")
+    if unreadable != "refuse" and (kind == "categorical" or missing != "category"):
+        raise InputError(f'column {name!r}: unreadable "missing" goes with numbers and missing "category"')
     ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
@@ -122,11 +127,16 @@ def _column(name: Any, spec: Any) -> Column:
     if (read == ANY_CASE or read.startswith("weekday")) != (kind == "categorical") and read:
         raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
     common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered, "read": read}
+    common |= {"unreadable": unreadable}
     if kind == "categorical":
         if clip == "clip":
             raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
+        if "other" in (clip, missing) and OTHER not in (spec.get("values") or ()):
+            raise InputError(f'column {name!r}: "other" needs the category {OTHER!r} among its values')
         column = Column(**common, values=_values(name, spec))
         _check_distinct(column)
+    elif "other" in (clip, missing):
+        raise InputError(f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"')
     else:
         column = Column(**common, **_bounds(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:
