@@ -27,7 +27,18 @@ ORDER = [
         "releases",
         "parsing",
     ),
-    *("models", "privacy", "theory", "algorithms", "evaluation", "experiments", "publishing", "cli", "__main__"),
+    *(
+        "models",
+        "privacy",
+        "theory",
+        "algorithms",
+        "schemas",
+        "evaluation",
+        "experiments",
+        "publishing",
+        "cli",
+        "__main__",
+    ),
 ]
 # What all pages share, in this order; every other folder serves the page of its name.
 UI = ("shell", "charts", "jobs", "lessons", "server")

@@ -281,10 +281,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class Domain:
-    """The public domain: the product of its columns' cells. `peeked` says that bounds were read off the records."""
+    """The public domain: the product of its columns' cells. `peeked` says that bounds were read off the records.
+
+    `measured` are the names of the columns whose bounds or values were measured privately, and paid for.
+    """
 
     columns: tuple[Column, ...]
     peeked: bool = False
+    measured: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -320,7 +324,8 @@ class Domain:
 
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order."""
-        return replace(self, columns=tuple(self.columns[i] for i in self.axes(names)))
+        kept = tuple(name for name in self.measured if name in names)
+        return replace(self, columns=tuple(self.columns[i] for i in self.axes(names)), measured=kept)
 
     def marginal(self, D: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """A distribution D (k,) summed down to the named columns, as cells of `project(names)`."""

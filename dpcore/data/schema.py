@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -34,9 +35,13 @@ def domain_from_json(schema: Any) -> Domain:
         return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
-    if unknown := set(schema) - {"columns", "peeked"}:
-        raise InputError(f"the schema has an unknown key {sorted(unknown)[0]!r}; it may have columns, peeked")
-    return _domain(schema["columns"], bool(schema.get("peeked", False)))
+    if unknown := set(schema) - {"columns", "peeked", "measured"}:
+        raise InputError(f"the schema has an unknown key {sorted(unknown)[0]!r}; it may have columns, peeked, measured")
+    domain = _domain(schema["columns"], bool(schema.get("peeked", False)))
+    measured = schema.get("measured", [])
+    if not isinstance(measured, list) or any(name not in domain.names for name in measured):
+        raise InputError('"measured" must list columns of the schema')
+    return replace(domain, measured=tuple(measured))
 
 
 def domain_to_json(domain: Domain) -> dict[str, Any]:
@@ -53,7 +58,8 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
         columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
         columns[c.name] |= {"read": c.read} if c.read else {}
         columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
-    return {"columns": columns} | ({"peeked": True} if domain.peeked else {})
+    out = {"columns": columns} | ({"peeked": True} if domain.peeked else {})
+    return out | ({"measured": list(domain.measured)} if domain.measured else {})
 
 
 def propose(frame: pd.DataFrame, *, peek: bool = False) -> dict[str, Any]:

@@ -20,18 +20,22 @@ from . import exact, mechanisms
 from .accounting.budget import Approximate, Budget, Gaussian, Pure
 from .accounting.ledger import Charge, Ledger, Plan
 from .measurement import noise_scale
-from .statistics.columns import ColumnStatistic, KindCounts, Magnitudes, MissingCounts, TreeCounts
+from .statistics.columns import ColumnStatistic, KindCounts, Magnitudes, TreeCounts
 
-COUNTED: Final = (KindCounts, MissingCounts, Magnitudes, TreeCounts)
+COUNTED: Final = (KindCounts, Magnitudes, TreeCounts)
 PLANNED: Final = (Budget, Charge, Gaussian, Pure, Approximate)
 
 
 @dataclass(frozen=True, eq=False)
 class Frequent:
-    """The categories that passed, sorted by their text, and their noisy counts, each at least `threshold`."""
+    """The categories that passed, sorted by their text, and their noisy counts, each at least `threshold`.
+
+    `missing` is the noisy count of missing cells, whatever it is.
+    """
 
     texts: tuple[str, ...]
     counts: np.ndarray
+    missing: float
     threshold: float
     stddev: float
 
@@ -42,6 +46,17 @@ class NoisyCounts:
 
     values: np.ndarray
     stddev: float
+
+
+def passing(spend: Gaussian | Approximate, group: int, whole: bool) -> tuple[float, int, float]:
+    """What `ColumnCurator.frequent` pays for, from public numbers: its noise's scale, m, and the threshold H."""
+    laplace = isinstance(spend, Approximate)
+    scale = 2 * group / spend.epsilon if laplace else math.sqrt(2) * group / spend.mu
+    low = int(scale // 4)
+    if whole:
+        return scale, low, low + exact.threshold(scale, spend.failure, group, laplace)
+    tail = math.log(group / (2 * spend.failure)) if laplace else -float(ndtri(spend.failure / group))
+    return scale, low, low + group + max(scale * tail, 0.0) * ROOM
 
 
 class ColumnCurator:
@@ -107,6 +122,7 @@ class ColumnCurator:
         Gaussian(μ): P = (1 − δ₀)P' + δ₀P'', Q alike, and P', Q' are μ²/2-zCDP (μ-GDP, were the noise continuous): a
         δ₀-approximate μ²/2-zCDP release. Approximate(ε₀): P' ≤ e^ε₀ Q', and P(E) − e^ε₀ Q(E) ≤ δ_x + (1 − δ_x) P'(E) −
         (1 − δ_x') P'(E) ≤ max(δ_x, δ_x') ≤ δ₀, so it is (ε₀, δ₀)-DP.
+        The count of missing cells is a further one, of a cell that both have, and leaves with noise as it is.
         Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
         """
         place, paid = self._paid(column, spend, (Gaussian, Approximate))
@@ -115,23 +131,16 @@ class ColumnCurator:
                 "delta=0: which values stand in a column cannot be measured, as a single one would tell; list its "
                 "values, or choose delta > 0"
             )
-        b = self.__group
-        laplace = isinstance(paid, Approximate)
-        scale = 2 * b / paid.epsilon if laplace else math.sqrt(2) * b / paid.mu
+        gaussian = isinstance(paid, Gaussian)
+        scale, low, threshold = passing(paid, self.__group, self.__ledger.plan.exact)
         self.__ledger.charge("frequent", paid)
-        found = self.__columns[place].categories
-        low = int(scale // 4)
-        texts = sorted(text for text, count in found.items() if count > low)
-        counts = np.array([found[text] for text in texts], dtype=np.int64)
-        if self.__ledger.plan.exact:
-            threshold = low + exact.threshold(scale, paid.failure, b, laplace)
-        else:
-            tail = scale * (math.log(b / (2 * paid.failure)) if laplace else -float(ndtri(paid.failure / b)))
-            threshold = low + b + max(tail, 0.0) * ROOM
-        noisy = self._noisy(counts, scale, not laplace)
-        kept = np.flatnonzero(noisy >= threshold)
-        deviation = scale * (math.sqrt(2) if laplace else 1.0)
-        return Frequent(tuple(texts[i] for i in kept), noisy[kept], threshold, deviation)
+        cells = self.__columns[place]
+        texts = sorted(text for text, count in cells.categories.items() if count > low)
+        counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
+        noisy = self._noisy(counts, scale, gaussian)
+        kept = np.flatnonzero(noisy[:-1] >= threshold)
+        deviation = scale * (1.0 if gaussian else math.sqrt(2))
+        return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
 
     def _paid(self, column: int, spend: Any, payable: tuple) -> tuple[int, Any]:
         """The column's place and the spend, both made anew of plain parts and checked."""

@@ -16,13 +16,12 @@ from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, 
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.columns import ColumnCurator
-from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, MissingCounts, TreeCounts, powers
+from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts, powers
 from tests.helpers import hockey_stick
 
 SAYINGS = ["a", "2", "-1.5", None, "2026-11-22", "1e40"]
 STATISTICS = {
     "kinds": KindCounts(),
-    "missing": MissingCounts(),
     "magnitudes": Magnitudes(),
     "whole magnitudes": Magnitudes(whole=True),
     "tree": TreeCounts(np.arange(-3.0, 9.0)),
@@ -90,7 +89,7 @@ def pmf(scale: float, laplace: bool, reach: int) -> np.ndarray:
 
 def law(counts: dict[str, int], texts, scale, laplace, threshold, reach) -> np.ndarray:
     """The law of what leaves: for every text its noisy count from the threshold on, 0 for nothing."""
-    out = np.ones(1)
+    out = np.ones(1)  # the count of missing cells is 0 on both sides, with noise on it
     for text in texts:
         count = counts.get(text, 0)
         noise = pmf(scale, laplace, reach)
@@ -152,6 +151,7 @@ def test_what_leaves_is_sorted_by_text_and_hostile_texts_stay_inside():
         found = curator(cells[:: 1 - 2 * (seed % 2)], spend, rng=seed).frequent(0, spend)
         assert found.texts == ("$x$", "<b>x</b>", "=1+1", "a", "zu")
         assert (found.counts >= found.threshold).all()
+        assert found.missing == pytest.approx(120, abs=10)
         assert found.counts[3] == pytest.approx(120, abs=10)
 
 
@@ -214,7 +214,7 @@ def test_only_known_questions_are_answered_for_what_pays():
 
 def test_a_lie_about_sensitivity_put_on_the_instance_is_not_believed(asked):
     tree = TreeCounts(np.arange(9.0))
-    vars(tree)["levels"] = 1e-9
+    vars(tree)["l2"] = vars(tree)["levels"] = 1e-9
     curator(["1", "2"], Gaussian(1.0)).count(0, tree, Gaussian(1.0))
     assert asked.pop()[1] == pytest.approx(2.0), "√(2 · 2 levels)"
 

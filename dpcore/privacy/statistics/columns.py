@@ -8,21 +8,19 @@ counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ = √2 b per level. Co
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from ...data.cells import KINDS, Cells
 from ...errors import InputError
 
-LOWEST, HIGHEST = -30, 49  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
 MOST_LEAVES = 100_000
 FANOUT = 8  # children of a node
 
 
 def powers(lowest: int = LOWEST, highest: int = HIGHEST) -> np.ndarray:
-    """The edges of the public dyadic grid, increasing: −2^50 … −2^−30, 2^−30 … 2^50; 0 has the cell in the middle."""
+    """The edges of the public dyadic grid, increasing: −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle."""
     up = 2.0 ** np.arange(lowest, highest + 2)
     return np.concatenate([-up[::-1], up])
 
@@ -30,7 +28,10 @@ def powers(lowest: int = LOWEST, highest: int = HIGHEST) -> np.ndarray:
 class _Histogram:
     """One histogram, or `levels` of them."""
 
-    levels: ClassVar[int] = 1
+    @property
+    def levels(self) -> int:
+        """Number of histograms."""
+        return 1
 
     @property
     def l1(self) -> float:
@@ -46,6 +47,18 @@ class _Histogram:
         """Nothing can be wrong with it."""
 
 
+@dataclass(frozen=True)
+class Nodes(_Histogram):
+    """So many histograms, to plan with before it is known which."""
+
+    number: int
+
+    @property
+    def levels(self) -> int:
+        """Number of histograms."""
+        return self.number
+
+
 @dataclass(frozen=True, eq=False)
 class KindCounts(_Histogram):
     """How many cells are missing, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
@@ -53,15 +66,6 @@ class KindCounts(_Histogram):
     def counts(self, cells: Cells) -> np.ndarray:
         """Counts (KINDS,)."""
         return cells.kinds.reshape(KINDS)
-
-
-@dataclass(frozen=True, eq=False)
-class MissingCounts(_Histogram):
-    """How many cells say that their value is missing, and how many do not (2,)."""
-
-    def counts(self, cells: Cells) -> np.ndarray:
-        """Counts (2,)."""
-        return np.array([cells.missing, cells.n - cells.missing])
 
 
 class _Binned(_Histogram):
@@ -88,7 +92,7 @@ class Magnitudes(_Binned):
     whole: bool = False
 
     def counts(self, cells: Cells) -> np.ndarray:
-        """Counts (2 · 81 + 1 + 1,), in order of the numbers."""
+        """Counts (2 · 79 + 1 + 1,), in order of the numbers."""
         return self._leaves(cells, powers())
 
 
@@ -108,8 +112,8 @@ class TreeCounts(_Binned):
         if e.ndim != 1 or not 2 <= len(e) <= MOST_LEAVES or not np.isfinite(e).all() or not (np.diff(e) > 0).all():
             raise InputError(f"edges of shape {e.shape} must be 2..{MOST_LEAVES:,} increasing finite numbers")
 
-    @cached_property
-    def levels(self) -> int:  # type: ignore[override]
+    @property
+    def levels(self) -> int:
         """Number of levels L: FANOUT^L leaves are enough."""
         return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
 
@@ -140,4 +144,4 @@ class TreeCounts(_Binned):
         return settled[: len(self.edges)]
 
 
-ColumnStatistic = KindCounts | MissingCounts | Magnitudes | TreeCounts
+ColumnStatistic = KindCounts | Magnitudes | TreeCounts
