@@ -281,6 +281,7 @@ def test_a_file_that_asks_is_not(source):
 
 
 DOORS = {"evaluation.run", "publishing.publish", "experiments.audit"}
+COLUMN_DOORS = {"evaluation.measured", "publishing.measured"}
 
 
 def test_records_are_known_to_the_door_and_to_those_who_bring_them():
@@ -291,6 +292,10 @@ def test_records_are_known_to_the_door_and_to_those_who_bring_them():
     assert makers <= {*DOORS, *METHODS}, "algorithms name the type, run, publish and audit make one"
     calls = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "Curator")}
     assert calls == DOORS
+    raw = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "ColumnCurator")}
+    assert raw == COLUMN_DOORS
+    raw = {name for name, path in FILES.items() if "Cells" in {n for _, n in imports(path)}}
+    assert {room(name) for name in raw} <= {"data", "privacy", "publishing"}, "raw cells"
 
 
 def test_a_real_release_never_meets_the_truth():

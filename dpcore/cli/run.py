@@ -10,7 +10,8 @@ from ..problems import QueryRelease
 from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of
 from .files import check_writable, write
 from .follow import follow, report, start
-from .task import add_task_arguments, choose, read_task
+from .measured import Measured
+from .task import add_task_arguments, choose, read_open, read_task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,14 +33,18 @@ def execute(chosen: argparse.Namespace) -> None:
         check_writable(target)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    problem, rows = read_task(chosen)
+    opening = read_open(chosen)
+    task = read_task(chosen) if opening is None else Measured(chosen, opening)
     runs = []
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s), say=not runs)
+        if isinstance(task, Measured):
+            run = start(lambda s=seed: task.run(algorithm, budget, s), say=not runs)
+        else:
+            run = start(lambda s=seed: Run(algorithm, *task, budget, seed=s), say=not runs)
         follow(run)
         if not runs and chosen.synthetic:
             write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
-        runs.append(run.to_json())
+        runs.append(run.to_json() | ({"schema": task.facts} if isinstance(task, Measured) else {}))
     if chosen.json:
         write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
     first = runs[0]

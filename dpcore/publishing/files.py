@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def write(
     workload: Workload,
     *,
     neutralize: bool,
+    schema: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write all files into a new folder, which appears whole or not at all; the facts with the files' hashes.
 
@@ -70,10 +72,12 @@ def write(
             if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
                 safe = neutral(table) if neutralize else table
                 safe.to_csv(made / f"{name}.csv", index=False)
+        if schema:
+            (made / "schema.json").write_text(_json(schema), encoding="utf-8")
         files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
         facts = facts | {"files": files}
         (made / "card.html").write_text(card(facts), encoding="utf-8")
-        (made / "release.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (made / "release.json").write_text(_json(facts), encoding="utf-8")
         made.chmod(0o755)
         if folder.exists():
             folder.rmdir()  # only an empty folder goes
@@ -82,6 +86,17 @@ def write(
         shutil.rmtree(made, ignore_errors=True)
         raise
     return facts
+
+
+def write_schema(folder: Path, schema: dict[str, Any]) -> None:
+    """A schema that was measured, where nothing else leaves; silent where the disk refuses, as another error stands."""
+    with suppress(OSError):
+        folder.mkdir(exist_ok=True)
+        (folder / "schema.json").write_text(_json(schema), encoding="utf-8")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def neutral(frame: pd.DataFrame) -> pd.DataFrame:

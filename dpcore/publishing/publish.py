@@ -20,13 +20,14 @@ from ..algorithms import registered_name
 from ..data.schema import domain_to_json
 from ..errors import BudgetError, InputError
 from ..privacy import entropy, exact
-from ..privacy.accounting.budget import Accounting
+from ..privacy.accounting.budget import Accounting, Sums
 from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
-from .files import check_folder, write
+from .files import check_folder, write, write_schema
 from .ledger_store import Reservation, Store, now
+from .measured import OpenRelease, SettledRelease
 from .request import PreparedRelease, plain
 
 FLOATING = "floating-point noise ({}); the proof speaks of real numbers, and a float's last bits may tell more"
@@ -45,7 +46,11 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
     """
     check_folder(folder)
     reservation = ready.reserve(store)
+    schema: dict[str, Any] = {}
     try:
+        if isinstance(ready, OpenRelease):
+            ready = ready.settle(entropy.generator())
+            schema = domain_to_json(ready.problem.domain)
         release, measurements, draws, noise = _draw(ready, progress)
         count = ready.request.rows or ready.problem.n
         synthetic = release.sample(count, draws)
@@ -56,10 +61,14 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
             synthetic,
             measurements,
             ready.problem.workload,
+            schema=schema,
             neutralize=ready.request.neutralize,
         )
     except BaseException as error:
         store.note(reservation.number, "failed", type(error).__name__)
+        if schema and isinstance(error, InputError):
+            write_schema(folder, schema)  # it is paid for
+            raise InputError(f"{error}; the schema that was measured is in {folder.name}/schema.json") from None
         if isinstance(error, OSError):
             why = f"cannot be written: {error.strerror or error}; the release stays charged"
             raise InputError(f"{str(folder)[:200]}: {why}") from None
@@ -114,8 +123,12 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str) -> dict
     request, problem, plan = ready.request, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
     total = reservation.lifetime
-    counted = plan.accounting is Accounting.OPTIMAL
-    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else plan.sums.cost(plan.accounting)
+    accounting, charges, sums = plan.accounting, planned(plan), plan.sums
+    if isinstance(ready, SettledRelease):
+        accounting, charges = ready.division.accounting, (*ready.measured_events, *charges)
+        sums = Sums.of(charges)
+    counted = accounting is Accounting.OPTIMAL
+    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else sums.cost(accounting)
     return {
         "format": 1,
         "time": now(),
@@ -137,9 +150,9 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str) -> dict
         "promise": {
             "epsilon": request.budget.epsilon,
             "delta": request.budget.delta,
-            "accounting": plan.accounting,
+            "accounting": accounting,
             "cost": f"{symbol}={cost:.6g}",
-            "charges": events_to_json(planned(plan)),
+            "charges": events_to_json(charges),
             "reserved": events_to_json(ready.events),
         },
         "plan": {"choices": [{"name": c.name, "value": plain(c.value), "why": c.why} for c in plan.choices]},
@@ -153,10 +166,29 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str) -> dict
         "queries": {"asked": list(request.asked), "count": problem.workload.m},
         "schema": schema,
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
-        "bounds": "read off the records (a private peek)" if problem.domain.peeked else "typed by a person",
+        "bounds": _bounds(ready),
+        "measured": _measured(ready),
         "reason": request.reason,
         "versions": _versions(),
     }
+
+
+def _bounds(ready: PreparedRelease) -> str:
+    """Where bounds and values come from, in words."""
+    domain = ready.problem.domain
+    if domain.peeked:
+        return "read off the records (a private peek)"
+    if not domain.measured:
+        return "typed by a person"
+    here = "with this release" if isinstance(ready, SettledRelease) else "with an earlier release"
+    return f"measured privately and paid for {here}: {', '.join(domain.measured)}; others typed by a person"
+
+
+def _measured(ready: PreparedRelease) -> list[dict[str, Any]]:
+    """What was found of every column that was measured with this release."""
+    if not isinstance(ready, SettledRelease):
+        return []
+    return [{"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in ready.found.found]
 
 
 def _versions() -> dict[str, str]:
