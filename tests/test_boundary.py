@@ -281,7 +281,7 @@ def test_a_file_that_asks_is_not(source):
 
 
 DOORS = {"evaluation.run", "publishing.publish", "experiments.audit"}
-COLUMN_DOORS = {"evaluation.measured", "publishing.measured"}
+COLUMN_DOORS = {"evaluation.measured", "publishing.measured", "publishing.private_schema"}
 
 
 def test_records_are_known_to_the_door_and_to_those_who_bring_them():

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from ..data.cells import Cells
 from ..data.plain import plain
+from ..data.readings import READINGS
 from ..errors import BudgetError, InputError
 from ..numbers import ROOM
 from . import exact, mechanisms
@@ -94,6 +95,15 @@ class ColumnCurator:
         """How often each law was drawn on whole numbers, without rounding."""
         return self.__exactly.copy()
 
+    def read(self, column: int, how: str) -> None:
+        """From now on the cells of a column are read so, one by one: a public choice, which touches none of them."""
+        place = self._place(column)
+        if (how := plain(how)) not in READINGS:
+            raise InputError(f"read={str(how)[:40]!r} is no reading")
+        old = self.__columns[place]
+        own = Cells(old.texts, old.counts, old.empty, how)
+        self.__columns = (*self.__columns[:place], own, *self.__columns[place + 1 :])
+
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
         """Noisy counts of one column: all of them, whatever they are, as the grid they are of is public.
 
@@ -147,10 +157,13 @@ class ColumnCurator:
         if type(spend) not in payable:
             names = " or ".join(p.__name__ for p in payable)
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
+        return self._place(column), plain(spend, payable)
+
+    def _place(self, column: int) -> int:
         place = plain(column)
         if type(place) is not int or not 0 <= place < len(self.__columns):
             raise InputError(f"column={str(place)[:40]} is outside 0..{len(self.__columns) - 1}")
-        return place, plain(spend, payable)
+        return place
 
     def _noisy(self, counts: np.ndarray, scale: float, gaussian: bool) -> np.ndarray:
         """Counts with noise; charged by the caller."""

@@ -155,3 +155,51 @@ def test_a_decimal_comma_is_read_cell_by_cell(tmp_path):
     path.write_text("a;b\n1,5;x\n2,5;y\n", encoding="utf-8")
     assert read_table(path)["a"].tolist() == ["1.5", "2.5"]
     assert read_table(path, as_written=True)["a"].tolist() == ["1,5", "2,5"], "whatever the other cells are"
+
+
+def schema(*extra, epsilon="4", delta="1e-6") -> int:
+    fixed = ["--ledger=l.sqlite", f"--epsilon={epsilon}", f"--delta={delta}"]
+    return main(["schema", "t.csv", "--private", *fixed, "--total-epsilon=20", f"--total-delta={delta}", *extra])
+
+
+def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
+    assert schema() == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert SECRET not in printed.out + printed.err
+    assert {name: spec["kind"] for name, spec in found["columns"].items()} == {
+        "job": "categorical",
+        "sex": "categorical",
+        "pay": "numeric",
+        "age": "integer",
+    }
+    assert found["measured"] == list(found["columns"])
+    (entry,) = Store("l.sqlite").show()[0].releases
+    assert entry["state"] == "released"
+    sums = Sums.of(events_from_json(entry["events"]))
+    assert 3.9 < conversions.zcdp_epsilon(sums.rho, 1e-6 - sums.failure) <= 4
+    (here / "found.json").write_text(printed.out, encoding="utf-8")
+    assert release(schema="found.json") == 0, "a later release's public input"
+
+
+def test_without_delta_a_private_schema_has_the_numbers_only(here, capsys):
+    assert schema(delta="0") == 0
+    assert list(json.loads(capsys.readouterr().out)["columns"]) == ["pay", "age"]
+    assert Sums.of(events_from_json(Store("l.sqlite").show()[0].releases[0]["events"])).pure == pytest.approx(4)
+
+
+def test_a_private_schema_that_fails_stays_charged(here, monkeypatch, capsys):
+    def broken(*_):
+        assert len(Store("l.sqlite").show()[0].releases) == 1, "charged first"
+        raise InputError("broken on purpose")
+
+    monkeypatch.setattr("dpcore.publishing.private_schema.measure_column", broken)
+    assert schema() == 2
+    assert capsys.readouterr().out == ""
+    assert Store("l.sqlite").show()[0].releases[0]["state"] == "failed"
+
+
+@pytest.mark.parametrize("given", [["--private"], ["--epsilon=1"], ["--private", "--peek"]])
+def test_a_private_schema_needs_its_budget_and_ledger(here, given, capsys):
+    assert main(["schema", "t.csv", *given]) == 2
+    assert "--private" in capsys.readouterr().err
