@@ -43,8 +43,7 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
     names, few = list(table.domain.names), list(first_columns(table.domain, COMFORTABLE_CELLS))
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of cells is the product of their values."
-    first = None if key in st.session_state else few  # a default beside what a button chose would be said in the log
-    columns = st.multiselect("Columns", names, first, format_func=clean, key=key, help=words, **shared())
+    columns = st.multiselect("Columns", names, few, format_func=clean, key=key, help=words, **shared())
     if columns == few != names:
         st.caption(
             f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
