@@ -33,6 +33,7 @@ ORDER = [
         "theory",
         "algorithms",
         "intervals",
+        "schemas",
         "evaluation",
         "experiments",
         "publishing",
@@ -281,6 +282,8 @@ def test_a_file_that_asks_is_not(source):
 
 
 DOORS = {"evaluation.run", "publishing.publish", "experiments.audit"}
+REAL = {"publishing.publish", "publishing.private_schema"}  # they draw what leaves
+COLUMN_DOORS = {"evaluation.measured", "publishing.measured", "publishing.private_schema"}
 
 
 def test_records_are_known_to_the_door_and_to_those_who_bring_them():
@@ -291,6 +294,10 @@ def test_records_are_known_to_the_door_and_to_those_who_bring_them():
     assert makers <= {*DOORS, *METHODS}, "algorithms name the type, run, publish and audit make one"
     calls = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "Curator")}
     assert calls == DOORS
+    raw = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "ColumnCurator")}
+    assert raw == COLUMN_DOORS
+    raw = {name for name, path in FILES.items() if ("dpcore.data.cells", "Cells") in imports(path)}
+    assert {room(name) for name in raw} <= {"data", "privacy", "publishing"}, "raw cells"
 
 
 def test_a_real_release_never_meets_the_truth():
@@ -298,11 +305,12 @@ def test_a_real_release_never_meets_the_truth():
         if room(name) == "publishing":
             assert not {m for m in core_modules(FILES[name]) if room(m) in ("evaluation", "experiments")}
             assert "data.samples" not in core_modules(FILES[name])
-    made = [node for node in ast.walk(tree(FILES["publishing.publish"])) if isinstance(node, ast.Call)]
-    assert not any(_is_maker(call) for call in made), "numpy's generators are not made to keep secrets"
-    made = [call for call in made if ast.unparse(call.func) == "entropy.generator"]
-    assert made
-    assert not any(call.args or call.keywords for call in made), "its noise cannot be seeded"
+    for name in REAL:
+        made = [node for node in ast.walk(tree(FILES[name])) if isinstance(node, ast.Call)]
+        assert not any(_is_maker(call) for call in made), "numpy's generators are not made to keep secrets"
+        made = [call for call in made if ast.unparse(call.func) == "entropy.generator"]
+        assert made
+        assert not any(call.args or call.keywords for call in made), "its noise cannot be seeded"
 
 
 def test_the_audit_plays_with_public_tables_only():
@@ -396,7 +404,7 @@ def test_noise_comes_from_a_generator_that_was_passed_in(name):
     assert used <= {"Generator", "default_rng", "SeedSequence"}
     made = [node for node in ast.walk(tree(FILES[name])) if isinstance(node, ast.Call) and _is_maker(node)]
     assert all(call.args for call in made), "explore mode is seeded"
-    assert "privacy.entropy" not in core_modules(FILES[name]) or name == "publishing.publish"
+    assert "privacy.entropy" not in core_modules(FILES[name]) or name in REAL
     assert not made or room(name) not in ("privacy", "algorithms")
 
 

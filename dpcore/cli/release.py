@@ -1,6 +1,7 @@
 """Make one real release that keeps the promise: charge the ledger, draw unseeded noise once, write what leaves."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from ..algorithms import solving
@@ -10,11 +11,12 @@ from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
+from ..publishing.measured import Opening, prepare_open
 from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest, fixed_for, prepare
 from .arguments import add_budget, add_rows, budget_of, real, unit_of
 from .files import check_writable, tell
-from .task import add_task_arguments, choose, read_questions
+from .task import add_task_arguments, choose, queries_in, read_open, read_questions, share_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +49,13 @@ def execute(chosen: argparse.Namespace) -> None:
         raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    workload = read_questions(chosen)
+    opening = read_open(chosen)
+    workload = read_questions(chosen) if opening is None else queries_in(chosen, opening.placeholder)
+    written = opening is not None or bool(workload.domain.measured)
     check_folder(Path(chosen.out))
     start = chosen.start and public_start(workload.domain, read_table(chosen.start), support=chosen.start_support)
     request = ReleaseRequest(
-        frame=read_table(chosen.table),
+        frame=read_table(chosen.table, as_written=written),
         workload=workload,
         asked=chosen.queries,
         algorithm=algorithm,
@@ -67,10 +71,17 @@ def execute(chosen: argparse.Namespace) -> None:
         neutralize=chosen.neutralize,
         noise=chosen.noise,
     )
-    ready = prepare(request, fixed=fixed_for(request, Path(chosen.ledger)))
+    fixed = fixed_for(request, Path(chosen.ledger))
+    if opening is None:
+        ready = prepare(request, fixed=fixed)
+    else:
+        what = Opening(schema=opening, ask=partial(queries_in, chosen), share=share_of(chosen))
+        ready = prepare_open(request, what, fixed=fixed)
     for caution in budget.cautions(ready.problem.n):
         tell("warning", caution)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
+    for said in facts["measured"]:
+        print(f"measured {said['column']!r}: {said['found']}")
     dataset = facts["dataset"]
     print(f"release {facts['ledger']['entry']} of {dataset['name']!r}, version {dataset['version']}: {chosen.out}")
     print(f"promise: epsilon={budget.epsilon:g} delta={budget.delta:g} ({facts['promise']['accounting']})")

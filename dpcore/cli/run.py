@@ -2,23 +2,25 @@
 
 import argparse
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from ..algorithms import solving
-from ..algorithms.forecasts import SAID, affordable, words
+from ..algorithms.base import Algorithm
 from ..evaluation.run import ERRORS, Run
 from ..intervals.known import known
 from ..intervals.questions import Interval
 from ..parsing.questions import understand
+from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..tags import Tag
 from ..theory.optimal_noise import against_line, least_rmse
 from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of
 from .ask import line
 from .ask import told as answers_told
-from .files import check_writable, tell, write
+from .files import check_writable, write
 from .follow import follow, report, start
-from .task import add_task_arguments, choose, read_task
+from .measured import Measured
+from .task import add_task_arguments, choose, forecast, read_open, read_task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,23 +44,20 @@ def execute(chosen: argparse.Namespace) -> None:
         check_writable(target)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    problem, rows = read_task(chosen)
-    for question in chosen.ask:
-        understand(question, problem.domain)  # so that it is refused before anything runs
-    least, runs = least_rmse(problem.workload, budget, problem.effective_n), []
-    seconds, size = affordable(algorithm, problem, budget)
-    if seconds >= SAID:
-        tell("forecast", f"{words(seconds, size)}, from public numbers")
+    opening = read_open(chosen)
+    task = Known(chosen, algorithm, budget) if opening is None else Measured(chosen, opening)
+    runs: list[dict[str, Any]] = []
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s), say=not runs)
+        run = start(lambda s=seed: task.run(algorithm, budget, s), say=not runs)
         follow(run)
         if not runs and chosen.synthetic:
             write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
-        told = run.to_json()
+        told, problem = run.to_json() | task.said, run.problem
+        least = task.least(budget, problem)
         if chosen.ask:
             known_now = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
             laplace = budget.delta == 0
-            told["answers"] = answers_told(known_now, chosen.ask, run.release, rows, problem.n, laplace)
+            told["answers"] = answers_told(known_now, chosen.ask, run.release, task.rows, problem.n, laplace)
             told["tags"] |= {"answers": Tag.PAID, "answers.real": Tag.PEEK}
         runs.append(told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}})
     if chosen.json:
@@ -68,11 +67,34 @@ def execute(chosen: argparse.Namespace) -> None:
     report(runs, about, "errors against the real table", _cells)
     for found in runs[0].get("answers", []):
         print(f"{line(interval_of(found))}; real (private peek) {found['real']:.4g}")
-    if least is None:
+    if any(run["line"] is None for run in runs):
         print("least rmse of any unbiased Gaussian release: none at delta=0, and not computed for large matrices")
         return
     mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
-    print(f"least rmse of any unbiased Gaussian release: {least:.4g}; here {against_line(mean, least)}")
+    least = sum(run["line"]["least_rmse"] for run in runs) / len(runs)
+    print(f"least rmse of any unbiased Gaussian release{task.which}: {least:.4g}; here {against_line(mean, least)}")
+
+
+class Known:
+    """A table with a schema that is known; questions are read before anything runs."""
+
+    said: ClassVar[dict[str, Any]] = {}
+    which = ""
+
+    def __init__(self, chosen: argparse.Namespace, algorithm: Algorithm, budget: Budget) -> None:
+        self.problem, self.rows = read_task(chosen)
+        for question in chosen.ask:
+            understand(question, self.problem.domain)  # so that it is refused before anything runs
+        self._least = least_rmse(self.problem.workload, budget, self.problem.effective_n)
+        forecast(algorithm, self.problem, budget)
+
+    def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
+        """A run that has not begun."""
+        return Run(algorithm, self.problem, self.rows, budget, seed=seed)
+
+    def least(self, budget: Budget, problem: QueryRelease) -> float | None:  # noqa: ARG002 - the same for all runs
+        """The least RMSE of any unbiased Gaussian release; None where it is not known."""
+        return self._least
 
 
 def interval_of(found: dict[str, Any]) -> Interval:

@@ -1,21 +1,43 @@
-"""Propose a schema for a table; bounds stay null for a person to fill in, unless --peek reads them off the records."""
+"""Propose a schema for a table; bounds stay null, unless they are measured with --private, or read off with --peek."""
 
 import argparse
 import json
+from pathlib import Path
 
 from ..data.guessing import propose
 from ..data.readers import read_table
-from .files import tell
+from ..errors import InputError
+from ..privacy.accounting.budget import Budget
+from ..publishing.ledger_store import Store
+from ..publishing.private_schema import SchemaRequest, publish_schema
+from .arguments import DELTA, EPSILON, add_person, real, unit_of
+from .files import check_writable, tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare TABLE and --peek."""
+    """Declare TABLE, --peek, and --private with its budget and ledger."""
     parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
-    parser.add_argument("--peek", action="store_true", help="fill in bounds and values from the records: NOT private")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--peek", action="store_true", help="fill in bounds and values from the records: NOT private")
+    how.add_argument("--private", action="store_true", help="measure kinds, bounds and values privately, and pay")
+    for name, words in (("epsilon", EPSILON), ("delta", DELTA)):
+        parser.add_argument(f"--{name}", type=real(f"--{name}"), help=f"{words}, with --private")
+    parser.add_argument("--ledger", metavar="L.sqlite", help="the release ledger; made on first use")
+    parser.add_argument("--dataset", metavar="NAME", help="its name in the ledger (default: the file's name)")
+    for letter, name, what in (("E", "--total-epsilon", "ε"), ("D", "--total-delta", "δ")):
+        words = f"{what} for all releases; given on first use"
+        parser.add_argument(name, type=real(name), metavar=letter, help=words)
+    parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
+    add_person(parser)
 
 
 def execute(chosen: argparse.Namespace) -> None:
     """Print the schema to stdout, and what is still to do to stderr."""
+    if chosen.private:
+        _measure(chosen)
+        return
+    if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
+        raise InputError("--epsilon, --delta and --ledger go with --private")
     schema = propose(read_table(chosen.table), peek=chosen.peek)
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     if chosen.peek:
@@ -23,3 +45,27 @@ def execute(chosen: argparse.Namespace) -> None:
     else:
         tell("note", "kinds were guessed from the records: check that they are what everybody may know")
         tell("note", "fill in every null (bounds and values are public knowledge, not read off the records)")
+
+
+def _measure(chosen: argparse.Namespace) -> None:
+    if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
+        raise InputError("--private needs --epsilon, --delta and --ledger")
+    if (chosen.total_epsilon is None) != (chosen.total_delta is None):
+        raise InputError("--total-epsilon and --total-delta go together")
+    total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
+    check_writable(chosen.ledger)
+    if total is None and not Path(chosen.ledger).exists():
+        raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
+    request = SchemaRequest(
+        frame=read_table(chosen.table, as_written=True),
+        budget=Budget(chosen.epsilon, chosen.delta),
+        unit=unit_of(chosen),
+        dataset=chosen.dataset,
+        default_name=Path(chosen.table).stem,
+        new_version=chosen.new_version,
+        total=total,
+    )
+    schema, found = publish_schema(request, Store(chosen.ledger, create=True))
+    print(json.dumps(schema, indent=2, ensure_ascii=False))
+    for one in found:
+        tell("note", f"{one.column.name!r}: {one.words}")

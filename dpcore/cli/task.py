@@ -5,15 +5,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..algorithms import ALGORITHMS, solving
-from ..data.domain import Rows
+from ..algorithms.base import Algorithm
+from ..algorithms.forecasts import SAID, affordable, words
+from ..data.domain import Domain, Rows
+from ..data.open_schema import OpenSchema, is_open, open_schema_from_json
 from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..errors import InputError
 from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
+from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease, public_start
+from ..schemas.plan import SHARE
 from ..workloads import Workload
-from .arguments import add_person, unit_of
+from .arguments import add_person, real, unit_of
 from .files import tell
 
 
@@ -31,13 +36,20 @@ def add_task_arguments(parser: argparse.ArgumentParser) -> None:
 def add_question_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the schema, the columns used and the queries."""
     parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
+    share = f'how much of the budget measures what the schema leaves "private" (default: {SHARE:g})'
+    parser.add_argument("--schema-share", type=real("--schema-share"), metavar="S", help=share)
     parser.add_argument("--columns", metavar="a,b,c", help="only these columns of the schema (default: all)")
     parser.add_argument("--queries", required=True, action="append", metavar="Q", help=HELP)
 
 
 def read_questions(chosen: argparse.Namespace) -> Workload:
     """The workload that the arguments describe; how questions were read is said on stderr."""
-    domain = domain_from_json(read_json(chosen.schema))
+    schema = read_json(chosen.schema)
+    if is_open(schema):
+        raise InputError(f"{chosen.schema}: parts of the schema are private; only run and release measure them")
+    if getattr(chosen, "schema_share", None) is not None:
+        raise InputError("--schema-share: nothing of this schema is private")
+    domain = domain_from_json(schema)
     if chosen.columns:
         domain = domain.project(split_names(chosen.columns))
     workload, notes = read_queries(chosen.queries, domain)
@@ -46,16 +58,43 @@ def read_questions(chosen: argparse.Namespace) -> Workload:
     return workload
 
 
+def read_open(chosen: argparse.Namespace) -> OpenSchema | None:
+    """The schema that the arguments name, where some of it is private; None where all of it is known."""
+    schema = read_json(chosen.schema)
+    if not is_open(schema):
+        return None
+    found = open_schema_from_json(schema)
+    return found.project(split_names(chosen.columns)) if chosen.columns else found
+
+
+def share_of(chosen: argparse.Namespace) -> float:
+    """How much of the budget measures the schema."""
+    return SHARE if chosen.schema_share is None else chosen.schema_share
+
+
+def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
+    """The queries as they are read in a domain."""
+    return read_queries(chosen.queries, domain)[0]
+
+
 def read_task(chosen: argparse.Namespace) -> tuple[QueryRelease, Rows]:
     """The problem and the records that the shared arguments describe."""
     workload = read_questions(chosen)
     domain, unit = workload.domain, unit_of(chosen)
-    rows = domain.encode(unit.limited(read_table(chosen.table), domain.names))
+    table = read_table(chosen.table, as_written=bool(domain.measured))
+    rows = domain.encode(unit.limited(table, domain.names))
     for constraint, count in domain.broken(rows):
         what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
         tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")
     start = chosen.start and public_start(domain, read_table(chosen.start), support=chosen.start_support)
     return QueryRelease(workload, rows.n, unit.most_rows, start), rows
+
+
+def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> None:
+    """Say roughly what a run takes where that is long; InputError where it is more than the machine has."""
+    seconds, size = affordable(algorithm, problem, budget)
+    if seconds >= SAID:
+        tell("forecast", f"{words(seconds, size)}, from public numbers")
 
 
 def choose(name: str, settings: Sequence[str], problem: type) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .readings import ANY_CASE, folded, read_cells
+from .readings import ANY_CASE, distinct, folded, numbers_of, read_cells, read_value
+from .readings import written as _key  # one text for one value: 1, 1.0, "1" and " 1" are the same category
 
 MISSING_TEXTS = frozenset(
     {
@@ -21,6 +22,7 @@ MISSING_TEXTS = frozenset(
 )  # a category that is listed among a column's values is one, whatever it is called
 MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
+OTHER = "(other)"  # the category of all that is not listed, where a column has one
 MAX_COLUMN_CELLS = 1_000_000
 
 
@@ -30,6 +32,10 @@ class Column:
 
     Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more cell stands last.
     `ordered` says that neighbouring cells are alike, `read` how cells are read first, one by one: see `readings`.
+
+    A column that refuses nothing, as one whose schema was measured, has out_of_range="clip" and unreadable="missing",
+    or the category OTHER, and out_of_range="other": unlisted values are counted there, as missing ones are with
+    missing="other".
     """
 
     name: str
@@ -42,6 +48,7 @@ class Column:
     missing: str = "refuse"
     out_of_range: str = "refuse"
     read: str = ""
+    unreadable: str = "refuse"
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -126,13 +133,15 @@ class Column:
     def encode(self, cells: pd.Series) -> np.ndarray:
         """Codes (n,) of a series of texts, numbers or booleans; InputError names the value, its row and how many."""
         codes, absent, outside = self._examine(cells)
-        if self.values:
+        if self.values and self.out_of_range == "other":
+            codes = np.where(outside, self.values.index(OTHER), codes)
+        elif self.values:
             self._refuse(outside, cells, f"is not one of the allowed values {self.allowed}")
         elif self.out_of_range == "refuse":
             self._refuse(outside, cells, f"is outside {self.allowed}", 'widen it or set out_of_range "clip"')
         if self.missing == "refuse":
             self._refuse(absent, cells, "is missing", 'set missing "category" to give it a cell of its own')
-        return np.where(absent, self.present, codes)
+        return np.where(absent, self.values.index(OTHER) if self.missing == "other" else self.present, codes)
 
     def numbers(self, cells: pd.Series) -> np.ndarray:
         """The numbers themselves (n,), kept in low..high, NaN where missing; raises what `encode` raises.
@@ -142,8 +151,7 @@ class Column:
         if self.values:
             raise InputError(f"column {self.name!r} holds categories, not numbers")
         self.encode(cells)
-        cells = read_cells(cells, self.read)
-        numbers, absent = self._numbers(cells, cells.isna().to_numpy(dtype=bool))
+        numbers, absent = self._numbers(cells)
         return np.where(absent, np.nan, np.clip(numbers, *self.bounds))
 
     def findings(self, cells: pd.Series) -> tuple[int, int]:
@@ -157,19 +165,22 @@ class Column:
 
     def _examine(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes (n,), clipped into range, and which cells are missing or outside; refuses what is no number at all."""
-        cells = read_cells(cells, self.read)
-        absent = cells.isna().to_numpy(dtype=bool)
         if self.values:
             index = {self.key(v): i for i, v in enumerate(self.values)}
-            if cells.dtype == object:  # factorize would take True for 1, and stumble over a list
-                cells = cells.map(_key, na_action="ignore")
-            distinct, uniques = pd.factorize(cells, use_na_sentinel=True)
-            keys = [_key(u) for u in uniques]
+            if self.out_of_range == "other":
+                place, texts = distinct(cells)
+                keys = [_key(read_value(text, self.read)) for text in texts]
+            else:
+                cells = read_cells(cells, self.read)
+                if cells.dtype == object:  # factorize would take True for 1, and stumble over a list
+                    cells = cells.map(_key, na_action="ignore")
+                place, uniques = pd.factorize(cells, use_na_sentinel=True)
+                keys = [_key(u) for u in uniques]
             absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
             found = np.array([index.get(key, -2 if key in absences else -1) for key in keys] + [-2])
-            codes = found[distinct]
+            codes = found[place]
             return np.maximum(codes, 0), codes == -2, codes == -1
-        numbers, absent = self._numbers(cells, absent)
+        numbers, absent = self._numbers(cells)
         low, high = self.bounds
         outside = ~absent & ((numbers < low) | (numbers > high))
         numbers = np.clip(np.where(absent, low, numbers), low, high)
@@ -222,8 +233,13 @@ class Column:
         largest = max(abs(edge) for edge in self.edges)
         return None if max(own, steps) > 12 or largest * 10.0 ** max(own, steps) > 2.0**50 else max(own, steps)
 
-    def _numbers(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _numbers(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         """Finite floats (n,) and which of them are missing."""
+        if self.unreadable == "missing":
+            numbers = numbers_of(cells, self.read)
+            return numbers, np.isnan(numbers) | ((self.kind == "integer") & (numbers != np.floor(numbers)))
+        cells = read_cells(cells, self.read)
+        absent = cells.isna().to_numpy(dtype=bool)
         if isinstance(cells.dtype, pd.StringDtype):  # each text once
             codes, distinct = pd.factorize(cells, use_na_sentinel=True)
             numbers, empty = self._parsed(pd.Series(distinct, dtype=object), np.zeros(len(distinct), dtype=bool))
@@ -260,13 +276,6 @@ def _whole_bins(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first whole number of every bin and the one after its last; the last bin includes its upper edge."""
     first = np.ceil(edges[:-1]).astype(np.int64)
     return first, np.append(first[1:], math.floor(edges[-1]) + 1)
-
-
-def _key(value: object) -> str:
-    """One text for one value, however it was written: 1, 1.0, "1" and " 1" are the same category."""
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value).strip()
 
 
 def _short(value: object) -> str:

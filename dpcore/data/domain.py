@@ -36,12 +36,14 @@ class Domain:
     """The public domain: the product of its columns' cells. `peeked` says that bounds were read off the records.
 
     `constraints` name combinations of cells that cannot be. They bind what is made of noisy answers, never how records
-    are read: a record that breaks one is counted where it stands.
+    are read: a record that breaks one is counted where it stands. `measured` are the names of the columns whose bounds
+    or values were measured privately, and paid for.
     """
 
     columns: tuple[Column, ...]
     peeked: bool = False
     constraints: tuple[Constraint, ...] = ()
+    measured: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -80,7 +82,8 @@ class Domain:
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order, with what constraints say of these alone."""
         left = tuple(found for constraint in self.constraints if (found := constraint.on(names)))
-        return replace(self, columns=tuple(self.columns[i] for i in self.axes(names)), constraints=left)
+        columns, paid = tuple(self.columns[i] for i in self.axes(names)), tuple(m for m in self.measured if m in names)
+        return replace(self, columns=columns, constraints=left, measured=paid)
 
     @cached_property
     def zeros(self) -> dict[tuple[int, ...], np.ndarray]:

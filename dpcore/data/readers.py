@@ -43,15 +43,16 @@ class Reading:
     how: str
 
 
-def read_table(source: Source, name: str = "") -> pd.DataFrame:
+def read_table(source: Source, name: str = "", *, as_written: bool = False) -> pd.DataFrame:
     """The table in `source`; see `read`."""
-    return read(source, name).frame
+    return read(source, name, as_written=as_written).frame
 
 
-def read(source: Source, name: str = "", cells: int = MOST_CELLS) -> Reading:
+def read(source: Source, name: str = "", cells: int = MOST_CELLS, *, as_written: bool = False) -> Reading:
     """Read `source`; the ending of `name` (default: the path) says the format, `cells` how many Parquet may hold.
 
     Text files: encoding (UTF-8, UTF-16 by its mark, else Windows-1252), delimiter and decimal comma are detected.
+    `as_written` leaves decimal commas as they are: whether a column holds nothing else depends on all of its cells.
     Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many cells, or a small
     file that unpacks into a very large one, before it is unpacked.
     """
@@ -65,7 +66,7 @@ def read(source: Source, name: str = "", cells: int = MOST_CELLS) -> Reading:
         elif ending == ".xlsx":
             reading = Reading(_excel(source), "Excel, first sheet")
         else:
-            reading = _text(content(source, MOST_TEXT), ending)
+            reading = _text(content(source, MOST_TEXT), ending, as_written)
     except ImportError:
         raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
     except pd.errors.EmptyDataError:
@@ -125,7 +126,7 @@ def read_matrix(source: Source) -> np.ndarray:
         raise InputError(f"{source}: not readable as a .npy matrix of numbers") from None
 
 
-def _text(data: bytes, ending: str) -> Reading:
+def _text(data: bytes, ending: str, as_written: bool) -> Reading:
     text, encoding = _decoded(data)
     if "\0" in text:
         raise InputError("not a text file (it holds zero bytes)")
@@ -134,7 +135,8 @@ def _text(data: bytes, ending: str) -> Reading:
     frame = pd.read_csv(io.StringIO(text), sep=delimiter, header=None, dtype=str, keep_default_na=False)
     frame = _headed(frame)
     how = f"{encoding}, separated by {DELIMITERS[delimiter]}"
-    if delimiter != "," and frame.columns.is_unique and (converted := _decimal_points(frame)):
+    commas = not as_written and delimiter != "," and frame.columns.is_unique
+    if commas and (converted := _decimal_points(frame)):
         how += f", decimal comma in {', '.join(converted)}"
     return Reading(frame, how)
 

@@ -5,6 +5,7 @@ else the column holds, so replacing one person's rows changes what is read in th
 as it was written, and is then missing or refused like any other cell.
 """
 
+import math
 import re
 from datetime import date
 
@@ -56,6 +57,52 @@ def read_value(value: object, how: str) -> object:
     if day is None:
         return value
     return {"year": day.year, "month": day.month, "weekday": WEEKDAYS[day.weekday()]}[part]
+
+
+def numbers_of(cells: pd.Series, how: str) -> np.ndarray:
+    """What every cell says as a number (n,), NaN for one that says none: each by itself, however the others look.
+
+    So a text in a column of numbers is read as missing, and changes nothing about its neighbours.
+    """
+    if cells.dtype.kind in "iuf" and isinstance(cells.dtype, np.dtype):
+        numbers = cells.to_numpy().astype(float)
+        return np.where(np.isfinite(numbers), numbers, np.nan)
+    codes, texts = distinct(cells)
+    return np.append([number_of(text, how) for text in texts], np.nan)[codes]
+
+
+def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """The texts (r,) that cells are, and which of them each is (n,), −1 for no value: whatever they are, one by one."""
+    if isinstance(cells.dtype, pd.StringDtype) or (isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iufbM"):
+        codes, values = pd.factorize(cells, use_na_sentinel=True)
+        return codes, [written(value) for value in values]
+    found: dict[str, int] = {}
+    codes = [-1 if _is_none(v) else found.setdefault(written(v), len(found)) for v in cells.astype(object).tolist()]
+    return np.array(codes, dtype=np.int64), list(found)
+
+
+def number_of(text: str, how: str = AS_WRITTEN) -> float:
+    """The finite number that one cell's text says, with a decimal point or a decimal comma; NaN where it says none."""
+    value = read_value(text, how)
+    if isinstance(value, str):
+        value = value.replace(",", ".") if value.count(",") == 1 and "." not in value else value
+        value = float(value) if PLAIN.fullmatch(value) else math.nan
+    number = float(value) if isinstance(value, (int, float)) else math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def written(value: object) -> str:
+    """One text for one value, without spaces around it: 1 and 1.0 are written alike."""
+    try:
+        if isinstance(value, (float, np.floating)) and float(value).is_integer():
+            return str(int(value))
+        return str(value).strip()
+    except ValueError:  # a whole number of more digits than are written
+        return ""
+
+
+def _is_none(value: object) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
 
 
 def folded(text: str) -> str:

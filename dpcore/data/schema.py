@@ -3,12 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from .column import MAX_COLUMN_CELLS, Column, _key, _whole_bins
+from .column import MAX_COLUMN_CELLS, OTHER, Column, _key, _whole_bins
 from .domain import Domain
 from .readings import ANY_CASE, AS_WRITTEN, READINGS
 from .statements import constrained, stated
@@ -21,6 +22,7 @@ ADVICE = {
 MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
 LARGEST = 1e15  # number whose neighbours are still distinct
 KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "read"}
+KEYS |= {"unreadable"}
 
 
 def domain_from_json(schema: Any) -> Domain:
@@ -31,10 +33,14 @@ def domain_from_json(schema: Any) -> Domain:
         return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
-    if unknown := set(schema) - {"columns", "peeked", "constraints"}:
+    if unknown := set(schema) - {"columns", "peeked", "constraints", "measured"}:
         first = sorted(unknown)[0]
-        raise InputError(f"the schema has an unknown key {first!r}; it may have columns, constraints, peeked")
-    return constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
+        raise InputError(f"the schema has an unknown key {first!r}; it may have columns, constraints, measured, peeked")
+    domain = constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
+    measured = schema.get("measured", [])
+    if not isinstance(measured, list) or any(name not in domain.names for name in measured):
+        raise InputError('"measured" must list columns of the schema')
+    return replace(domain, measured=tuple(measured))
 
 
 def domain_to_json(domain: Domain) -> dict[str, Any]:
@@ -50,8 +56,10 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
             spec |= {"low": c.low, "high": c.high}
         columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
         columns[c.name] |= {"read": c.read} if c.read else {}
+        columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
     said = {"constraints": stated(domain)} if domain.constraints else {}
-    return {"columns": columns} | said | ({"peeked": True} if domain.peeked else {})
+    said |= {"peeked": True} if domain.peeked else {}
+    return {"columns": columns} | said | ({"measured": list(domain.measured)} if domain.measured else {})
 
 
 def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
@@ -77,8 +85,11 @@ def _column(name: Any, spec: Any) -> Column:
     if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE:
         raise InputError(f"column {name!r}: {ADVICE[spec['kind']]}")
     kind = _one_of(name, spec, "kind", KINDS, None)
-    missing = _one_of(name, spec, "missing", ("refuse", "category"), "refuse")
-    clip = _one_of(name, spec, "out_of_range", ("refuse", "clip"), "refuse")
+    missing = _one_of(name, spec, "missing", ("refuse", "category", "other"), "refuse")
+    clip = _one_of(name, spec, "out_of_range", ("refuse", "clip", "other"), "refuse")
+    unreadable = _one_of(name, spec, "unreadable", ("refuse", "missing"), "refuse")
+    if unreadable != "refuse" and (kind == "categorical" or missing != "category"):
+        raise InputError(f'column {name!r}: unreadable "missing" goes with numbers and missing "category"')
     ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
@@ -86,11 +97,16 @@ def _column(name: Any, spec: Any) -> Column:
     if (read == ANY_CASE or read.startswith("weekday")) != (kind == "categorical") and read:
         raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
     common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered, "read": read}
+    common |= {"unreadable": unreadable}
     if kind == "categorical":
         if clip == "clip":
             raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
+        if "other" in (clip, missing) and OTHER not in (spec.get("values") or ()):
+            raise InputError(f'column {name!r}: "other" needs the category {OTHER!r} among its values')
         column = Column(**common, values=_values(name, spec))
         _check_distinct(column)
+    elif "other" in (clip, missing):
+        raise InputError(f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"')
     else:
         column = Column(**common, **_bounds(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:

@@ -18,6 +18,7 @@ from ..data.domain import Domain, Rows
 from ..errors import InputError, PrivacyWarning
 from ..numbers import check_rows
 from ..privacy.accounting.budget import Budget, Spend, Spent
+from ..privacy.accounting.ledger import Plan
 from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
@@ -66,8 +67,9 @@ class Run:
     compared with the truth and becomes a Record. With `path` what every step released is kept in `path`, in order; else
     that list stays empty. `stop` is asked after every step, be it compared or not; the step after which it says yes is
     the last one, and the run is `stopped`.
-    `plan` is there at once; `release` is the last released object; `records` what was yielded so far; `truth` what it
-    is compared with. `spent` is the ledger's total so far, `events` what was charged.
+    `plan` is there at once, made for the whole budget unless one is given; `release` is the last released object;
+    `records` what was yielded so far; `truth` what it is compared with. `spent` is the ledger's total so far, `events`
+    what was charged.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Run:
         every: int | Callable[[int], int] = 1,
         path: bool = False,
         stop: Callable[[], bool] = lambda: False,
+        plan: Plan | None = None,
     ) -> None:
         for caution in budget.cautions(problem.n):
             warnings.warn(caution, PrivacyWarning, stacklevel=3)
@@ -91,7 +94,7 @@ class Run:
         self.problem = problem
         self.budget = budget
         self.seed = seed
-        self.plan = make_plan(algorithm, problem, budget)
+        self.plan = make_plan(algorithm, problem, budget) if plan is None else plan
         self.every = every(self.plan["rounds"]) if callable(every) else every
         noise, own, draws = generators(seed)
         domain = getattr(problem, "domain", None)

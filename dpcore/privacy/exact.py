@@ -9,6 +9,7 @@ from importlib import metadata
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from ..errors import InputError
 from ..numbers import ROOM
@@ -49,9 +50,21 @@ def laplace_above(counts: np.ndarray, scale: float, failure: float, group: int) 
     A count of c ≤ b = `group` that a neighbour lacks must reach the threshold b + t with probability ≤ failure/b. On
     ℤ P(noise ≥ t) = rᵗ/(1 + r) for t ≥ 1, r = e^{−1/scale}: t is the smallest whole number that does.
     """
-    tail = scale * ROOM * (math.log(group / failure) - math.log1p(math.exp(-1 / (scale * ROOM)) * (1 - 1e-12)))
     noisy = laplace(counts, scale)
-    return np.where((counts > 0) & (noisy >= group + max(math.ceil(tail * ROOM), 1)), noisy, 0.0)
+    return np.where((counts > 0) & (noisy >= threshold(scale, failure, group, True)), noisy, 0.0)
+
+
+def threshold(scale: float, failure: float, group: int, of_laplace: bool) -> float:
+    """b + t with P(noise ≥ t) ≤ failure/b, for b = `group` and discrete Laplace or Gaussian noise.
+
+    On ℤ the tail of the Laplace law is rᵗ/(1 + r), and that of the Gaussian one at t is at most that of N(0, σ²) at
+    t − 1 (Canonne, Kamath, Steinke 2020, Proposition 25).
+    """
+    wide = scale * ROOM
+    if of_laplace:
+        tail = wide * (math.log(group / failure) - math.log1p(math.exp(-1 / wide) * (1 - 1e-12)))
+        return group + max(math.ceil(tail * ROOM), 1)
+    return group + max(math.ceil(-float(ndtri(failure / group)) * wide * ROOM), 0) + 1
 
 
 def blur(scale: float, sensitivity: float) -> tuple[float, float]:

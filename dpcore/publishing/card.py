@@ -84,12 +84,15 @@ def _columns(facts: dict[str, Any]) -> list[tuple[str, str, Tag]]:
         else:
             allowed = f"{spec['low']:g} to {spec['high']:g}, each whole number"
         rules = f"missing: {spec['missing']}; out of range: {spec['out_of_range']}"
-        out.append((name, f"{spec['kind']}: {allowed} ({rules})", _origin(facts)))
+        out.append((name, f"{spec['kind']}: {allowed} ({rules})", _origin(facts, name)))
     return out
 
 
-def _origin(facts: dict[str, Any]) -> Tag:
-    return Tag.PEEK if facts["schema"].get("peeked") else Tag.TYPED
+def _origin(facts: dict[str, Any], column: str = "") -> Tag:
+    if facts["schema"].get("peeked"):
+        return Tag.PEEK
+    measured = facts["schema"].get("measured", [])
+    return Tag.PAID if (column in measured if column else measured) else Tag.TYPED
 
 
 def _shown(value: Any) -> str:

@@ -57,6 +57,7 @@ def write(
     workload: Workload,
     *,
     neutralize: bool,
+    schema: dict[str, Any] | None = None,
     account: dict[str, Any],
     proof: Proof,
     key: Key,
@@ -64,7 +65,8 @@ def write(
     """Write all files into a new folder, which appears whole or not at all; the facts with the files' hashes.
 
     With `neutralize` texts that a spreadsheet would take for formulas get an apostrophe in front, in CSV files.
-    `account` is that of the data set, `proof` that of the plan, and `key` signs all of it.
+    `schema` is one that was measured with this release, to be used again. `account` is that of the data set, `proof`
+    that of the plan, and `key` signs all of it.
     """
     parent = folder.absolute().parent
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}-", dir=parent))
@@ -86,13 +88,15 @@ def write(
             if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
                 safe = neutral(table) if neutralize else table
                 safe.to_csv(made / f"{name}.csv", index=False)
+        if schema:
+            (made / "schema.json").write_text(_json(schema), encoding="utf-8")
         files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
         facts = facts | {"files": files, "errors": _errors(tables["answers"])}
         for name, shown in (("card.html", card), ("review.html", review_page)):
             (made / name).write_text(shown(facts), encoding="utf-8")
         (made / "proof.html").write_text(proof_page(proof), encoding="utf-8")
         for name, content in (("release.json", facts), ("account.json", account)):
-            (made / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            (made / name).write_text(_json(content), encoding="utf-8")
         entry = registry.entry(facts, len(account["releases"]))
         (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
         shutil.copyfile(verifier.__file__, made / "verify.py")
@@ -105,6 +109,20 @@ def write(
         shutil.rmtree(made, ignore_errors=True)
         raise
     return facts
+
+
+def write_schema(folder: Path, schema: dict[str, Any]) -> bool:
+    """Write a schema that was measured where nothing else leaves; whether the disk took it, as another error stands."""
+    try:
+        folder.mkdir(exist_ok=True)
+        (folder / "schema.json").write_text(_json(schema), encoding="utf-8")
+    except OSError:
+        return False
+    return True
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def neutral(frame: pd.DataFrame) -> pd.DataFrame:

@@ -5,16 +5,20 @@ so that a proof cannot speak of another program than the one that runs.
 """
 
 import inspect
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..algorithms import registered_name
 from ..algorithms.base import Algorithm
-from ..privacy import curator
+from ..privacy import columns, curator
 from ..privacy.accounting import composition, conversions
 from ..privacy.accounting.budget import Accounting, Gaussian, Spend, SubsampledGaussian, Sums
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Concentrated
+from ..schemas.plan import whole
+from .measured import SettledRelease
 from .printing import page, text
+from .request import PreparedRelease
 
 SIZES = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
 LETTERS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier": "z", "rate": "q", "rho": "ρ"}
@@ -25,7 +29,7 @@ class Step:
     """What one charge of a plan pays for, in the order of the proof: names in words, derivations as they were written.
 
     `sizes` are the sensitivities of n times the value, where they are known before the run; `cost` is what all `times`
-    of it add to the plan's one sum, as text.
+    of it add to the plan's one sum, as text. `column` is the one whose schema is measured by it.
     """
 
     statistic: str
@@ -37,6 +41,7 @@ class Step:
     law: str
     times: int
     cost: str
+    column: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,35 @@ def proof(name: str, algorithm: Algorithm | type[Algorithm], plan: Plan) -> Proo
         algorithm=name,
         source=algorithm.about.source,
         adaptive=algorithm.adaptive,
-        steps=tuple(_step(charge, plan) for charge in plan.charges),
+        steps=tuple(_step(charge, plan, accounting) for charge in plan.charges),
         total=_total(sums, accounting),
+        theorem=_theorem(accounting),
+        epsilon=epsilon,
+        promise=(budget.epsilon, budget.delta),
+    )
+
+
+def proof_of(ready: PreparedRelease) -> Proof:
+    """The proof of a release: of its schema's charges too, where that was measured with it, in one sum with the plan's.
+
+    The total is what the ledger's check of both adds up: all that the algorithm may ever spend.
+    """
+    algorithm = ready.request.algorithm
+    own = proof(registered_name(algorithm), algorithm, ready.plan)
+    if not isinstance(ready, SettledRelease):
+        return own
+    first, division = ready.measuring, ready.division
+    accounting, budget = division.accounting, division.budget
+    measured = zip(first.charges, ready.measured_columns, strict=True)
+    cost, failure, epsilon = whole(division, first, ready.plan, algorithm.adaptive)
+    pure = accounting is Accounting.PURE
+    return replace(
+        own,
+        steps=(
+            *(_step(charge, first, accounting, columns.ColumnCurator, name) for charge, name in measured),
+            *(_step(charge, ready.plan, accounting) for charge in ready.plan.charges),
+        ),
+        total=_total(Sums(pure=cost) if pure else Sums(rho=cost, failure=failure), accounting),
         theorem=_theorem(accounting),
         epsilon=epsilon,
         promise=(budget.epsilon, budget.delta),
@@ -81,7 +113,8 @@ def proof_page(found: Proof) -> str:
     body = [f'<p class="odds">{text(sentence(found))}</p><p>{text(found.algorithm)}: {text(found.source)}</p>']
     for number, step in enumerate(found.steps, start=1):
         rows = "".join(f'<tr><th scope="row">{text(k)}</th><td>{_prose(v)}</td></tr>' for k, v in told(step))
-        body.append(f"<h2>{number}. {text(step.statistic)}, {step.times:,} ×</h2><table>{rows}</table>")
+        where = f" of column {text(step.column)}, for the schema" if step.column else ""
+        body.append(f"<h2>{number}. {text(step.statistic)}{where}, {step.times:,} ×</h2><table>{rows}</table>")
     body.append(f"<h2>Total</h2><table><tr><th>{text(found.total)}</th><td>{_prose(found.theorem)}</td></tr></table>")
     return page(f"Why {found.algorithm} keeps its promise", "".join(body))
 
@@ -99,7 +132,7 @@ def told(step: Step) -> list[tuple[str, str]]:
     ]
 
 
-def _step(charge: Charge, plan: Plan) -> Step:
+def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type = curator.Curator, column: str = "") -> Step:
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
     named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}
@@ -111,11 +144,12 @@ def _step(charge: Charge, plan: Plan) -> Step:
         derivation=_doc(kind),
         sizes={name: float(value) for name, value in named.items() if isinstance(value, (int, float))},
         verb=charge.verb,
-        mechanism=_doc(getattr(curator.Curator, _verb(charge))),
+        mechanism=_doc(getattr(holder, _verb(charge))),
         spend=_spend(spend) + (f", as ρ = {spend.rho:.6g} of discrete noise" if exactly else ""),
         law=law,
         times=charge.times,
-        cost=_total(each, plan.accounting),
+        cost=_total(each, accounting),
+        column=column,
     )
 
 

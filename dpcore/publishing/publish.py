@@ -21,14 +21,15 @@ from ..algorithms import registered_name
 from ..data.schema import domain_to_json
 from ..errors import BudgetError, InputError
 from ..privacy import entropy, exact
-from ..privacy.accounting.budget import Accounting
+from ..privacy.accounting.budget import Accounting, Gaussian, Sums
 from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
-from .files import check_folder, write
+from .files import check_folder, write, write_schema
 from .ledger_store import Reservation, Store, now
-from .proof import proof
+from .measured import OpenRelease, SettledRelease
+from .proof import proof_of
 from .request import PreparedRelease, plain
 from .signing import key_of
 
@@ -49,7 +50,12 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
     check_folder(folder)
     key = key_of(store.path)
     reservation = ready.reserve(store, signed_by=key.public)
+    schema: dict[str, Any] = {}
     try:
+        if isinstance(ready, OpenRelease):
+            found = ready.measure(entropy.generator())
+            schema = domain_to_json(found.domain)
+            ready = ready.settle(found)
         account = store.account(reservation.number)
         release, measurements, draws, noise = _draw(ready, progress)
         count = ready.request.rows or ready.problem.n
@@ -61,16 +67,21 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
             synthetic,
             measurements,
             ready.problem.workload,
+            schema=schema,
             neutralize=ready.request.neutralize,
             account=account,
-            proof=proof(registered_name(ready.request.algorithm), ready.request.algorithm, ready.plan),
+            proof=proof_of(ready),
             key=key,
         )
     except BaseException as error:
         store.note(reservation.number, "failed", type(error).__name__)
+        kept = bool(schema) and write_schema(folder, schema)  # it is paid for
+        more = f"; the schema that was measured is in {folder.name}/schema.json" if kept else ""
         if isinstance(error, OSError):
             why = f"cannot be written: {error.strerror or error}; the release stays charged"
-            raise InputError(f"{str(folder)[:200]}: {why}") from None
+            raise InputError(f"{str(folder)[:200]}: {why}{more}") from None
+        if kept and isinstance(error, InputError):
+            raise InputError(f"{error}{more}") from None
         raise
     store.note(reservation.number, "released", json.dumps(facts["files"]))
     return facts
@@ -132,8 +143,13 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, link: s
     request, problem, plan = ready.request, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
     total = reservation.lifetime
-    counted = plan.accounting is Accounting.OPTIMAL
-    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else plan.sums.cost(plan.accounting)
+    accounting, charges, sums = plan.accounting, planned(plan), plan.sums
+    if isinstance(ready, SettledRelease):
+        accounting, charges = ready.division.accounting, (*ready.measured_events, *charges)
+        sums = Sums.of(charges)
+        noise = f"{noise}; that of the schema: {_schema_noise(ready)}"
+    counted = accounting is Accounting.OPTIMAL
+    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else sums.cost(accounting)
     return {
         "format": 1,
         "time": now(),
@@ -155,9 +171,9 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, link: s
         "promise": {
             "epsilon": request.budget.epsilon,
             "delta": request.budget.delta,
-            "accounting": plan.accounting,
+            "accounting": accounting,
             "cost": f"{symbol}={cost:.6g}",
-            "charges": events_to_json(planned(plan)),
+            "charges": events_to_json(charges),
             "reserved": events_to_json(ready.events),
         },
         "plan": {"choices": [{"name": c.name, "value": plain(c.value), "why": c.why} for c in plan.choices]},
@@ -171,10 +187,44 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, link: s
         "queries": {"asked": list(request.asked), "count": problem.workload.m},
         "schema": schema,
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
-        "bounds": "read off the records (a private peek)" if problem.domain.peeked else "typed by a person",
+        "bounds": _bounds(ready),
+        "measured": _measured(ready),
         "reason": request.reason,
         "versions": _versions(),
     }
+
+
+def _schema_noise(ready: SettledRelease) -> str:
+    """What was drawn for the schema, and how: all of it in one way."""
+    if not ready.measuring.exact:
+        return FLOATING.format(entropy.NAME)
+    laws = {
+        "discrete Gaussian" if isinstance(c.spend, Gaussian) else "discrete Laplace" for c in ready.measuring.charges
+    }
+    return WHOLE.format(" and ".join(sorted(laws)), "counts", exact.version())
+
+
+def _bounds(ready: PreparedRelease) -> str:
+    """Where bounds and values come from, in words."""
+    domain = ready.problem.domain
+    if domain.peeked:
+        return "read off the records (a private peek)"
+    here = [f.column.name for f in ready.found.found] if isinstance(ready, SettledRelease) else []
+    earlier = [name for name in domain.measured if name not in here]
+    said = [
+        f"measured privately and paid for with {which} release: {', '.join(names)}"
+        for which, names in (("this", here), ("an earlier", earlier))
+        if names
+    ]
+    typed = len(domain.measured) < len(domain.names)
+    return "; ".join([*said, *(["others typed by a person"] if said else ["typed by a person"]) * typed])
+
+
+def _measured(ready: PreparedRelease) -> list[dict[str, Any]]:
+    """What was found of every column that was measured with this release."""
+    if not isinstance(ready, SettledRelease):
+        return []
+    return [{"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in ready.found.found]
 
 
 def _versions() -> dict[str, str]:

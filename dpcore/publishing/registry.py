@@ -47,11 +47,10 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
                 "variant_name": "Pure DP" if promise["delta"] == 0 else VARIANT,
                 "data_domain": (
                     f"All tables of {protects['records']:,} records over {len(facts['schema']['columns'])} columns of "
-                    f"a schema whose bounds were {facts['bounds']} (SHA-256 {facts['schema_sha256']})."
+                    f"a schema whose bounds were {_said(facts['bounds'])} (SHA-256 {facts['schema_sha256']})."
                 ),
                 "unprotected_quantities": (
-                    f"The number of records, {protects['records']:,}, and the schema"
-                    + (", whose bounds were read off the records." if facts["schema"].get("peeked") else ".")
+                    f"The number of records, {protects['records']:,}, and the schema" + _unprotected(facts["schema"])
                 ),
             },
             "privacy_loss": {
@@ -101,6 +100,15 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
             },
         },
     }
+
+
+def _unprotected(schema: dict[str, Any]) -> str:
+    """The end of the sentence about the schema: what of it came from the records, and what was protected then."""
+    if schema.get("peeked"):
+        return ", whose bounds were read off the records."
+    if measured := schema.get("measured"):
+        return f", but for what was measured privately: the bounds or values of {_said(', '.join(measured))}."
+    return "."
 
 
 def left(record: Any) -> list[str]:

@@ -97,9 +97,10 @@ def _total(facts: dict[str, Any]) -> tuple[Standing, str]:
 
 def _algorithm(facts: dict[str, Any]) -> tuple[Standing, str]:
     made, plan = facts["made_by"], sum(c["times"] for c in facts["promise"]["charges"] if c["kind"] != "Drawn")
+    before = ", and the measurement of its schema before it," if facts.get("measured") else ""
     return Standing.DECLARED, (
-        f"{made['algorithm']} ({made['source']}) charged the ledger for {plan} touches before they happened; that the "
-        "program which ran is the one that was reviewed, no file can show."
+        f"{made['algorithm']} ({made['source']}){before} charged the ledger for {plan} touches before they happened; "
+        "that the program which ran is the one that was reviewed, no file can show."
     )
 
 
@@ -132,6 +133,9 @@ def _bounds(facts: dict[str, Any]) -> tuple[Standing, str]:
         return Standing.OPEN, (
             f"The schema's bounds were {facts['bounds']}, outside the guarantee, for this reason: {facts['reason']}"
         )
+    if facts["schema"].get("measured"):
+        here = " What that cost is among the charges above." if facts.get("measured") else ""
+        return Standing.DECLARED, f"The schema's bounds and values were {facts['bounds']}.{here}"
     return Standing.DECLARED, f"The schema's bounds were {facts['bounds']}, as what everybody may know."
 
 

@@ -28,7 +28,8 @@ def sealed_domain(domain: Domain) -> Domain:
     """The same domain in objects of its own; InputError for one that is not made of plain columns."""
     if type(domain) is not Domain or any(type(column) is not Column for column in domain.columns):
         raise InputError("a domain must be made of columns, and of nothing derived from them")
-    return Domain(tuple(replace(column) for column in domain.columns), domain.peeked)
+    columns = tuple(replace(column) for column in domain.columns)
+    return Domain(columns, domain.peeked, measured=plain(domain.measured))
 
 
 def sealed(workload: Workload, domain: Domain | None = None) -> Workload:

@@ -1,0 +1,65 @@
+"""Runs on a schema that is measured first, anew for every seed."""
+
+import argparse
+from typing import Any
+
+from ..algorithms.base import Algorithm
+from ..data.domain import Rows
+from ..data.open_schema import OpenSchema
+from ..data.readers import read_table
+from ..data.schema import domain_to_json
+from ..errors import BudgetError, InputError
+from ..evaluation.measured import explore_schema
+from ..evaluation.run import Run
+from ..parsing.questions import understand
+from ..privacy.accounting.budget import Budget
+from ..problems import QueryRelease
+from ..schemas.plan import describe, divide, within
+from ..theory.optimal_noise import least_rmse
+from .arguments import unit_of
+from .task import forecast, queries_in, share_of
+
+
+class Measured:
+    """A table with an open schema; `said` and `rows` are what the last run found, and its records.
+
+    Questions can be read only when the schema is there: one that does not fit what was found ends the command then.
+    """
+
+    which = ", had the schema been known"
+
+    def __init__(self, chosen: argparse.Namespace, schema: OpenSchema) -> None:
+        if chosen.start:
+            raise InputError("a public start needs a schema that is known: it says how likely each cell is")
+        self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)
+        queries_in(chosen, schema.placeholder)
+        self.frame = read_table(chosen.table, as_written=True)
+        self.said: dict[str, Any] = {}
+        self.rows: Rows | None = None
+
+    def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
+        """A run with a schema of its own, of one budget together."""
+        categories = any(c.categorical for c in self.schema.open)
+        try:
+            return self._run(algorithm, budget, seed, categories, False)
+        except BudgetError:
+            return self._run(algorithm, budget, seed, categories, True)
+
+    def least(self, budget: Budget, problem: QueryRelease) -> float | None:
+        """The least RMSE of any unbiased Gaussian release of what was asked in the schema of this run."""
+        return least_rmse(problem.workload, budget, problem.effective_n)
+
+    def _run(self, algorithm: Algorithm, budget: Budget, seed: int, categories: bool, fails: bool) -> Run:
+        division = divide(budget, share_of(self.chosen), categories=categories, fails=fails)
+        found = explore_schema(self.schema, self.frame, self.unit, division, seed=seed)
+        domain = found.domain
+        rows = domain.encode(self.unit.limited(self.frame, domain.names))
+        problem = QueryRelease(queries_in(self.chosen, domain), rows.n, self.unit.most_rows)
+        for question in self.chosen.ask:
+            understand(question, domain)
+        forecast(algorithm, problem, budget)
+        plan = within(algorithm, problem, division, exact=False)
+        found_out = [{"column": f.column.name, "found": f.words, "tag": f.tag} for f in found.found]
+        facts = {**describe(division, self.schema.open), "found": found_out, "schema": domain_to_json(domain)}
+        self.said, self.rows = {"schema": facts}, rows
+        return Run(algorithm, problem, rows, budget, seed=seed, plan=plan)

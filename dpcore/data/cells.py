@@ -1,0 +1,95 @@
+"""One column's cells as they came, grouped by what they say, before any schema: what a schema is measured on.
+
+What a cell reads as, and which of the public kinds it is, depends on that cell and on public things alone.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from .column import MISSING_FOLDED, MISSING_LABEL, MISSING_TEXTS, OTHER
+from .readings import ANY_CASE, AS_WRITTEN, ORDERS, distinct, number_of, read_date, read_value, written
+
+LONGEST = 200  # characters of a text that may become a category
+MISSING, WHOLE, NUMBER, TEXT = 0, 1, 2, 6
+DATES = {order: 3 + i for i, order in enumerate(ORDERS)}
+KINDS = 7  # of cells: missing, a whole number, another number, a day in one of three orders, any other text
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The distinct texts (r,) of a column's cells, how often each stands, and how many cells are empty.
+
+    `read` is how each is read first; see `readings`.
+    """
+
+    texts: tuple[str, ...]
+    counts: np.ndarray
+    empty: int
+    read: str = AS_WRITTEN
+
+    @classmethod
+    def of(cls, cells: pd.Series, read: str = AS_WRITTEN) -> "Cells":
+        """The cells of a column of a table."""
+        codes, texts = distinct(cells)
+        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        return cls(tuple(texts), counts, int((codes < 0).sum()), read)
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return int(self.counts.sum()) + self.empty
+
+    @cached_property
+    def categories(self) -> dict[str, int]:
+        """How often each category stands, but for those that cannot be one: too long, no Unicode, or the other's name.
+
+        None of them is a way to say that a value is missing.
+        """
+        absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
+        barred = {OTHER, MISSING_LABEL}
+        found: dict[str, int] = {}
+        for text, count in zip(self.texts, self.counts.tolist(), strict=True):
+            key = written(read_value(text, self.read))
+            if key not in absences and key not in barred and 0 < len(key) <= LONGEST and _is_text(key):
+                found[key] = found.get(key, 0) + count
+        return found
+
+    @cached_property
+    def missing(self) -> int:
+        """How many cells say that the value is missing."""
+        absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
+        said = (
+            c for t, c in zip(self.texts, self.counts, strict=True) if written(read_value(t, self.read)) in absences
+        )
+        return self.empty + int(sum(said))
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """What each text says as a number (r,), NaN where it says none."""
+        return np.array([number_of(text, self.read) for text in self.texts])
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """How many cells are of each kind (KINDS,)."""
+        return np.bincount(
+            [MISSING, *(_kind(written(read_value(text, self.read))) for text in self.texts)],
+            np.append(self.empty, self.counts),
+            KINDS,
+        ).astype(np.int64)
+
+
+def _kind(text: str) -> int:
+    if text in MISSING_TEXTS:
+        return MISSING
+    number = number_of(text)
+    if number == number:
+        return WHOLE if number == np.floor(number) else NUMBER
+    return next((DATES[order] for order in ORDERS if read_date(text, order)), TEXT)
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written and shown on one line: JSON may name halves of a character."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)

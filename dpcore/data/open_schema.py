@@ -1,0 +1,197 @@
+"""A schema of which some is not known: what is to be measured privately stands in it as "private"."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from ..errors import InputError
+from .cells import Cells
+from .column import OTHER, Column
+from .constraints import Constraint
+from .domain import Domain
+from .readings import AS_WRITTEN
+from .schema import domain_from_json
+
+PRIVATE = "private"
+BINS = 16  # where nothing is said
+MOST_BINS = 1000
+EXPECTED = 7  # categories to plan with
+KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenColumn:
+    """A column whose values or bounds are to be measured: its kind, how cells are read, how many bins at the most.
+
+    `quantiles` asks for bins that hold about as many records each, else they are as wide as each other; whole numbers
+    get a cell each where there are no more than `bins` of them.
+    """
+
+    name: str
+    kind: str
+    read: str = AS_WRITTEN
+    ordered: bool = False
+    bins: int = BINS
+    quantiles: bool = False
+
+    @property
+    def categorical(self) -> bool:
+        """Whether values are to be measured, not bounds."""
+        return self.kind == "categorical"
+
+    @property
+    def whole(self) -> bool:
+        """Whether numbers that are not whole count as missing."""
+        return self.kind == "integer"
+
+    @property
+    def placeholder(self) -> Column:
+        """A column as large as the measured one may be expected to be, of public numbers alone."""
+        some = tuple(f"({PRIVATE} {i})" for i in range(EXPECTED))
+        return self.of_values(some) if self.categorical else self.of_edges([float(e) for e in range(self.bins + 1)])
+
+    def of_values(self, values: Sequence[str], missing: bool = False) -> Column:
+        """The column with these values, and one for all others; missing cells are among those, or have their own."""
+        return Column(
+            name=self.name,
+            kind=self.kind,
+            values=(*values, OTHER),
+            read=self.read,
+            missing="category" if missing else "other",
+            out_of_range="other",
+        )
+
+    def of_edges(self, edges: Sequence[float]) -> Column:
+        """The column with these bins: numbers outside are clipped, and what is no number is missing."""
+        common: dict[str, Any] = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
+        common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
+        return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
+
+    def of_whole(self, low: int, high: int) -> Column:
+        """The column with a cell for every whole number in low..high."""
+        return replace(self.of_edges([low, high + 1]), low=low, high=high, edges=())
+
+
+@dataclass(frozen=True)
+class OpenSchema:
+    """Public columns, and such as are to be measured, in the order of the schema.
+
+    `constraints` speak of public columns alone. `measured` are those that an earlier release measured and paid for.
+    """
+
+    columns: tuple[Column | OpenColumn, ...]
+    peeked: bool = False
+    constraints: tuple[Constraint, ...] = ()
+    measured: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns."""
+        return tuple(c.name for c in self.columns)
+
+    @property
+    def open(self) -> tuple[OpenColumn, ...]:
+        """Those to be measured."""
+        return tuple(c for c in self.columns if isinstance(c, OpenColumn))
+
+    @property
+    def placeholder(self) -> Domain:
+        """A domain to plan and read queries with before anything is measured."""
+        return self.settled({c.name: c.placeholder for c in self.open})
+
+    def project(self, names: Sequence[str]) -> "OpenSchema":
+        """The schema of the named columns only; InputError names one that is not there."""
+        columns = tuple(self.columns[i] for i in self.placeholder.axes(names))
+        left = tuple(found for constraint in self.constraints if (found := constraint.on(names)))
+        return replace(
+            self, columns=columns, constraints=left, measured=tuple(name for name in self.measured if name in names)
+        )
+
+    def settled(self, found: Mapping[str, Column]) -> Domain:
+        """The domain, with what was found in place of what was open."""
+        columns = tuple(found[c.name] if isinstance(c, OpenColumn) else c for c in self.columns)
+        paid = {*self.measured, *(c.name for c in self.open)}
+        return Domain(columns, self.peeked, self.constraints, tuple(name for name in self.names if name in paid))
+
+    def cells(self, frame: pd.DataFrame) -> list[Cells]:
+        """The raw cells of the open columns, once all others have said whether they can be read.
+
+        Raises what `Domain.encode` raises about the public columns, and InputError for an open one that is not there.
+        """
+        known = tuple(c for c in self.columns if isinstance(c, Column))
+        Domain((*known, *(c.placeholder for c in self.open))).encode(frame)
+        place = [str(c) for c in frame.columns]
+        return [Cells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read) for c in self.open]
+
+
+def is_open(schema: Any) -> bool:
+    """Whether a schema file says of any column that it is to be measured."""
+    columns = schema.get("columns") if isinstance(schema, Mapping) else None
+    return isinstance(columns, Mapping) and any(map(_private, columns.values()))
+
+
+def open_schema_from_json(schema: Any) -> OpenSchema:
+    """Read a schema with private parts; InputError names column and key.
+
+    A constraint that speaks of a column to be measured is refused: which of its cells it forbids cannot be said yet.
+    """
+    columns = schema["columns"]
+    known = {name: spec for name, spec in columns.items() if not _private(spec)}
+    if isinstance(given := schema.get("constraints"), list):
+        for number, spec in enumerate(given, start=1):
+            if unknown := [name for name in _spoken_of(spec) if name in columns and name not in known]:
+                raise InputError(
+                    f"constraint {number}: column {unknown[0]!r} is to be measured, so that nothing can be said of its "
+                    "cells yet; drop the constraint, or give the column's bounds or values"
+                )
+    probe = domain_from_json({**schema, "columns": {n: known.get(n) or _probe(n, s) for n, s in columns.items()}})
+    found = (c if c.name in known else _open(c.name, columns[c.name]) for c in probe.columns)
+    earlier = tuple(name for name in probe.measured if name in known)
+    return OpenSchema(tuple(found), probe.peeked, probe.constraints, earlier)
+
+
+def open_schema_to_json(schema: OpenSchema) -> dict[str, Any]:
+    """The file of the open columns."""
+    out = {}
+    for c in schema.open:
+        what = {"values": PRIVATE} if c.categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
+        out[c.name] = {"kind": c.kind, **what} | ({"read": c.read} if c.read else {})
+    return {"columns": out}
+
+
+def _spoken_of(constraint: Any) -> list[str]:
+    """The columns that a constraint of a schema file names, whatever else is wrong with it."""
+    given = [value for key, value in constraint.items() if key != "which"] if isinstance(constraint, Mapping) else []
+    return [name for names in given if isinstance(names, (Mapping, list)) for name in names if isinstance(name, str)]
+
+
+def _private(spec: Any) -> bool:
+    return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
+
+
+def _probe(name: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A closed column of the same kind and reading, which says what is wrong with those."""
+    kept = {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
+    return kept | ({"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1})
+
+
+def _open(name: str, spec: Mapping[str, Any]) -> OpenColumn:
+    if unknown := set(spec) - KEYS:
+        raise InputError(f"column {name!r}: {sorted(map(str, unknown))[0]!r} does not go with what is private")
+    if spec.get("missing", "category") != "category":
+        raise InputError(f"column {name!r}: what is measured cannot refuse missing values, as that would tell of them")
+    common: dict[str, Any] = {"name": name, "kind": spec["kind"], "read": spec.get("read", AS_WRITTEN)}
+    if spec["kind"] == "categorical":
+        if spec.get("values") != PRIVATE or "bounds" in spec or "bins" in spec:
+            raise InputError(f'column {name!r}: of categories the values are private: "values": "private"')
+        return OpenColumn(**common)
+    bins = spec.get("bins", BINS)
+    if spec.get("bounds") != PRIVATE or "values" in spec:
+        raise InputError(f'column {name!r}: of numbers the bounds are private: "bounds": "private"')
+    if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MOST_BINS):
+        raise InputError(f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MOST_BINS}')
+    return OpenColumn(
+        **common, bins=BINS if bins == PRIVATE else bins, quantiles=bins == PRIVATE, ordered=spec.get("ordered", True)
+    )

@@ -1,0 +1,23 @@
+"""Exploring with a schema that is measured, with seeded noise: what a release would find, and lose by it."""
+
+import numpy as np
+import pandas as pd
+
+from ..data.open_schema import OpenSchema
+from ..data.privacy_unit import PrivacyUnit
+from ..privacy.columns import ColumnCurator
+from ..schemas.measure import MeasuredSchema, measure_schema
+from ..schemas.plan import Division, plan_schema
+
+OWN = 3  # the key of the schema's noise beside those of a run's
+
+
+def explore_schema(
+    schema: OpenSchema, frame: pd.DataFrame, unit: PrivacyUnit, division: Division, *, seed: int = 0
+) -> MeasuredSchema:
+    """Measure the open columns of a table with the schema's part of a budget, and the noise of a seed."""
+    limited = unit.limited(frame, schema.names)
+    cells, n = schema.cells(limited), len(limited)
+    plan = plan_schema(schema.open, n, unit.most_rows, division, exact=False)
+    noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(OWN,)))
+    return measure_schema(schema, plan, ColumnCurator(cells, n, plan.plan, noise, group=unit.most_rows))

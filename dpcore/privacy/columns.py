@@ -1,0 +1,174 @@
+"""The holder of raw cells while a schema is measured: as the Curator, it charges first and touches after.
+
+A new verb is a privacy review.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..data.cells import Cells
+from ..data.plain import plain
+from ..data.readings import READINGS
+from ..errors import BudgetError, InputError
+from ..numbers import ROOM
+from . import exact, mechanisms
+from .accounting.budget import Approximate, Budget, Gaussian, Pure
+from .accounting.ledger import Charge, Ledger, Plan
+from .measurement import noise_scale
+from .statistics.columns import ColumnStatistic, KindCounts, Magnitudes, TreeCounts
+
+COUNTED: Final = (KindCounts, Magnitudes, TreeCounts)
+PLANNED: Final = (Budget, Charge, Gaussian, Pure, Approximate)
+
+
+@dataclass(frozen=True, eq=False)
+class Frequent:
+    """The categories that passed, sorted by their text, and their noisy counts, each at least `threshold`.
+
+    `missing` is the noisy count of missing cells, whatever it is.
+    """
+
+    texts: tuple[str, ...]
+    counts: np.ndarray
+    missing: float
+    threshold: float
+    stddev: float
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """Noisy counts as they left, and the standard deviation of the noise on each of them."""
+
+    values: np.ndarray
+    stddev: float
+
+
+def passing(spend: Gaussian | Approximate, group: int, whole: bool) -> tuple[float, int, float]:
+    """What `ColumnCurator.frequent` pays for, from public numbers: its noise's scale, m, and the threshold H."""
+    laplace = isinstance(spend, Approximate)
+    scale = 2 * group / spend.epsilon if laplace else math.sqrt(2) * group / spend.mu
+    low = int(scale // 4)
+    if whole:
+        return scale, low, low + exact.threshold(scale, spend.failure, group, laplace)
+    tail = math.log(group / (2 * spend.failure)) if laplace else -float(ndtri(spend.failure / group))
+    return scale, low, low + group + max(scale * tail, 0.0) * ROOM
+
+
+class ColumnCurator:
+    """Holds the raw cells of a table's columns, grouped one by one, and a ledger of what a plan allows.
+
+    Args: `columns`, one `Cells` each, of the same n rows; `n`, their public number; `rng`, the noise; `group`, how many
+    rows neighbours may differ in, all replaced by others: every sensitivity is that many times larger. With a plan that
+    is `exact`, noise is whole numbers, from the operating system; `exactly` says which laws were drawn so.
+    """
+
+    __slots__ = ("__columns", "__exactly", "__group", "__ledger", "__n", "__plan", "__rng")
+
+    def __init__(
+        self, columns: Sequence[Cells], n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1
+    ) -> None:
+        if any(cells.n != n for cells in columns):
+            raise InputError(f"a column has not the {n} cells of the others")
+        if not 1 <= (group := plain(group)) <= n:
+            raise InputError(f"group={group} is outside 1..{n}, the number of records")
+        self.__plan = plan
+        self.__ledger = Ledger(Plan(*plain((plan.budget, plan.charges), PLANNED), exact=bool(plan.exact)))
+        self.__columns = tuple(columns)
+        self.__n = n
+        self.__group = group
+        self.__rng = rng
+        self.__exactly: Counter[str] = Counter()
+
+    @property
+    def ledger(self) -> Ledger:
+        """A copy of the ledger as it stands now."""
+        return self.__ledger.statement(self.__plan)
+
+    @property
+    def exactly(self) -> Counter[str]:
+        """How often each law was drawn on whole numbers, without rounding."""
+        return self.__exactly.copy()
+
+    def read(self, column: int, how: str) -> None:
+        """From now on the cells of a column are read so, one by one: a public choice, which touches none of them."""
+        place = self._place(column)
+        if (how := plain(how)) not in READINGS:
+            raise InputError(f"read={str(how)[:40]!r} is no reading")
+        old = self.__columns[place]
+        own = Cells(old.texts, old.counts, old.empty, how)
+        self.__columns = (*self.__columns[:place], own, *self.__columns[place + 1 :])
+
+    def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
+        """Noisy counts of one column: all of them, whatever they are, as the grid they are of is public.
+
+        N(0, (bΔ₂/μ)²) for Gaussian(μ), Laplace(bΔ₁/ε) for Pure(ε), with the Δ of `statistics.columns`, or their
+        discrete twins. Raises BudgetError, before any record is read, when the plan does not allow the charge.
+        """
+        if type(statistic) not in COUNTED:
+            raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
+        own = type(statistic)(**{f.name: plain(vars(statistic)[f.name]) for f in fields(statistic)})
+        own.check()
+        place, paid = self._paid(column, spend, (Gaussian, Pure))
+        scale = noise_scale(own, paid, 1 / self.__group)
+        self.__ledger.charge("count", paid)
+        noisy = self._noisy(own.counts(self.__columns[place]), scale, isinstance(paid, Gaussian))
+        return NoisyCounts(noisy, scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2)))
+
+    def frequent(self, column: int, spend: Gaussian | Approximate) -> Frequent:
+        """The categories whose noisy count reaches a threshold; how they are sorted depends on their texts alone.
+
+        `spend` has a failure δ₀ > 0. Only values with a count above m, a quarter of the noise's scale, get noise,
+        N(0, (√2 b/μ)²) for Gaussian(μ) or Laplace(2b/ε₀) for Approximate(ε₀), and leave from H = m + b + t on, with
+        P(noise ≥ t) ≤ δ₀/b. Let neighbours x and x' differ in b replaced rows. At most b values have noise with x and
+        none with x', as each of them stands there more often, and each has a count c ≤ m + b, so that it passes with
+        probability P(noise ≥ H − c) ≤ δ₀/b: one of them with δ_x ≤ δ₀. Let P' be the law given that none does, Q' and
+        δ_x' the same of x'; both are laws of the same values, whose counts differ by √2 b and 2b at most.
+        Gaussian(μ): P = (1 − δ₀)P' + δ₀P'', Q alike, and P', Q' are μ²/2-zCDP (μ-GDP, were the noise continuous): a
+        δ₀-approximate μ²/2-zCDP release. Approximate(ε₀): P' ≤ e^ε₀ Q', and P(E) − e^ε₀ Q(E) ≤ δ_x + (1 − δ_x) P'(E) −
+        (1 − δ_x') P'(E) ≤ max(δ_x, δ_x') ≤ δ₀, so it is (ε₀, δ₀)-DP.
+        The count of missing cells is a further one, of a cell that both have, and leaves with noise as it is.
+        Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
+        """
+        place, paid = self._paid(column, spend, (Gaussian, Approximate))
+        if not paid.failure > 0:
+            raise InputError(
+                "delta=0: which values stand in a column cannot be measured, as a single one would tell; list its "
+                "values, or choose delta > 0"
+            )
+        gaussian = isinstance(paid, Gaussian)
+        scale, low, threshold = passing(paid, self.__group, self.__ledger.plan.exact)
+        self.__ledger.charge("frequent", paid)
+        cells = self.__columns[place]
+        texts = sorted(text for text, count in cells.categories.items() if count > low)
+        counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
+        noisy = self._noisy(counts, scale, gaussian)
+        kept = np.flatnonzero(noisy[:-1] >= threshold)
+        deviation = scale * (1.0 if gaussian else math.sqrt(2))
+        return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
+
+    def _paid(self, column: int, spend: Any, payable: tuple) -> tuple[int, Any]:
+        """The column's place and the spend, both made anew of plain parts and checked."""
+        if type(spend) not in payable:
+            names = " or ".join(p.__name__ for p in payable)
+            raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
+        return self._place(column), plain(spend, payable)
+
+    def _place(self, column: int) -> int:
+        place = plain(column)
+        if type(place) is not int or not 0 <= place < len(self.__columns):
+            raise InputError(f"column={str(place)[:40]} is outside 0..{len(self.__columns) - 1}")
+        return place
+
+    def _noisy(self, counts: np.ndarray, scale: float, gaussian: bool) -> np.ndarray:
+        """Counts with noise; charged by the caller."""
+        if self.__ledger.plan.exact:
+            self.__exactly["discrete Gaussian" if gaussian else "discrete Laplace"] += 1
+            return exact.gaussian(counts, scale) if gaussian else exact.laplace(counts, scale)
+        draw = mechanisms.gaussian if gaussian else mechanisms.laplace
+        return draw(counts.astype(float), scale, self.__rng)

@@ -1,0 +1,156 @@
+"""What is counted of one column's raw cells, before there is a schema: cells of public grids.
+
+Every record is in exactly one cell of a histogram, and in which one depends on that record's own cell of the table and
+on public things only. So replacing it takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2; of `levels`
+histograms together Δ₁ = 2 · levels, Δ₂ = √(2 · levels). Of b records at once, in one and the same histogram, up to b
+counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ = √2 b per level. Counts are whole numbers.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...data.cells import KINDS, Cells
+from ...errors import InputError
+
+LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+MOST_LEAVES = 100_000
+FANOUT = 8  # children of a node
+
+
+def powers(lowest: int = LOWEST, highest: int = HIGHEST) -> np.ndarray:
+    """The edges of the public dyadic grid, increasing: −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle."""
+    up = 2.0 ** np.arange(lowest, highest + 2)
+    return np.concatenate([-up[::-1], up])
+
+
+class _Histogram:
+    """One histogram, or `levels` of them."""
+
+    @property
+    def levels(self) -> int:
+        """Number of histograms."""
+        return 1
+
+    @property
+    def l1(self) -> float:
+        """Of counts, of one replaced record."""
+        return 2.0 * self.levels
+
+    @property
+    def l2(self) -> float:
+        """Of counts, of one replaced record."""
+        return math.sqrt(2 * self.levels)
+
+    def check(self) -> None:
+        """Nothing can be wrong with it."""
+
+
+@dataclass(frozen=True)
+class Nodes(_Histogram):
+    """So many histograms, to plan with before it is known which."""
+
+    number: int
+
+    @property
+    def levels(self) -> int:
+        """Number of histograms."""
+        return self.number
+
+
+@dataclass(frozen=True, eq=False)
+class KindCounts(_Histogram):
+    """How many cells are missing, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
+
+    def counts(self, cells: Cells) -> np.ndarray:
+        """Counts (KINDS,)."""
+        return cells.kinds.reshape(KINDS)
+
+
+@dataclass(frozen=True, eq=False)
+class Categories(_Histogram):
+    """How many cells say each category, one text one category: a histogram over all texts, most of them empty.
+
+    A replaced record takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts stand there at all
+    is not public, so that only `frequent`, with its threshold, lets them out; it derives what that costs.
+    """
+
+
+class _Binned(_Histogram):
+    """Numbers counted in cells of a public grid; what says no number is in the last cell, with what is missing."""
+
+    whole: bool
+
+    def _leaves(self, cells: Cells, edges: np.ndarray) -> np.ndarray:
+        """Counts (edges − 1 + 1,): number v is in cell i for edges[i] ≤ v < edges[i+1], those outside in the nearest.
+
+        With `whole` a number that is not whole counts as none.
+        """
+        v, k = cells.numbers, len(edges) - 1
+        none = np.isnan(v) | ((v != np.floor(v)) if self.whole else False)
+        place = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, k - 1)
+        place = np.append(np.where(none, k, place), k)
+        return np.bincount(place, np.append(cells.counts, cells.empty), k + 1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Magnitudes(_Binned):
+    """Counts of numbers by sign and power of two, then of all that is none: the cells of `powers` and one more."""
+
+    whole: bool = False
+
+    def counts(self, cells: Cells) -> np.ndarray:
+        """Counts (2 · 79 + 1 + 1,), in order of the numbers."""
+        return self._leaves(cells, powers())
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCounts(_Binned):
+    """Counts on all levels of a tree over the cells between public increasing `edges`, from the root's children down.
+
+    The last leaf is for what is no number. A record is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L) for L levels.
+    """
+
+    edges: np.ndarray
+    whole: bool = False
+
+    def check(self) -> None:
+        """Raise InputError unless edges are finite and increase, and are not too many."""
+        e = self.edges
+        if e.ndim != 1 or not 2 <= len(e) <= MOST_LEAVES or not np.isfinite(e).all() or not (np.diff(e) > 0).all():
+            raise InputError(f"edges of shape {e.shape} must be 2..{MOST_LEAVES:,} increasing finite numbers")
+
+    @property
+    def levels(self) -> int:
+        """Number of levels L: FANOUT^L leaves are enough."""
+        return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
+
+    def counts(self, cells: Cells) -> np.ndarray:
+        """Counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
+        leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
+        found = self._leaves(cells, self.edges)
+        leaves[: len(found)] = found
+        return np.concatenate([leaves.reshape(FANOUT**level, -1).sum(axis=1) for level in range(1, self.levels + 1)])
+
+    def fitted(self, noisy: np.ndarray, n: int) -> np.ndarray:
+        """Leaves (len(edges),) that explain noisy counts of all levels best by least squares, for a known total n.
+
+        Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and Σ of theirs. Down:
+        what a parent has more than its children's z is shared out equally. Source: Hay et al. 2010, Theorem 3.
+        """
+        cuts = np.cumsum([FANOUT**level for level in range(1, self.levels)])
+        levels = np.split(np.asarray(noisy, dtype=float), cuts)
+        z, variance, out = levels[-1], 1.0, [levels[-1]]
+        for own in levels[-2::-1]:
+            below, theirs = z.reshape(-1, FANOUT).sum(axis=1), FANOUT * variance
+            z, variance = (own * theirs + below) / (1 + theirs), theirs / (1 + theirs)
+            out.append(z)
+        settled = np.array([float(n)])
+        for z in out[::-1]:
+            children = z.reshape(-1, FANOUT)
+            settled = (children + ((settled - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
+        return settled[: len(self.edges)]
+
+
+ColumnStatistic = KindCounts | Magnitudes | TreeCounts

@@ -1,0 +1,112 @@
+"""A release whose schema is measured first: checked and planned with what is public, reserved whole, then settled."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..algorithms.forecasts import affordable
+from ..data.cells import Cells
+from ..data.domain import Domain
+from ..data.open_schema import OpenSchema
+from ..errors import BudgetError, InputError
+from ..privacy.accounting.budget import Accounting
+from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting.lifetime import Concentrated, Event
+from ..privacy.columns import ColumnCurator
+from ..problems import QueryRelease
+from ..schemas.measure import MeasuredSchema, measure_schema
+from ..schemas.plan import SHARE, Division, SchemaPlan, check_whole, divide, plan_schema, within
+from ..workloads import Workload
+from .request import PreparedRelease, ReleaseRequest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Opening:
+    """The part of a release that is not known before: its schema, how queries are read in it, its share."""
+
+    schema: OpenSchema
+    ask: Callable[[Domain], Workload]
+    share: float = SHARE
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRelease(PreparedRelease):
+    """A prepared release of which `problem`, `rows` and `plan` are placeholders, made of public things alone.
+
+    `events` are all that schema and algorithm may ever spend.
+    """
+
+    opening: Opening
+    cells: list[Cells]
+    division: Division
+    measuring: SchemaPlan
+
+    def measure(self, noise: np.random.Generator) -> MeasuredSchema:
+        """Measure the schema; only after the charge."""
+        curator = ColumnCurator(self.cells, self.problem.n, self.measuring.plan, noise, group=self.problem.group)
+        return measure_schema(self.opening.schema, self.measuring, curator)
+
+    def settle(self, found: MeasuredSchema) -> "SettledRelease":
+        """The release that a measured schema allows; InputError where it fits no machine, or no question."""
+        n, group = self.problem.n, self.problem.group
+        request = replace(self.request, workload=self.opening.ask(found.domain))
+        rows = found.domain.encode(request.unit.limited(request.frame, found.domain.names))
+        problem = QueryRelease(request.workload, n, group)
+        affordable(request.algorithm, problem, request.budget)
+        plan = within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
+        check_whole(self.division, self.measuring.plan, plan, request.algorithm.adaptive)
+        return SettledRelease(request, problem, rows, plan, self.events, found, self.measuring.plan, self.division)
+
+
+@dataclass(frozen=True, eq=False)
+class SettledRelease(PreparedRelease):
+    """The same with the schema that was found."""
+
+    found: MeasuredSchema
+    measuring: Plan
+    division: Division
+
+    @property
+    def measured_events(self) -> tuple[tuple[Event, int], ...]:
+        """What the schema was charged."""
+        return measured_events(self.measuring)
+
+    @property
+    def measured_columns(self) -> tuple[str, ...]:
+        """The column that each charge of the schema paid for, in their order."""
+        counted = ((f.column.name, 1 if f.column.values else 2) for f in self.found.found)  # values, or range and bins
+        return tuple(name for name, times in counted for _ in range(times))
+
+
+def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
+    """The charges of a schema's plan as events; failures add up as they are."""
+    return tuple(
+        (Concentrated(c.spend.rho, c.spend.failure) if plan.budget.delta else c.spend, c.times) for c in plan.charges
+    )
+
+
+def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting | None = None) -> OpenRelease:
+    """Check and plan with placeholders; what a public column refuses is told here. Nothing is drawn or charged."""
+    if request.start is not None:
+        raise InputError("a public start needs a schema that is known: it says how likely each cell is")
+    limited = request.unit.limited(request.frame, opening.schema.names)
+    cells = opening.schema.cells(limited)
+    n, group, columns = len(limited), request.unit.most_rows, opening.schema.open
+    problem = QueryRelease(request.workload, n, group)
+    affordable(request.algorithm, problem, request.budget)
+    if request.noise == "float" and request.budget.delta == 0:
+        raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
+    exact = request.noise != "float" and not (request.noise == "auto" and fixed is Accounting.GDP)
+    known = any(c.categorical for c in columns)
+    try:
+        division = divide(request.budget, opening.share, categories=known)
+        plan = within(request.algorithm, problem, division, exact=exact)
+    except BudgetError:
+        division = divide(request.budget, opening.share, categories=known, fails=True)
+        plan = within(request.algorithm, problem, division, exact=exact)
+    if request.noise == "exact" and not plan.exact:
+        raise InputError("noise=exact: the algorithm measures what whole noise does not fit; use float")
+    measuring = plan_schema(columns, n, group, division, exact=exact)
+    rows = request.workload.domain.encode(limited)
+    return OpenRelease(request, problem, rows, plan, division.events(exact), opening, cells, division, measuring)

@@ -1,0 +1,82 @@
+"""The schema of a table that nobody knows: kinds, then bounds and values, charged before and measured once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ..data.cells import Cells
+from ..data.domain import Domain
+from ..data.open_schema import OpenSchema
+from ..data.privacy_unit import PrivacyUnit
+from ..data.schema import domain_to_json
+from ..errors import InputError
+from ..privacy import entropy
+from ..privacy.accounting.budget import Budget
+from ..privacy.columns import ColumnCurator
+from ..schemas.measure import Found, guess_kinds, measure_column
+from ..schemas.plan import SchemaPlan, divide, plan_schema
+from .ledger_store import Store
+
+NAME = "schema"  # in the ledger, in place of an algorithm
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SchemaRequest:
+    """A table as it was read, the budget for its schema, whom it protects, and its data set in the ledger."""
+
+    frame: pd.DataFrame
+    budget: Budget
+    unit: PrivacyUnit = PrivacyUnit()
+    dataset: str | None = None
+    default_name: str | None = None
+    new_version: bool = False
+    total: Budget | None = None
+
+
+def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any], tuple[Found, ...]]:
+    """Reserve, then measure every column but that of the person; the schema as its file, and what was found.
+
+    The header and the number of rows are public. At δ = 0 a column that seems to hold categories is left out. Whatever
+    fails after the charge leaves it charged.
+    """
+    limited = request.unit.limited(request.frame)
+    names = [name for name in map(str, limited.columns) if name and name != request.unit.person]
+    if not names or len(limited) < 2:
+        raise InputError("a schema needs a column with a name, and at least 2 rows")
+    division = divide(request.budget, 1.0, categories=request.budget.delta > 0)
+    plan = plan_schema((), len(limited), request.unit.most_rows, division, exact=True, kinds=len(names))
+    place = [str(c) for c in limited.columns]
+    cells = [Cells.of(pd.Series(limited.iloc[:, place.index(name)])) for name in names]
+    reservation = store.reserve(
+        request.frame,
+        division.events(True),
+        request.budget,
+        dataset=request.dataset,
+        default_name=request.default_name,
+        unit=request.unit.noun,
+        total=request.total,
+        new_version=request.new_version,
+        algorithm=NAME,
+        settings={"columns": names},
+    )
+    try:
+        domain, found = _measure(names, cells, plan)
+    except BaseException as error:
+        store.note(reservation.number, "failed", type(error).__name__)
+        raise
+    store.note(reservation.number, "released")
+    return domain_to_json(domain), found
+
+
+def _measure(names: list[str], cells: list[Cells], plan: SchemaPlan) -> tuple[Domain, tuple[Found, ...]]:
+    curator = ColumnCurator(cells, plan.n, plan.plan, entropy.generator(), group=plan.group)
+    columns = guess_kinds(names, plan, curator)
+    for place, column in enumerate(columns):
+        curator.read(place, column.read)
+    kept = [i for i, column in enumerate(columns) if plan.values is not None or not column.categorical]
+    if not kept:
+        raise InputError("every column seems to hold categories, which cannot be measured at delta=0; choose delta > 0")
+    found = tuple(measure_column(columns[i], i, plan, curator) for i in kept)
+    schema = OpenSchema(tuple(columns[i] for i in kept))
+    return schema.settled({f.column.name: f.column for f in found}), found

@@ -1,0 +1,1 @@
+"""Schemas measured privately: their price beside that of an algorithm, and what noisy counts say."""

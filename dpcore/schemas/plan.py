@@ -1,0 +1,237 @@
+"""What measuring a schema costs, and what is left for an algorithm: one budget, added up in one way.
+
+At δ = 0 the ε of all parts add up. At δ > 0 all is zero-concentrated DP: Σρ of the schema's Gaussian counts and of
+whatever the algorithm may do, with Σδ₀ for values above a threshold (`ColumnCurator.frequent`). The two capacities are
+fixed beforehand and each is a valid filter, so that the algorithm may depend on the schema that was found.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..algorithms.base import Algorithm, make_plan
+from ..data.open_schema import OpenColumn
+from ..errors import BudgetError, InputError
+from ..numbers import ROOM
+from ..privacy import grid
+from ..privacy.accounting import conversions
+from ..privacy.accounting.budget import SMALLEST, Accounting, Budget, Gaussian, Pure, Sums
+from ..privacy.accounting.calibrations import MARGIN
+from ..privacy.accounting.ledger import Charge, Plan
+from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Filtered, reserved
+from ..privacy.columns import passing
+from ..privacy.measurement import noise_scale
+from ..privacy.statistics.columns import Categories, KindCounts, Magnitudes, Nodes, TreeCounts
+from ..problems import QueryRelease
+
+SHARE = 0.1  # of the additive cost
+FAILURE = 0.25  # of δ for values above a threshold, and as much for an algorithm that may fail
+RANGE, KIND = 0.3, 0.2  # of a column's cost: for the range of its numbers, and for its kind where that is measured
+TRIES, CLOSE = 60, 1e-6
+ENOUGH = 0.05  # of all rows: a category that should pass
+
+
+@dataclass(frozen=True)
+class Division:
+    """A budget in two capacities of one accounting, ρ or ε: for the schema, and for the rest.
+
+    `failure` and `spare` are the parts of δ that may be lost to failures by the schema and by the rest.
+    """
+
+    budget: Budget
+    schema: float
+    rest: float
+    failure: float = 0.0
+    spare: float = 0.0
+
+    @property
+    def accounting(self) -> Accounting:
+        """How all is added up."""
+        return Accounting.ZCDP if self.budget.delta > 0 else Accounting.PURE
+
+    @property
+    def left(self) -> float:
+        """δ without what may be lost to failures."""
+        return self.budget.delta - self.failure - self.spare
+
+    def events(self, exact: bool) -> tuple[tuple[Event, int], ...]:
+        """What a ledger reserves for both before the first draw: all that they may ever spend."""
+        if self.accounting is Accounting.PURE:
+            return tuple((Pure(cost), 1) for cost in (self.schema, self.rest) if cost > 0)
+        kind = Concentrated if exact else Filtered
+        parts = ((self.schema, self.failure), (self.rest, self.spare))
+        return tuple((kind(cost, failure), 1) for cost, failure in parts if cost > 0)
+
+
+def divide(budget: Budget, share: float, *, categories: bool, fails: bool = False) -> Division:
+    """`share` of what the budget allows for the schema, the rest for an algorithm, which `fails` or not."""
+    if not 0 < share <= 1:
+        raise InputError(f"schema-share={share:g} is outside (0, 1]")
+    if budget.delta == 0:
+        cost = budget.epsilon * MARGIN
+        return Division(budget, cost * share, cost * (1 - share))
+    failure, spare = (FAILURE * budget.delta * there for there in (categories, fails))
+    rho = conversions.zcdp_rho(budget.epsilon, budget.delta - failure - spare) * MARGIN
+    return Division(budget, rho * share, rho * (1 - share), failure, spare)
+
+
+@dataclass(frozen=True)
+class SchemaPlan:
+    """Charges for every open column, calibrated from public numbers; `kinds` where those are measured first.
+
+    `whole` says that noise is whole numbers, `group` how many rows neighbours differ in.
+    """
+
+    plan: Plan
+    n: int
+    group: int
+    kinds: Gaussian | Pure | None
+    values: Gaussian | None
+    bounds: Gaussian | Pure
+    tree: Gaussian | Pure
+
+    @property
+    def threshold(self) -> float:
+        """How many rows must say a value, noise included, for it to leave."""
+        return math.inf if self.values is None else passing(self.values, self.group, self.plan.exact)[2]
+
+    def expected(self, column: OpenColumn) -> str:
+        """How far off it may be, in words, from public numbers."""
+        if column.categorical:
+            if self.values is None:
+                return "cannot be measured at delta = 0"
+            return f"a value leaves if about {self.threshold:,.0f} rows of {self.n:,} say it, the rest is one category"
+        ranks = self.ranks
+        return f"the ends and the bins are off by about {ranks:,.0f} of {self.n:,} rows ({ranks / self.n:.1%})"
+
+    @property
+    def ranks(self) -> float:
+        """The typical error of how many rows are below an edge: one node's noise on each of three levels."""
+        levels, gaussian = 3, isinstance(self.tree, Gaussian)
+        scale = noise_scale(Nodes(levels), self.tree, 1 / self.group) * (1.0 if gaussian else math.sqrt(2))
+        return scale * math.sqrt(levels)
+
+
+def plan_schema(
+    columns: Sequence[OpenColumn], n: int, group: int, division: Division, *, exact: bool, kinds: int = 0
+) -> SchemaPlan:
+    """Equal parts for every column, and of `kinds` columns of which not even the kind is known.
+
+    Raises InputError at δ = 0 where categories are to be measured.
+    """
+    d = len(columns) or kinds
+    each = division.schema / max(d, 1) * MARGIN * (1 - KIND if kinds else 1)
+    known = sum(c.categorical for c in columns) or kinds
+    pure = division.accounting is Accounting.PURE
+    if pure and (asked := [c.name for c in columns if c.categorical]):
+        raise InputError(
+            f"column {asked[0]!r}: at delta=0 its values cannot be measured, as a single row would tell of its own; "
+            "list them, or choose delta > 0"
+        )
+
+    def spend(part: float) -> Gaussian | Pure:
+        return Pure(part * each) if pure else Gaussian(math.sqrt(2 * part * each))
+
+    seen = spend(KIND / (1 - KIND)) if kinds else None
+    values = None
+    if known and not pure:
+        values = Gaussian(math.sqrt(2 * each), division.failure / known * MARGIN)
+    bounds, tree = spend(RANGE), spend(1 - RANGE)
+    charges = [Charge("count", seen, kinds, KindCounts())] if seen else []
+    for column in columns:
+        if column.categorical and values is not None:
+            charges.append(Charge("frequent", values, 1, Categories()))
+        else:
+            charges += [Charge("count", bounds, 1, Magnitudes()), Charge("count", tree, 1, TreeCounts)]
+    if kinds and values is not None:  # as dear as the counts of numbers, which a column may take in its place
+        charges.append(Charge("frequent", values, kinds, Categories()))
+    elif kinds:
+        charges += [Charge("count", bounds, kinds, Magnitudes()), Charge("count", tree, kinds, TreeCounts)]
+    return SchemaPlan(_enclosed(charges, division, exact), n, group, seen, values, bounds, tree)
+
+
+def needed(columns: Sequence[OpenColumn], n: int, group: int, budget: Budget, share: float, *, exact: bool) -> float:
+    """The ε at which a category that `ENOUGH` of all rows say would pass, ∞ where none is served."""
+    low, high = math.log(SMALLEST * 10), math.log(1e6)
+
+    def passes(log_epsilon: float) -> bool:
+        division = divide(Budget(math.exp(log_epsilon), budget.delta), share, categories=True)
+        return plan_schema(columns, n, group, division, exact=exact).threshold <= ENOUGH * n
+
+    if budget.delta == 0 or not passes(high):
+        return math.inf
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return math.exp(high)
+
+
+def within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
+    """The algorithm's plan with at most the rest of the budget, whatever it may do; it may be spent adaptively.
+
+    A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered by the rest.
+    """
+    if division.accounting is Accounting.PURE:
+        plan = make_plan(algorithm, problem, Budget(division.rest, 0.0, additive=True))
+        return replace(plan, exact=True) if exact and _gridded(plan) else plan
+    own = 2 * division.spare or division.left
+    whole = conversions.zcdp_epsilon(division.rest, own - division.spare) * (1 + 1e-9)
+    epsilon = whole
+    for _ in range(TRIES):
+        plan = make_plan(algorithm, problem, Budget(epsilon, own, additive=True))
+        if exact and _gridded(plan) and plan.sums.rho <= division.rest:
+            plan = replace(plan, budget=Budget(whole, own, additive=True), exact=True)
+            if plan.accounting is Accounting.ZCDP:  # it may spend all that its budget allows, to the last digit
+                plan = replace(plan, budget=replace(plan.budget, epsilon=whole / (1 + 2e-9)))
+        cost, lost = spent(reserved(plan, algorithm.adaptive), division.budget)
+        if cost <= division.rest * ROOM and lost <= division.spare * ROOM:
+            return plan
+        epsilon *= min(math.sqrt(division.rest / max(cost, 1e-300)), 1.0) * (1 - CLOSE)
+    raise BudgetError(f"what is left of the budget beside the schema is too little for {type(algorithm).__name__}")
+
+
+def _gridded(plan: Plan) -> bool:
+    return all(map(grid.gridded, plan.measured))
+
+
+def spent(events: Sequence[tuple[Event, int]], budget: Budget) -> tuple[float, float]:
+    """Σρ of events, and the part of δ that their failures take at the budget's ε."""
+    lost = math.fsum(
+        times * ((1 + math.exp(min(budget.epsilon, 700.0))) * e.error if isinstance(e, Drawn) else e.failure)
+        for e, times in events
+    )
+    return Sums.of(events).rho, lost
+
+
+def whole(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> tuple[float, float, float]:
+    """What the schema's charges and all that the algorithm may spend cost together: Σρ or Σε, failures, ε."""
+    events = [*((c.spend, c.times) for c in schema.charges), *reserved(algorithm, adaptive)]
+    if division.accounting is Accounting.PURE:
+        cost = Sums.of(events).pure
+        return cost, 0.0, cost
+    rho, lost = spent(events, division.budget)
+    return rho, lost, conversions.zcdp_epsilon(rho, division.budget.delta - lost)
+
+
+def check_whole(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> None:
+    """Raise BudgetError unless the schema's charges and all that the algorithm may spend keep the whole budget."""
+    epsilon, given = whole(division, schema, algorithm, adaptive)[-1], division.budget.epsilon
+    if not epsilon <= given:
+        raise BudgetError(f"schema and algorithm together need ε={epsilon:.9g}, {given:.9g} is given")
+
+
+def _enclosed(charges: Sequence[Charge], division: Division, exact: bool) -> Plan:
+    """A plan of the charges alone, with no more budget than they need."""
+    sums = Sums.of((c.spend, c.times) for c in charges)
+    if division.accounting is Accounting.PURE:
+        return Plan(Budget(max(sums.pure * ROOM, SMALLEST), 0.0), tuple(charges), exact=exact)
+    epsilon = conversions.zcdp_epsilon(sums.rho, division.budget.delta - sums.failure) * (1 + 1e-9)
+    return Plan(Budget(max(epsilon, SMALLEST), division.budget.delta, additive=True), tuple(charges), exact=exact)
+
+
+def describe(division: Division, columns: Sequence[OpenColumn]) -> dict[str, Any]:
+    """What a release says of the part that paid for its schema."""
+    symbol = "epsilon" if division.accounting is Accounting.PURE else "rho"
+    cost = {symbol: division.schema, "failure": division.failure}
+    return {"columns": [c.name for c in columns], "cost": cost, "accounting": str(division.accounting)}

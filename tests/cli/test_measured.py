@@ -1,0 +1,205 @@
+"""Runs and releases with a schema of which some is private: measured, charged before, written, and used again."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.cli import main
+from dpcore.data.readers import read_table
+from dpcore.errors import InputError
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Sums
+from dpcore.privacy.accounting.lifetime import events_from_json
+from dpcore.publishing import measured, publish
+from dpcore.publishing.ledger_store import Store, verify
+from dpcore.schemas.measure import measure_schema
+
+OPEN = {
+    "columns": {
+        "job": {"kind": "categorical", "values": "private"},
+        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
+        "age": {"kind": "integer", "bounds": "private", "bins": 8},
+    }
+}
+SECRET = "only-one-row-says-this"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A table whose bounds and categories nobody knows, with a value that one row says."""
+    rng, n = np.random.default_rng(0), 3000
+    frame = pd.DataFrame(
+        {
+            "job": rng.choice(["clerk", "nurse"], n),
+            "sex": rng.choice(["f", "m"], n),
+            "pay": np.exp(rng.normal(8, 1, n)).round(2),
+            "age": rng.integers(18, 80, n),
+        }
+    ).astype(str)
+    frame.loc[0] = [SECRET, "f", "999999999", "not a number"]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "s.json").write_text(json.dumps(OPEN), encoding="utf-8")
+    numbers = {"columns": {name: OPEN["columns"][name] for name in ("sex", "pay", "age")}}
+    (tmp_path / "numbers.json").write_text(json.dumps(numbers), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def release(out="out", *extra, schema="s.json", epsilon=2, delta="1e-6", total="20", algorithm="gaussian_maxent"):
+    given = [f"--schema={schema}", f"--epsilon={epsilon}", f"--delta={delta}", f"--out={out}"]
+    fixed = ["--queries=marginals:2", "--ledger=l.sqlite", f"--total-epsilon={total}", f"--total-delta={delta}"]
+    return main(["release", "t.csv", f"--algorithm={algorithm}", *given, *fixed, *extra])
+
+
+def facts(out="out"):
+    with open(f"{out}/release.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+@pytest.mark.parametrize("algorithm", ["gaussian_maxent", "mwem", "private_evolution_table"])
+def test_a_release_measures_its_schema_and_its_claim_can_be_recomputed(here, capsys, algorithm):
+    assert release(algorithm=algorithm) == 0
+    assert "measured 'job'" in capsys.readouterr().out
+    claim = facts()
+    promise, sums = claim["promise"], Sums.of(events_from_json(claim["promise"]["charges"]))
+    assert promise["accounting"] == "zero-concentrated DP"
+    assert 1.9 < conversions.zcdp_epsilon(sums.rho, promise["delta"] - sums.failure) <= 2
+    reserved = Sums.of(events_from_json(promise["reserved"]))
+    assert reserved.rho >= sums.rho
+    assert conversions.zcdp_epsilon(reserved.rho, promise["delta"] - reserved.failure) <= 2
+    assert claim["schema"]["measured"] == ["job", "pay", "age"]
+    assert claim["schema"]["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
+    assert {m["tag"] for m in claim["measured"]} == {"paid for"}
+    assert claim["bounds"].startswith("measured privately and paid for with this release: job, pay, age")
+    assert "paid for" in (here / "out" / "card.html").read_text(encoding="utf-8")
+    for path in (here / "out").iterdir():
+        assert SECRET.encode() not in path.read_bytes()
+    assert verify("l.sqlite", claim["ledger"]) == []
+    assert claim["made_by"]["noise"].startswith("exact ")
+
+
+def test_the_schema_is_a_later_releases_public_input(here, capsys):
+    assert release() == 0
+    assert release("again", schema="out/schema.json") == 0
+    claim = facts("again")
+    assert claim["schema"] == facts()["schema"]
+    assert claim["measured"] == []
+    assert "with an earlier release" in claim["bounds"]
+    charges = Sums.of(events_from_json(claim["promise"]["charges"]))
+    assert 1.9 < conversions.zcdp_epsilon(charges.rho, 1e-6) <= 2, "all of it for the algorithm"
+    capsys.readouterr()
+    assert release("third", "--schema-share=0.2", schema="out/schema.json") == 2
+    assert "nothing of this schema is private" in capsys.readouterr().err
+
+
+def test_without_delta_numbers_are_measured_and_categories_refused(here, capsys):
+    assert release(schema="numbers.json", delta="0", algorithm="mwem") == 0
+    sums = Sums.of(events_from_json(facts()["promise"]["charges"]))
+    assert 1.99 < sums.pure <= 2
+    assert release("more", delta="0", algorithm="mwem") == 2
+    assert "column 'job': at delta=0 its values cannot be measured" in capsys.readouterr().err
+    assert len(Store("l.sqlite").show()[0].releases) == 1
+
+
+@pytest.mark.parametrize("when", ["before", "while", "after"])
+def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, when, capsys):
+    def broken(*args):
+        assert len(Store("l.sqlite").show()[0].releases) == 1, "charged first"
+        if when == "while":
+            measure_schema(*args)
+        raise InputError("broken on purpose")
+
+    place, name = (publish, "_draw") if when == "after" else (measured, "measure_schema")
+    monkeypatch.setattr(place, name, broken)
+    assert release() == 2
+    assert "broken on purpose" in capsys.readouterr().err
+    (data,) = Store("l.sqlite").show()
+    assert data.releases[0]["state"] == "failed"
+    rho = sum(e.rho * t for e, t in events_from_json(data.releases[0]["events"]))
+    assert 1.9 < conversions.zcdp_epsilon(rho, 1e-6 * 0.75) <= 2
+    if when == "after":
+        schema = json.loads((here / "out" / "schema.json").read_text(encoding="utf-8"))
+        assert schema["measured"] == ["job", "pay", "age"], "what was paid for is not lost"
+
+
+def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
+    monkeypatch.setattr(measured, "measure_schema", lambda *_: pytest.fail("drawn"))
+    assert release(total="1") == 3
+    assert "needs" in capsys.readouterr().err
+
+
+def test_a_run_measures_anew_for_every_seed_within_one_budget(here, capsys):
+    given = ["--queries=marginals:2", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6", "--repeat=2"]
+    assert main(["run", "t.csv", "--schema=s.json", *given, "--schema-share=0.3", "--json=out.json"]) == 0
+    first, second = json.loads((here / "out.json").read_text(encoding="utf-8"))
+    assert first["schema"]["schema"] != second["schema"]["schema"]
+    rho = first["schema"]["cost"]["rho"]
+    assert rho == pytest.approx(0.3 * conversions.zcdp_rho(1, 1e-6 * 0.75))
+    assert first["spent"]["mu"] ** 2 / 2 == pytest.approx(0.7 / 0.3 * rho, rel=1e-4)
+    for share in ("0", "1.5", "x"):
+        assert main(["run", "t.csv", "--schema=s.json", *given, f"--schema-share={share}"]) == 2
+
+
+def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
+    assert release("out", "--start=t.csv") == 2
+    assert "public start needs a schema that is known" in capsys.readouterr().err
+    assert main(["sweep", "t.csv", "--schema=s.json", "--queries=marginals:2"]) == 2
+    assert "only run and release measure them" in capsys.readouterr().err
+
+
+def test_a_decimal_comma_is_read_cell_by_cell(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1,5;x\n2,5;y\n", encoding="utf-8")
+    assert read_table(path)["a"].tolist() == ["1.5", "2.5"]
+    assert read_table(path, as_written=True)["a"].tolist() == ["1,5", "2,5"], "whatever the other cells are"
+
+
+def schema(*extra, epsilon="4", delta="1e-6") -> int:
+    fixed = ["--ledger=l.sqlite", f"--epsilon={epsilon}", f"--delta={delta}"]
+    return main(["schema", "t.csv", "--private", *fixed, "--total-epsilon=20", f"--total-delta={delta}", *extra])
+
+
+def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
+    assert schema() == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert SECRET not in printed.out + printed.err
+    assert {name: spec["kind"] for name, spec in found["columns"].items()} == {
+        "job": "categorical",
+        "sex": "categorical",
+        "pay": "numeric",
+        "age": "integer",
+    }
+    assert found["measured"] == list(found["columns"])
+    (entry,) = Store("l.sqlite").show()[0].releases
+    assert entry["state"] == "released"
+    sums = Sums.of(events_from_json(entry["events"]))
+    assert 3.9 < conversions.zcdp_epsilon(sums.rho, 1e-6 - sums.failure) <= 4
+    (here / "found.json").write_text(printed.out, encoding="utf-8")
+    assert release(schema="found.json") == 0, "a later release's public input"
+
+
+def test_without_delta_a_private_schema_has_the_numbers_only(here, capsys):
+    assert schema(delta="0") == 0
+    assert list(json.loads(capsys.readouterr().out)["columns"]) == ["pay", "age"]
+    assert Sums.of(events_from_json(Store("l.sqlite").show()[0].releases[0]["events"])).pure == pytest.approx(4)
+
+
+def test_a_private_schema_that_fails_stays_charged(here, monkeypatch, capsys):
+    def broken(*_):
+        assert len(Store("l.sqlite").show()[0].releases) == 1, "charged first"
+        raise InputError("broken on purpose")
+
+    monkeypatch.setattr("dpcore.publishing.private_schema.measure_column", broken)
+    assert schema() == 2
+    assert capsys.readouterr().out == ""
+    assert Store("l.sqlite").show()[0].releases[0]["state"] == "failed"
+
+
+@pytest.mark.parametrize("given", [["--private"], ["--epsilon=1"], ["--private", "--peek"]])
+def test_a_private_schema_needs_its_budget_and_ledger(here, given, capsys):
+    assert main(["schema", "t.csv", *given]) == 2
+    assert "--private" in capsys.readouterr().err

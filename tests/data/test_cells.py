@@ -1,0 +1,94 @@
+"""Raw cells: what each says depends on that cell only, and a column that refuses nothing reads it so too."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.data.cells import Cells
+from dpcore.data.column import OTHER, Column
+from dpcore.data.readings import ANY_CASE, POINT, READINGS, number_of
+from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.errors import InputError
+
+SAID = {
+    "17": 17, " 17.0 ": 17, "1,5": 1.5, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan, "nan": math.nan,
+    "inf": math.nan, "1e999": math.nan, "": math.nan, "x": math.nan, "True": math.nan, "0x10": math.nan,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "number"), SAID.items())
+def test_a_text_says_one_number_or_none(text, number):
+    assert number_of(text) == pytest.approx(number, nan_ok=True)
+
+
+def test_a_reading_comes_first():
+    assert number_of("€ 1,234", POINT) == 1234
+    assert number_of("2026-11-22", "year of y-m-d") == 2026
+
+
+TOLERANT = {
+    "number": {"kind": "numeric", "low": 0, "high": 9, "bins": 3, "missing": "category", "out_of_range": "clip"},
+    "whole": {"kind": "integer", "low": 0, "high": 9, "missing": "category", "out_of_range": "clip"},
+    "word": {"kind": "categorical", "values": ["a", "1", OTHER], "missing": "other", "out_of_range": "other"},
+}
+for name in ("number", "whole"):
+    TOLERANT[name]["unreadable"] = "missing"
+ANYTHING = st.one_of(
+    st.text(max_size=8), st.floats(), st.integers(), st.booleans(), st.none(), st.lists(st.integers(), max_size=2)
+)
+
+
+@pytest.mark.parametrize("read", [r for r in READINGS if r != ANY_CASE])
+@given(cells=st.lists(ANYTHING, min_size=2, max_size=6))
+def test_a_column_that_refuses_nothing_refuses_nothing_and_reads_each_cell_by_itself(read, cells):
+    spec = {k: v | ({"read": read} if not read.startswith("weekday") else {}) for k, v in TOLERANT.items()}
+    spec["word"] = TOLERANT["word"] | ({"read": read} if read.startswith("weekday") else {})
+    for column in domain_from_json({"columns": spec}).columns:
+        together = column.encode(pd.Series(cells, dtype=object))
+        assert ((together >= 0) & (together < column.size)).all()
+        alone = [int(column.encode(pd.Series([cell], dtype=object))[0]) for cell in cells]
+        assert together.tolist() == alone
+        if column.kind != "categorical":
+            assert np.isfinite(column.numbers(pd.Series(cells, dtype=object))[together != column.present]).all()
+
+
+def test_a_huge_whole_number_is_read_as_missing():
+    column = domain_from_json({"columns": {"a": TOLERANT["number"]}}).columns[0]
+    assert column.encode(pd.Series([10**5000, 3], dtype=object)).tolist() == [3, 1]
+    assert Cells.of(pd.Series([10**5000, 3], dtype=object)).missing == 1
+
+
+@given(cells=st.lists(ANYTHING, min_size=1, max_size=8))
+def test_counting_agrees_with_encoding(cells):
+    found = Cells.of(pd.Series(cells, dtype=object))
+    column = Column(
+        name="x", kind="categorical", values=(*found.categories, OTHER), missing="category", out_of_range="other"
+    )
+    codes = np.bincount(column.encode(pd.Series(cells, dtype=object)), minlength=column.size)
+    assert codes[: len(found.categories)].tolist() == list(found.categories.values())
+    assert codes[-1] == found.missing
+    assert found.n == len(cells) == found.kinds.sum()
+
+
+def test_a_tolerant_schema_survives_its_file():
+    domain = domain_from_json({"columns": TOLERANT})
+    assert domain_from_json(domain_to_json(domain)) == domain
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"kind": "categorical", "values": ["a"], "out_of_range": "other"}, "needs the category"),
+        ({"kind": "categorical", "values": ["a"], "missing": "other"}, "needs the category"),
+        ({"kind": "integer", "low": 0, "high": 1, "missing": "other"}, "no meaning for numbers"),
+        ({"kind": "integer", "low": 0, "high": 1, "unreadable": "missing"}, 'missing "category"'),
+        ({"kind": "categorical", "values": ["a"], "missing": "category", "unreadable": "missing"}, "numbers"),
+    ],
+)
+def test_half_a_policy_is_refused(spec, why):
+    with pytest.raises(InputError, match=why):
+        domain_from_json({"columns": {"a": spec}})

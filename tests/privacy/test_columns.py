@@ -1,0 +1,253 @@
+"""The verbs for raw cells: sensitivities and laws by enumeration of neighbouring columns, charges, refusals."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr, ndtri
+
+from dpcore.data.cells import Cells
+from dpcore.data.column import OTHER
+from dpcore.errors import BudgetError, InputError
+from dpcore.privacy import exact
+from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.conversions import zcdp_epsilon
+from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.columns import ColumnCurator
+from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts, powers
+from tests.helpers import hockey_stick
+
+SAYINGS = ["a", "2", "-1.5", None, "2026-11-22", "1e40"]
+STATISTICS = {
+    "kinds": KindCounts(),
+    "magnitudes": Magnitudes(),
+    "whole magnitudes": Magnitudes(whole=True),
+    "tree": TreeCounts(np.arange(-3.0, 9.0)),
+    "deep tree": TreeCounts(np.linspace(-3.0, 3.0, 70), whole=True),
+}
+
+
+def column(cells) -> Cells:
+    return Cells.of(pd.Series(cells, dtype=object))
+
+
+def curator(cells, spend, *, group=1, times=1, whole=False, rng=0) -> ColumnCurator:
+    failure = getattr(spend, "failure", 0.0) * times
+    delta = 0.0 if isinstance(spend, Pure) and not failure else min(0.4 + failure, 0.5)
+    plan = Plan(Budget(1e6, delta), (Charge("any", spend, times),), exact=whole)
+    return ColumnCurator([column(cells)], len(cells), plan, np.random.default_rng(rng), group=group)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What is asked of each mechanism: (counts, scale)."""
+    notes = []
+
+    def note(values, scale, _rng=None):
+        notes.append((np.array(values), scale))
+        return values
+
+    for module, name in itertools.product(("mechanisms", "exact"), ("gaussian", "laplace")):
+        monkeypatch.setattr(f"dpcore.privacy.{module}.{name}", note)
+    return notes
+
+
+def columns(n: int):
+    return [list(c) for c in itertools.combinations_with_replacement(SAYINGS, n)]
+
+
+def differ(x, y) -> int:
+    """How many rows must be replaced to turn one column into the other."""
+    return len(x) - sum(min(x.count(v), y.count(v)) for v in set(x))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("group", [1, 2])
+@pytest.mark.parametrize("name", STATISTICS)
+def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(asked, name, group, whole):
+    sets = columns(3)
+    pairs = [(i, j) for i, j in itertools.combinations(range(len(sets)), 2) if differ(sets[i], sets[j]) <= group]
+    for spend, order in ((Gaussian(0.7), 2), (Pure(0.7), 1)):
+        seen = []
+        for cells in sets:
+            curator(cells, spend, group=group, whole=whole).count(0, STATISTICS[name], spend)
+            seen.append(asked.pop())
+        (scale,) = {scale for _, scale in seen}
+        largest = max(np.linalg.norm(seen[i][0] - seen[j][0], ord=order) for i, j in pairs)
+        assert scale * 0.7 == pytest.approx(largest, rel=1e-12)
+        assert all((counts == np.rint(counts)).all() for counts, _ in seen)
+
+
+def pmf(scale: float, laplace: bool, reach: int) -> np.ndarray:
+    """P(noise = j) for |j| ≤ reach."""
+    j = np.arange(-reach, reach + 1)
+    weights = np.exp(-np.abs(j) / scale) if laplace else np.exp(-(j**2) / (2 * scale**2))
+    return weights / weights.sum()
+
+
+def law(counts: dict[str, int], texts, scale, laplace, threshold, reach) -> np.ndarray:
+    """The law of what leaves: for every text its noisy count from the threshold on, 0 for nothing."""
+    out = np.ones(1)  # the count of missing cells is 0 on both sides, with noise on it
+    for text in texts:
+        count = counts.get(text, 0)
+        noise = pmf(scale, laplace, reach)
+        values = np.arange(-reach, reach + 1) + count
+        own = np.zeros(2 * reach + 5)
+        if count > int(scale // 4):
+            passed = values >= threshold
+            np.add.at(own, values[passed], noise[passed])
+        own[0] = 1 - own.sum()
+        out = np.outer(out, own).ravel()
+    return out
+
+
+@pytest.mark.parametrize(
+    "spend", [Approximate(1.0, 0.05), Approximate(3.0, 0.4), Gaussian(1.2, 0.05), Gaussian(0.6, 0.3)], ids=str
+)
+@pytest.mark.parametrize("group", [1, 2])
+def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, spend, group):
+    laplace, n = isinstance(spend, Approximate), 4
+    sets = [list(c) for c in itertools.combinations_with_replacement("abc", n)]
+    found = curator(sets[0], spend, group=group, whole=True).frequent(0, spend)
+    scale, threshold = asked.pop()[1] * exact.ROOM, found.threshold
+    assert scale == pytest.approx((2 if laplace else math.sqrt(2)) * group / (spend.epsilon if laplace else spend.mu))
+    reach = math.ceil((15 if laplace else 7) * scale)
+    pairs = [(x, y) for x, y in itertools.permutations(sets, 2) if differ(x, y) <= group]
+    worst = short = 0.0
+    for x, y in pairs:
+        laws = [law({t: s.count(t) for t in s}, "ab", scale, laplace, threshold, reach) for s in (x, y)]
+        loose = [law({t: s.count(t) for t in s}, "ab", scale, laplace, threshold - group - 1, reach) for s in (x, y)]
+        if laplace:
+            worst = max(worst, hockey_stick(*laws, spend.epsilon) - spend.failure)
+            short = max(short, hockey_stick(*loose, spend.epsilon) - spend.failure)
+        else:
+            for delta in (0.01, 0.1):
+                epsilon = zcdp_epsilon(spend.rho, delta)
+                worst = max(worst, hockey_stick(*laws, epsilon) - spend.failure - delta)
+    assert worst <= 1e-9
+    if spend == Approximate(1.0, 0.05):
+        assert short > 0, "a threshold that forgets the neighbours' counts would be caught"
+
+
+@pytest.mark.parametrize("laplace", [True, False])
+@pytest.mark.parametrize("scale", [0.3, 1.0, 2.7, 40.0])
+@pytest.mark.parametrize("failure", [0.4, 0.01, 1e-9])
+def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, failure, laplace):
+    for group in (1, 3):
+        t = exact.threshold(scale, failure, group, laplace) - group
+        noise = pmf(scale, laplace, math.ceil(60 * scale) + 5)
+        reach = len(noise) // 2
+        assert noise[reach + t :].sum() <= failure / group
+        assert noise[reach + t - 3 :].sum() > failure / group, "and hardly any counts are lost to it"
+
+
+def test_what_leaves_is_sorted_by_text_and_hostile_texts_stay_inside():
+    hostile = ["=1+1", "<b>x</b>", "z" * 201, "\ud800", OTHER, "(missing)", "NA", "", " a ", "a", "zu", "$x$"]
+    cells = [text for text in hostile for _ in range(60)]
+    for seed in range(3):
+        spend = Gaussian(2.0, 1e-9)
+        found = curator(cells[:: 1 - 2 * (seed % 2)], spend, rng=seed).frequent(0, spend)
+        assert found.texts == ("$x$", "<b>x</b>", "=1+1", "a", "zu")
+        assert (found.counts >= found.threshold).all()
+        assert found.missing == pytest.approx(120, abs=10)
+        assert found.counts[3] == pytest.approx(120, abs=10)
+
+
+def test_rare_values_stay_inside_and_what_stands_alone_is_never_seen():
+    spend = Gaussian(1.0, 1e-10)
+    for seed in range(200):
+        assert curator(["a"] * 3 + [f"b{i}" for i in range(50)], spend, rng=seed).frequent(0, spend).texts == ()
+
+
+def test_without_delta_categories_are_refused_and_say_what_to_do():
+    for spend in (Gaussian(1.0), Approximate(1.0)):
+        with pytest.raises(InputError, match=r"delta=0: .* list its values, or choose delta > 0"):
+            curator(["a"] * 9, spend).frequent(0, spend)
+
+
+class Watched(Cells):
+    """Cells that tell when they are touched."""
+
+    @property
+    def kinds(self):
+        raise RuntimeError("touched")
+
+
+def test_it_charges_first_and_touches_after():
+    spend = Gaussian(0.5)
+    plan = Plan(Budget(9, 0.1), (Charge("any", spend),))
+    held = ColumnCurator([Watched(("a",), np.array([2]), 0)], 2, plan, np.random.default_rng(0))
+    with pytest.raises(RuntimeError, match="touched"):
+        held.count(0, KindCounts(), spend)
+    assert held.ledger.events == [("count", spend)]
+    with pytest.raises(BudgetError, match="left"):
+        held.count(0, KindCounts(), Gaussian(4.0))
+
+
+class Cheap(KindCounts):
+    """A statistic that lies about its sensitivity."""
+
+    l2 = 1e-9
+
+
+def test_only_known_questions_are_answered_for_what_pays():
+    held = curator(["a", "b"], Gaussian(0.5, 0.01), times=9)
+    with pytest.raises(BudgetError, match="Cheap is not a statistic"):
+        held.count(0, Cheap(), Gaussian(0.5))
+    for spend in (BoundedRange(1.0), Approximate(1.0, 0.1)):
+        with pytest.raises(BudgetError, match="does not pay for this"):
+            held.count(0, KindCounts(), spend)
+    with pytest.raises(BudgetError, match="does not pay for this"):
+        held.frequent(0, Pure(1.0))
+    with pytest.raises(InputError, match=r"column=3 is outside 0\.\.0"):
+        held.count(3, KindCounts(), Gaussian(0.5))
+    with pytest.raises(InputError, match="increasing"):
+        held.count(0, TreeCounts(np.array([1.0, 1.0])), Gaussian(0.5))
+    with pytest.raises(InputError, match="group=3"):
+        curator(["a", "b"], Gaussian(0.5), group=3)
+    with pytest.raises(InputError, match="not the 3 cells"):
+        ColumnCurator([column(["a"])], 3, Plan(Budget(9, 0.1), ()), np.random.default_rng(0))
+    assert held.ledger.events == []
+
+
+def test_a_lie_about_sensitivity_put_on_the_instance_is_not_believed(asked):
+    tree = TreeCounts(np.arange(9.0))
+    vars(tree)["l2"] = vars(tree)["levels"] = 1e-9
+    curator(["1", "2"], Gaussian(1.0)).count(0, tree, Gaussian(1.0))
+    assert asked.pop()[1] == pytest.approx(2.0), "√(2 · 2 levels)"
+
+
+@pytest.mark.parametrize("size", [5, 8, 9, 300])
+def test_a_fitted_tree_is_the_least_squares_solution(size):
+    tree, rng = TreeCounts(np.arange(size + 0.0)), np.random.default_rng(size)
+    cells = column([str(v) for v in rng.integers(0, size, 400)])
+    noisy = tree.counts(cells) + rng.normal(0, 3, len(tree.counts(cells)))
+    rows = [np.kron(np.eye(8**level), np.ones(8 ** (tree.levels - level))) for level in range(1, tree.levels + 1)]
+    A = np.concatenate([np.ones((1, 8**tree.levels)) * 1e6, *rows])
+    expected = np.linalg.lstsq(A, np.concatenate([[400e6], noisy]), rcond=None)[0]
+    assert tree.fitted(noisy, 400) == pytest.approx(expected[:size], abs=1e-3)
+
+
+@pytest.mark.parametrize("laplace", [True, False])
+@pytest.mark.parametrize("whole", [True, False])
+def test_noise_is_as_large_as_it_says(laplace, whole):
+    spend = Pure(0.4) if laplace else Gaussian(0.4)
+    tree = TreeCounts(np.arange(3000.0))
+    found = curator(["7"] * 9, spend, whole=whole).count(0, tree, spend)
+    rest = found.values[np.r_[100:4000]]
+    assert np.std(rest) == pytest.approx(found.stddev, rel=0.1)
+
+
+def test_the_grid_of_powers_has_a_cell_for_every_number():
+    edges = powers()
+    assert (np.diff(edges) > 0).all()
+    cells = column(["0", "1e-30", "-1e-30", "1e300", "-7", "8", "x", None])
+    counts = Magnitudes().counts(cells)
+    middle = len(edges) // 2 - 1
+    assert counts[middle] == 3
+    assert counts[-2:].tolist() == [1, 2]
+    place = int(np.flatnonzero(counts[:middle])[0])
+    assert (edges[place], edges[place + 1]) == (-8.0, -4.0)
+    assert float(ndtr(-float(ndtri(0.1)))) == pytest.approx(0.9)

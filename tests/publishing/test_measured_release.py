@@ -1,0 +1,227 @@
+"""A release whose schema was measured with it: its evidence speaks of the schema's charges as of all others."""
+
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.cli import main
+from dpcore.data.open_schema import open_schema_from_json
+from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.errors import BudgetError, InputError
+from dpcore.privacy.accounting.budget import Sums
+from dpcore.privacy.accounting.lifetime import events_from_json
+from dpcore.publishing import measured, verifier
+from dpcore.publishing.ledger_store import Store
+from dpcore.publishing.review import Standing, review
+from tests.publishing.test_verifier import ENVIRONMENT
+
+PAY = "pay_*a*<i>"  # a hostile name
+OPEN = {
+    "columns": {
+        "job": {"kind": "categorical", "values": "private"},
+        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "old": {"kind": "categorical", "values": ["no", "yes"]},
+        PAY: {"kind": "numeric", "bounds": "private", "bins": 4},
+    },
+    "constraints": [{"impossible": {"sex": "f", "old": "yes"}}],
+}
+CASES = {  # what is paid with, by what, and what the options are
+    "whole": ("gaussian_maxent", "1e-6", []),
+    "adaptive": ("mwem", "1e-6", []),
+    "float": ("gaussian_maxent", "1e-6", ["--noise=float"]),
+    "adaptive_float": ("mwem", "1e-6", ["--noise=float"]),
+    "pure": ("mwem", "0", []),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """A table, an open schema and one without open categories."""
+    here, rng, n = tmp_path_factory.mktemp("measured"), np.random.default_rng(0), 2000
+    columns = {"job": ["clerk", "nurse"], "sex": ["f", "m"], "old": ["no", "yes"]}
+    frame = pd.DataFrame({name: rng.choice(values, n) for name, values in columns.items()})
+    frame[PAY] = np.exp(rng.normal(8, 1, n)).round(2)
+    frame.to_csv(here / "t.csv", index=False)
+    (here / "s.json").write_text(json.dumps(OPEN), encoding="utf-8")
+    numbers = {name: spec for name, spec in OPEN["columns"].items() if name != "job"}
+    (here / "numbers.json").write_text(json.dumps({"columns": numbers}), encoding="utf-8")
+    return here
+
+
+def release(place: Path, out: str, algorithm: str, delta: str, *more: str, ledger: str = "", schema: str = "") -> int:
+    named = {"schema": place / (schema or ("s.json" if float(delta) else "numbers.json")), "out": place / out}
+    named |= {"ledger": place / f"{ledger or out}.sqlite", "algorithm": algorithm, "epsilon": 2, "delta": delta}
+    named |= {"queries": "marginals:2", "total-epsilon": 9, "total-delta": delta, "rows": 300}
+    return main(["release", str(place / "t.csv"), *(f"--{name}={value}" for name, value in named.items()), *more])
+
+
+def facts(folder: Path) -> dict:
+    return json.loads((folder / "release.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def made(place) -> Path:
+    """The folder with one release of every case."""
+    for out, (algorithm, delta, more) in CASES.items():
+        assert release(place, out, algorithm, delta, *more) == 0
+    return place
+
+
+@pytest.mark.parametrize("out", CASES)
+def test_it_verifies(made, out):
+    found = verifier.checks(made / out, ledger=made / f"{out}.sqlite")
+    assert [words for holds, name, words in found if not holds] == []
+    assert {"charges", "reserved", "total", "ledger"} <= {name for _, name, _ in found}
+    assert "schema.json" in json.loads((made / out / "signature.json").read_text(encoding="utf-8"))["files"]
+
+
+def test_it_verifies_without_this_program_and_a_smaller_charge_for_the_schema_does_not(made, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(made / "whole" / "verify.py"), "--ledger", str(made / "whole.sqlite")],
+        capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = shutil.copytree(made / "whole", tmp_path / "copy")
+    told = facts(folder)
+    told["promise"]["reserved"][0]["rho"] *= 0.5
+    (folder / "release.json").write_text(json.dumps(told), encoding="utf-8")
+    assert "receipt" in {name for holds, name, _ in verifier.checks(folder) if not holds}
+
+
+@pytest.mark.parametrize("out", CASES)
+def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
+    page = (made / out / "proof.html").read_text(encoding="utf-8")
+    heads = re.findall(r"<h2>(\d.*?)</h2>", page)
+    expected = [("Magnitudes", PAY), ("TreeCounts", PAY)]
+    expected = expected if out == "pure" else [("Categories", "job"), *expected]
+    assert len(heads) > len(expected), "the algorithm's own come after"
+    for head, (statistic, column) in zip(heads, expected, strict=False):
+        assert (
+            f"<bdi>{statistic}</bdi> of column <bdi>{column.replace('<i>', '&lt;i&gt;')}</bdi>, for the schema" in head
+        )
+    assert not any("for the schema" in head for head in heads[len(expected) :])
+    assert "NoneType" not in page
+    assert "<i>" not in page
+    promise = facts(made / out)["promise"]
+    symbol = "ε" if out == "pure" else "ρ"
+    adds = [
+        float(x) for x in re.findall(rf"adds(?:</bdi>)?</th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", ""))
+    ]
+    (total,) = re.findall(rf'class="odds">.*?Σ {symbol} = ([\d.e-]+)', page)
+    (epsilon,) = re.findall(r"that is ε = ([\d.]+) ≤ 2", page)
+    sums = Sums.of(events_from_json(promise["charges"]))
+    reserved = Sums.of(events_from_json(promise["reserved"]))
+    here, ever = (sums.pure, reserved.pure) if out == "pure" else (sums.rho, reserved.rho)
+    assert len(adds) == len(heads)
+    assert math.fsum(adds) == pytest.approx(here, rel=1e-4)
+    assert here * (1 - 1e-5) <= float(total) <= ever * (1 + 1e-5)
+    assert 1.9 < float(epsilon) <= 2
+    if not out.startswith("adaptive"):
+        assert float(total) == pytest.approx(here, rel=1e-5)
+
+
+@pytest.mark.parametrize("out", CASES)
+def test_review_and_registry_say_where_its_bounds_come_from(made, out):
+    told = facts(made / out)
+    (bounds,) = [a for a in review(told) if a.question.startswith("Where do bounds")]
+    assert bounds.standing is Standing.DECLARED
+    names = PAY if out == "pure" else f"job, {PAY}"
+    assert f"measured privately and paid for with this release: {names}; others typed by a person" in bounds.sentence
+    assert "among the charges" in bounds.sentence
+    assert "everybody" not in bounds.sentence
+    registry = (made / out / "registry.yaml").read_text(encoding="utf-8")
+    assert "a schema whose bounds were measured privately and paid for with this release" in registry
+    assert "but for what was measured privately: the bounds or values of" in registry
+    assert PAY not in registry.replace(" ", ""), "a name is no markdown"
+    assert "pay\\\\_\\\\*a\\\\*\\\\<i\\\\>" in registry
+    noise = told["made_by"]["noise"]
+    assert ("floating-point" in noise) == out.endswith("float")
+    assert "; that of the schema: " in noise
+    (bits,) = [a for a in review(told) if a.question.startswith("Do last bits")]
+    assert bits.standing is (Standing.OPEN if out.endswith("float") else Standing.DECLARED)
+
+
+def test_it_can_be_asked(made, capsys):
+    assert main(["ask", str(made / "whole"), "job = nurse and sex = m", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert 0 <= found["low"] <= 0.25 * 1.2
+    assert found["low"] <= 0.25 <= found["high"]
+
+
+def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refused(made, capsys):
+    told = facts(made / "whole")["schema"]
+    assert told["constraints"] == [{"impossible": {"sex": ["f"], "old": ["yes"]}}]
+    assert told["measured"] == ["job", PAY]
+    rows = pd.read_csv(made / "whole" / "synthetic.csv")
+    assert not ((rows["sex"] == "f") & (rows["old"] == "yes")).any()
+    domain = domain_from_json(told)
+    assert domain_to_json(domain) == told
+    part = domain.project([PAY, "sex", "old"])
+    assert (part.measured, len(part.constraints)) == ((PAY,), 1)
+    assert open_schema_from_json(OPEN).project(["job", "sex"]).constraints == ()
+    for spec in (
+        {"impossible": {"job": "clerk", "sex": "f"}},
+        {"order": [PAY, "sex"]},
+        {"within": ["sex", "job"], "which": {"f": "clerk"}},
+    ):
+        with pytest.raises(InputError, match=r"constraint 1: column '(job|pay.*)' is to be measured"):
+            open_schema_from_json(OPEN | {"constraints": [spec]})
+    for wrong in ("x", [1], [{"order": 7}], [{"within": {}}]):
+        with pytest.raises(InputError, match="constraint"):
+            open_schema_from_json(OPEN | {"constraints": wrong})
+
+
+def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made):
+    schema = facts(made / "whole")["schema"]
+    schema["columns"][PAY] = OPEN["columns"][PAY]
+    (made / "half.json").write_text(json.dumps(schema), encoding="utf-8")
+    assert release(made, "half", "gaussian_maxent", "1e-6", ledger="whole", schema="half.json") == 0
+    told = facts(made / "half")
+    assert told["schema"]["measured"] == ["job", PAY]
+    assert [found["column"] for found in told["measured"]] == [PAY]
+    assert told["bounds"].split("; ") == [
+        f"measured privately and paid for with this release: {PAY}",
+        "measured privately and paid for with an earlier release: job",
+        "others typed by a person",
+    ]
+    assert all(holds for holds, _, _ in verifier.checks(made / "half", earlier=made / "whole"))
+
+
+@pytest.mark.parametrize("name", ["affordable", "within", "check_whole"])
+def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tmp_path, monkeypatch, capsys, name):
+    real, seen = getattr(measured, name), []
+
+    def broken(*given, **more):
+        if name == "check_whole" or seen:
+            raise BudgetError("too much")
+        seen.append(name)
+        return real(*given, **more)
+
+    monkeypatch.setattr(measured, name, broken)
+    ledger = str(tmp_path / "l")
+    assert release(place, f"broken_{name}", "gaussian_maxent", "1e-6", ledger=ledger) == 2
+    assert f"too much; the schema that was measured is in broken_{name}/schema.json" in capsys.readouterr().err
+    assert [path.name for path in (place / f"broken_{name}").iterdir()] == ["schema.json"]
+    assert domain_from_json(json.loads((place / f"broken_{name}" / "schema.json").read_text())).measured == ("job", PAY)
+    (data,) = Store(f"{ledger}.sqlite").show()
+    assert [entry["state"] for entry in data.releases] == ["failed"]
+
+
+def test_a_run_answers_questions_of_the_schema_that_it_found(place, tmp_path, capsys):
+    order = ["run", str(place / "t.csv"), f"--schema={place / 's.json'}", "--queries=marginals:2", "--epsilon=2"]
+    order += ["--algorithm=gaussian_maxent", "--delta=1e-6", f"--json={tmp_path / 'r.json'}"]
+    assert main([*order, "--ask=job = nurse"]) == 0
+    run = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert run["answers"][0]["real"] == pytest.approx(0.5, abs=0.05)
+    assert run["line"]["ratio"] > 1
+    assert "least rmse of any unbiased Gaussian release, had the schema been known" in capsys.readouterr().out
+    assert main([*order, "--ask=job = astronaut"]) == 2
+    assert "astronaut" in capsys.readouterr().err

@@ -1,0 +1,253 @@
+"""A schema measured privately: what it costs beside an algorithm, what it may depend on, what it makes of tables."""
+
+import copy
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.data.cells import Cells
+from dpcore.data.column import OTHER
+from dpcore.data.open_schema import is_open, open_schema_from_json, open_schema_to_json
+from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.errors import BudgetError, InputError
+from dpcore.privacy.accounting import conversions
+from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.lifetime import reserved
+from dpcore.privacy.columns import ColumnCurator
+from dpcore.problems import QueryRelease
+from dpcore.schemas.measure import guess_kinds, measure_schema
+from dpcore.schemas.plan import SchemaPlan, check_whole, divide, needed, plan_schema, spent, within
+from dpcore.tags import Tag
+from dpcore.workloads import Marginals
+from tests.helpers import QUERIES
+from tests.test_replay import Recorder, Replayer
+
+CATEGORIES = {"kind": "categorical", "values": "private"}
+WHOLE = {"kind": "integer", "bounds": "private"}
+BINS = {"kind": "numeric", "bounds": "private", "bins": 8}
+QUANTILES = {"kind": "numeric", "bounds": "private", "bins": "private"}
+TYPED = {"kind": "categorical", "values": ["f", "m"]}
+FILE = {"columns": {"job": CATEGORIES, "sex": TYPED, "age": WHOLE, "pay": QUANTILES, "temp": BINS, "odd": QUANTILES}}
+N = 4000
+
+
+def table(n: int = N, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "job": rng.choice(["clerk", "nurse", "smith"], n, p=[0.5, 0.3, 0.2]),
+            "sex": rng.choice(["f", "m"], n),
+            "age": rng.integers(18, 91, n),
+            "pay": np.exp(rng.normal(8, 2, n)).round(2),
+            "temp": rng.normal(0, 3, n).round(3),
+            "odd": rng.choice(["x", "7", "-2,5", "", "1e400", "=1+1"], n),
+        }
+    ).astype(str)
+    frame.loc[:3, "job"] = ["alone", "NA", OTHER, "z" * 300]
+    frame.loc[:3, "age"] = ["ninety", "-1e9", "17.5", ""]
+    return frame
+
+
+def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, group=1, exact=False, wrap=lambda c: c, seed=1):
+    schema = open_schema_from_json(spec)
+    division = divide(Budget(epsilon, delta), 0.5, categories=any(c.categorical for c in schema.open))
+    plan = plan_schema(schema.open, len(frame), group, division, exact=exact)
+    curator = wrap(ColumnCurator(schema.cells(frame), len(frame), plan.plan, np.random.default_rng(seed), group=group))
+    return measure_schema(schema, plan, curator), curator, plan
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_every_cell_falls_in_the_schema_that_was_found(exact):
+    frame = table()
+    found, curator, _ = measured(frame, exact=exact)
+    domain = found.domain
+    assert domain.encode(frame).n == N
+    assert domain.names == tuple(FILE["columns"])
+    assert domain.measured == ("job", "age", "pay", "temp", "odd")
+    assert found.tag is Tag.PAID
+    job, _, age, pay, temp, _ = domain.columns
+    assert job.values == ("clerk", "nurse", "smith", OTHER)
+    assert abs(age.bounds[0] - 18) <= 4
+    assert abs(age.bounds[1] - 90) <= 4
+    truth = np.quantile(frame["pay"].astype(float), np.arange(1, 16) / 16)
+    ranks = [float((frame["pay"].astype(float) < e).mean()) for e in pay.edges[1:-1]]
+    assert np.abs(np.array(ranks) - np.arange(1, len(ranks) + 1) / 16).max() < 0.06, truth
+    assert temp.present == 8
+    assert (np.diff(temp.edges) > 0).all()
+    assert domain_from_json(domain_to_json(domain)) == domain
+    whatever = table(seed=7)
+    whatever["job"], whatever["age"], whatever["pay"] = "?!", "1e12", "<b>"
+    assert domain.encode(whatever).n == N, "and of any other table"
+    assert sum(spend.rho for _, spend in curator.ledger.events) > 0
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_the_schema_depends_on_the_records_through_the_verbs_only(delta):
+    spec = FILE if delta else {"columns": {k: v for k, v in FILE["columns"].items() if k != "job"}}
+    first, recorder, plan = measured(table(), spec, delta=delta, wrap=Recorder)
+    schema = open_schema_from_json(spec)
+    replayer = Replayer(recorder.tape)
+    vars(replayer)["ledger"] = copy.deepcopy(recorder.ledger)
+    again = measure_schema(schema, plan, replayer)
+    assert not replayer._tape
+    assert again.domain == first.domain
+    assert [f.words for f in again.found] == [f.words for f in first.found]
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_kinds_are_guessed_from_what_was_released_only(delta):
+    frame = table().assign(born="2001-05-17", given=lambda f: f["sex"].map({"f": "3.5", "m": "4"}))
+    names = list(frame)
+    division = divide(Budget(6, delta), 1.0, categories=True)
+    plan = plan_schema((), N, 1, division, exact=False, kinds=len(names))
+    cells = [Cells.of(frame[name]) for name in names]
+    recorder = Recorder(ColumnCurator(cells, N, plan.plan, np.random.default_rng(0)))
+    columns = guess_kinds(names, plan, recorder)
+    kinds = {c.name: (c.kind, c.read) for c in columns}
+    assert kinds["job"] == kinds["sex"] == ("categorical", "")
+    assert kinds["age"] == ("integer", "")
+    assert kinds["pay"] == kinds["temp"] == kinds["given"] == ("numeric", "")
+    assert kinds["born"] == ("integer", "year of y-m-d")
+    assert guess_kinds(names, plan, Replayer(recorder.tape)) == columns
+
+
+def test_what_is_charged_is_what_was_planned():
+    _, curator, plan = measured(table())
+    assert [s for _, s in curator.ledger.events] == [c.spend for c in plan.plan.charges]
+    thief = SchemaPlan(**{**vars(plan), "bounds": Gaussian(plan.tree.mu)})
+    schema = open_schema_from_json(FILE)
+    held = ColumnCurator(schema.cells(table()), N, plan.plan, np.random.default_rng(0))
+    with pytest.raises(BudgetError, match=r"not measured as planned|left"):
+        measure_schema(schema, thief, held)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("name", QUERIES)
+def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
+    algorithm, budget = ALGORITHMS[name](), Budget(1, delta)
+    schema = open_schema_from_json({"columns": {"age": WHOLE, "pay": BINS}})
+    problem = QueryRelease(Marginals.all(schema.placeholder, 1), N)
+    division = divide(budget, 0.2, categories=False)
+    try:
+        plan = within(algorithm, problem, division, exact=exact)
+    except InputError:
+        if delta > 0:
+            division = divide(budget, 0.2, categories=False, fails=True)
+            plan = within(algorithm, problem, division, exact=exact)
+        else:
+            with pytest.raises(InputError):
+                algorithm.plan(problem, budget)
+            return
+    own = plan_schema(schema.open, N, 1, division, exact=exact).plan
+    check_whole(division, own, plan, algorithm.adaptive)
+    events = [*((c.spend, c.times) for c in own.charges), *reserved(plan, algorithm.adaptive)]
+    if delta:
+        rho, lost = spent(events, budget)
+        assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.spare > 0)
+        assert conversions.zcdp_epsilon(rho, delta - lost) <= 1
+        assert sum(e.rho for e, _ in division.events(exact)) >= rho * (1 - 1e-12), "all is reserved before"
+    else:
+        assert 0.99 < sum(t * e.pure for e, t in events) <= 1
+    with pytest.raises(BudgetError, match="together need"):
+        check_whole(divide(Budget(0.9, delta), 0.2, categories=False), own, plan, algorithm.adaptive)
+
+
+def test_a_person_with_several_rows_costs_as_many_times_the_noise():
+    schema = open_schema_from_json(FILE)
+    division = divide(Budget(2, 1e-6), 0.1, categories=True)
+    plans = [plan_schema(schema.open, N, group, division, exact=False) for group in (1, 4)]
+    assert plans[0].plan.charges == plans[1].plan.charges
+    assert plans[1].ranks == pytest.approx(4 * plans[0].ranks)
+    assert plans[1].threshold > 3.9 * plans[0].threshold
+
+
+def test_nothing_found_says_so_and_what_it_would_need():
+    frame = pd.DataFrame({"job": [f"name {i}" for i in range(N)], "pay": [""] * N})
+    found = measured(frame, {"columns": {"job": CATEGORIES, "pay": QUANTILES}})[0]
+    assert [f.nothing for f in found.found] == [True, True]
+    assert found.domain.columns[0].values == (OTHER,)
+    assert found.domain.encode(frame).n == N
+    columns = open_schema_from_json(FILE).open
+    epsilon = needed(columns, N, 1, Budget(0.01, 1e-6), 0.1, exact=False)
+    for factor, enough in ((1.001, True), (0.98, False)):
+        division = divide(Budget(epsilon * factor, 1e-6), 0.1, categories=True)
+        assert (plan_schema(columns, N, 1, division, exact=False).threshold <= 0.05 * N) is enough
+    assert needed(columns, N, 1, Budget(1, 0.0), 0.1, exact=False) == math.inf
+
+
+def test_without_delta_categories_are_refused_before_anything_is_touched():
+    with pytest.raises(InputError, match=r"column 'job': at delta=0 its values cannot be measured"):
+        measured(table(), delta=0.0)
+
+
+@pytest.mark.parametrize("value", ["0", "7.5", "-1e-12", "1e300", "-1e300", "3", "2e9"])
+@pytest.mark.parametrize("spec", [WHOLE, BINS, QUANTILES])
+def test_a_constant_column_has_a_schema(value, spec):
+    frame = pd.DataFrame({"a": [value] * N})
+    for seed in range(4):
+        domain = measured(frame, {"columns": {"a": spec}}, seed=seed)[0].domain
+        codes = domain.columns[0].encode(frame["a"])
+        assert len(set(codes.tolist())) == 1
+        assert domain_from_json(domain_to_json(domain)) == domain
+
+
+def test_noise_of_any_size_gives_a_schema():
+    frame = table(60)
+    for seed in range(25):
+        for epsilon in (0.01, 1.0, 50.0):
+            found = measured(frame, epsilon=epsilon, seed=seed)[0]
+            assert domain_from_json(domain_to_json(found.domain)) == found.domain
+            assert found.domain.encode(frame).n == 60
+
+
+def test_an_open_schema_survives_its_file():
+    schema = open_schema_from_json(FILE)
+    assert is_open(FILE)
+    assert not is_open({"columns": {"sex": TYPED}})
+    assert not is_open({"a": 3})
+    assert open_schema_from_json(open_schema_to_json(schema)).open == schema.open
+    assert schema.project(["pay", "sex"]).names == ("pay", "sex")
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (CATEGORIES | {"kind": "numeric"}, "the bounds are private"),
+        (WHOLE | {"kind": "categorical"}, "the values are private"),
+        (WHOLE | {"bins": 0}, r"bins=0 must be"),
+        (WHOLE | {"bins": "16"}, r"bins=16 must be"),
+        (WHOLE | {"low": 3}, "'low' does not go with"),
+        (WHOLE | {"missing": "refuse"}, "cannot refuse missing"),
+        (CATEGORIES | {"read": "year of y-m-d"}, "does not go with"),
+        ({"kind": "date", "values": "private"}, "dates have no cells"),
+        ({"kind": "nothing", "bounds": "private"}, "is not one of"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(spec, why):
+    with pytest.raises(InputError, match=why):
+        open_schema_from_json({"columns": {"a": spec}})
+
+
+def test_public_columns_are_refused_before_the_rest_is_looked_at():
+    frame = table()
+    frame.loc[5, "sex"] = "d"
+    with pytest.raises(InputError, match="column 'sex'"):
+        open_schema_from_json(FILE).cells(frame)
+    with pytest.raises(InputError, match="no column 'age'"):
+        open_schema_from_json(FILE).cells(table().drop(columns="age"))
+
+
+def test_a_ledger_that_is_not_enough_stops_it():
+    schema = open_schema_from_json(FILE)
+    division = divide(Budget(1, 1e-6), 0.5, categories=True)
+    plan = plan_schema(schema.open, N, 1, division, exact=False)
+    small = Plan(Budget(1, 1e-6), (Charge("frequent", plan.values), Charge("count", plan.bounds)))
+    with pytest.raises(BudgetError):
+        measure_schema(
+            schema, plan, ColumnCurator(schema.cells(table()), N, Plan(small.budget, ()), np.random.default_rng(0))
+        )
