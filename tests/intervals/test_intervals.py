@@ -11,7 +11,7 @@ from scipy.stats import norm
 from dpcore.errors import InputError
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.known import known, pooled
-from dpcore.intervals.questions import answer, compare, quantile
+from dpcore.intervals.questions import _fieller, answer, compare, quantile
 from dpcore.intervals.stored import from_arrays, to_arrays
 from dpcore.parsing.questions import understand
 from dpcore.privacy.measurement import MeasuredAnswers
@@ -102,6 +102,20 @@ def test_differences_and_ratios_are_covered(worlds, left, right):
     for kind, true in (("difference", lambda D: a(D) - b(D)), ("ratio", lambda D: a(D) / b(D))):
         found = covered(worlds, lambda e, k=kind: compare(e, question(left), question(right), N, k), true)
         assert found == pytest.approx((0.95, 0.95), abs=0.03), kind
+
+
+@pytest.mark.parametrize("far", [2.0, 4.0, 20.0])
+@pytest.mark.parametrize("tied", [-0.8, 0.0, 0.8])
+def test_a_ratio_holds_as_often_as_is_said_however_near_to_0_its_second_share_is(far, tied):
+    """One table with noise of covariance `tied`: exact far from 0; near it more often, as a set without end holds."""
+    rng, runs, sigma = np.random.default_rng(8), 4000, 0.01
+    covariance = sigma**2 * np.array([[1, tied], [tied, 1]])
+    a, b = 0.1, far * sigma
+    drawn = rng.multivariate_normal([a, b], covariance, size=runs)
+    found = [_fieller(x, y, covariance, norm.ppf(0.975)) for x, y in drawn]
+    inside = [band is None or band[0] <= a / b <= band[1] for band in found]
+    assert 0.938 <= np.mean(inside) <= (0.962 if far > 5 else 0.98)
+    assert (sum(band is None for band in found) > 0) == (far < 5), "where the second share may be 0"
 
 
 def test_odds_ratios_are_covered(worlds):
