@@ -14,7 +14,7 @@ from ..data.schema import domain_from_json
 from ..errors import InputError
 from ..evaluation.run import real_answers
 from ..intervals.known import values_of
-from ..intervals.questions import KINDS, Interval, answer, compare
+from ..intervals.questions import KINDS, Interval, answer, compare, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
 from ..releases import Records, UnbiasedAnswers
@@ -42,7 +42,7 @@ def execute(chosen: argparse.Namespace) -> None:
     if not isinstance(facts, dict) or not {"schema", "protects", "promise"} <= set(facts):
         raise InputError(f"{chosen.release}: its release.json is none that this program wrote")
     domain = domain_from_json(facts["schema"])
-    n, laplace = int(facts["protects"]["records"]), facts["promise"]["delta"] == 0
+    n, laplace = independent(facts["protects"]), facts["promise"]["delta"] == 0
     try:
         with np.load(folder / "tables.npz", allow_pickle=False) as told:
             known = from_arrays(domain, dict(told))
@@ -95,7 +95,7 @@ def _estimate(folder: Path, known: UnbiasedAnswers, question: Question) -> float
     return float(known.answers(question.workload)[0]) if known.within(axes) else None
 
 
-def told(known: UnbiasedAnswers, texts: list[str], release: Any, rows: Any, n: int, laplace: bool) -> list[dict]:
+def told(known: UnbiasedAnswers, texts: list[str], release: Any, rows: Any, n: float, laplace: bool) -> list[dict]:
     """Questions of a run: real answers (a private peek) beside what the release says of them."""
     out = []
     for text in texts:

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from dpcore.errors import InputError
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.known import known, pooled
-from dpcore.intervals.questions import _fieller, answer, compare, quantile
+from dpcore.intervals.questions import _fieller, answer, compare, independent, quantile
 from dpcore.intervals.stored import from_arrays, to_arrays
 from dpcore.parsing.questions import understand
 from dpcore.privacy.measurement import MeasuredAnswers
@@ -205,3 +205,17 @@ def test_it_is_stored_and_read_again(worlds):
 def test_levels_have_limits(worlds, level):
     with pytest.raises(InputError, match=r"outside 0.5..0.9999"):
         answer(worlds[0][1], question("a = 0"), N, level=level)
+
+
+def test_rows_of_one_person_count_as_one_for_the_population():
+    """Everybody has four rows that say the same: fewer rows than are counted are independent."""
+    rng, inside, naive, n = np.random.default_rng(4), [], [], independent({"records": 2000, "rows_per_person": 4})
+    assert n == 500
+    for _ in range(400):
+        share = np.repeat(rng.random(500) < 0.3, 4).mean()
+        told = pooled(DOMAIN, [((0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3)])
+        for found, records in ((inside, n), (naive, 2000)):
+            one = answer(told, question("a = 0"), records)
+            found.append(one.population_low <= 0.3 <= one.population_high)
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.03)
+    assert np.mean(naive) < 0.8
