@@ -6,10 +6,11 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.evaluation.run import compare
+from pages._ui.explore import ask as asking
 from pages._ui.explore import comparison, keep, outcome, run, screen, setup, ties
 from pages._ui.jobs.job import PATIENCE
 from pages._ui.lessons import lesson as lessons
-from pages._ui.shell import questions, results
+from pages._ui.shell import results
 from pages._ui.shell.frame import unfinished
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table
@@ -39,6 +40,7 @@ job = run.follow(started)
 if job.results:
     if stakeholder():  # everything else compares with the records
         results.accounts(job)
+        asking.ask(table, chosen, job.results[:1])
         ties.draw(job.results[0].release, job.results[0].summary["reasons"])
         st.stop()
     result, domain = job.results[0], chosen.problem.domain
@@ -65,7 +67,7 @@ if job.results:
         with group:
             comparison.groups(shown)
         with ask:
-            questions.ask(table, domain, shown.runs)
+            asking.ask(table, chosen, shown.runs)
             comparison.worst(shown)
         with tied:
             ties.draw(result.release, result.summary["reasons"])

@@ -3,6 +3,7 @@
 import argparse
 import json
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from ..data.readers import read_json
 from ..data.schema import domain_from_json
 from ..errors import InputError
 from ..evaluation.run import real_answers
-from ..intervals.known import values_of
-from ..intervals.questions import KINDS, Interval, answer, compare
+from ..intervals.known import combined, components, values_of
+from ..intervals.questions import KINDS, Interval, answer, compare, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
 from ..releases import Records, UnbiasedAnswers
@@ -26,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `ask`."""
     parser.add_argument("release", metavar="RELEASE_DIR", help="the folder that `release` wrote")
     parser.add_argument("questions", nargs="+", metavar="QUESTION", help="such as 'sex = Female and age > 50'")
+    words = (
+        "another release of the same data set: what its noisy tables say is combined with the first's; may be repeated"
+    )
+    parser.add_argument("--with", action="append", default=[], dest="others", metavar="RELEASE_DIR", help=words)
     parser.add_argument("--compare", choices=KINDS, help="of two questions: the first against the second")
     parser.add_argument(
         "--level", type=real("--level"), default=0.95, help="how often intervals hold (default: %(default)s)"
@@ -37,21 +42,16 @@ def execute(chosen: argparse.Namespace) -> None:
     """Read the release, no table; answer; print."""
     if chosen.compare and len(chosen.questions) != 2:
         raise InputError(f"--compare {chosen.compare} takes two questions, {len(chosen.questions)} are given")
-    folder = Path(chosen.release)
-    facts = read_json(str(folder / "release.json"))
-    if not isinstance(facts, dict) or not {"schema", "protects", "promise"} <= set(facts):
-        raise InputError(f"{chosen.release}: its release.json is none that this program wrote")
-    domain = domain_from_json(facts["schema"])
-    n, laplace = int(facts["protects"]["records"]), facts["promise"]["delta"] == 0
-    try:
-        with np.load(folder / "tables.npz", allow_pickle=False) as told:
-            known = from_arrays(domain, dict(told))
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{chosen.release}: tables.npz cannot be read, so that nothing can be bounded") from error
+    releases = [_read(name) for name in (chosen.release, *chosen.others)]
+    _check_together(releases)
+    known = combined([one.known for one in releases]) if chosen.others else releases[0].known
+    domain, n = known.domain, independent(releases[0].facts["protects"])
+    laplace = any(one.facts["promise"]["delta"] == 0 for one in releases)
     questions = [understand(text, domain) for text in chosen.questions]
     for question in questions:
         for note in question.notes:
             tell("note", note)
+    folder = None if chosen.others else Path(chosen.release)
     said = [_estimate(folder, known, question) for question in questions]
     if chosen.compare:
         both = None if None in said else (said[0], said[1])
@@ -81,21 +81,62 @@ def line(interval: Interval) -> str:
     return f"{interval.question}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
 
 
-def _estimate(folder: Path, known: UnbiasedAnswers, question: Question) -> float | None:
-    """What the release answers: its weights, else its synthetic rows, else its unbiased tables."""
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """A release as it stands in its folder: its facts, and what its noisy tables say."""
+
+    name: str
+    facts: dict[str, Any]
+    known: UnbiasedAnswers
+
+
+def _read(name: str) -> _Told:
+    folder = Path(name)
+    facts = read_json(str(folder / "release.json"))
+    if not isinstance(facts, dict) or not {"schema", "protects", "promise"} <= set(facts):
+        raise InputError(f"{name}: its release.json is none that this program wrote")
+    domain = domain_from_json(facts["schema"])
+    try:
+        with np.load(folder / "tables.npz", allow_pickle=False) as told:
+            return _Told(name, facts, from_arrays(domain, dict(told)))
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(f"{name}: tables.npz cannot be read, so that nothing can be bounded") from error
+
+
+def _check_together(releases: list[_Told]) -> None:
+    """InputError unless they are of one data set, and each is there once: noise that counts twice is no evidence."""
+    first, *others = releases
+    for i, one in enumerate(others, 1):
+        for key in ("name", "version"):
+            if one.facts["dataset"][key] != first.facts["dataset"][key]:
+                raise InputError(
+                    f"{one.name}: is of data set {key} {str(one.facts['dataset'][key])[:60]!r}, {first.name} of "
+                    f"{str(first.facts['dataset'][key])[:60]!r}; only releases of the same records are combined"
+                )
+        if one.facts["protects"] != first.facts["protects"]:
+            raise InputError(f"{one.name}: protects other records than {first.name}; they are not combined")
+        for before in releases[:i]:
+            same = np.array_equal(one.known.parts, before.known.parts) and len(one.known.parts)
+            if one.facts["ledger"] == before.facts["ledger"] or same:
+                raise InputError(f"{one.name}: is the same release as {before.name}, and counts once")
+
+
+def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -> float | None:
+    """What the release answers: its weights, else its synthetic rows, else its unbiased tables; of several, these."""
     domain = known.domain
-    weights, rows = folder / "weights.parquet", folder / "synthetic.parquet"
-    if weights.exists():
+    weights, rows = (folder / f"{name}.parquet" if folder else None for name in ("weights", "synthetic"))
+    if weights and weights.exists():
         D = pd.read_parquet(weights).iloc[:, -1].to_numpy(dtype=float)
         return float(question.workload.answers(D)[0])
-    if rows.exists():
+    if rows and rows.exists():
         found = domain.encode(pd.read_parquet(rows))
         return float(Records(domain, found.values, found.weights).answers(question.workload)[0])
-    axes, _ = values_of(question.workload)
-    return float(known.answers(question.workload)[0]) if known.within(axes) else None
+    axes, values = values_of(question.workload)
+    there = known.within(axes) if folder else all(S in known.places for S in components(axes, values))
+    return float(known.answers(question.workload)[0]) if there else None
 
 
-def told(known: UnbiasedAnswers, texts: list[str], release: Any, rows: Any, n: int, laplace: bool) -> list[dict]:
+def told(known: UnbiasedAnswers, texts: list[str], release: Any, rows: Any, n: float, laplace: bool) -> list[dict]:
     """Questions of a run: real answers (a private peek) beside what the release says of them."""
     out = []
     for text in texts:

@@ -25,8 +25,9 @@ from ..algorithms.base import Algorithm
 from ..data.domain import Rows
 from ..errors import PrivacyWarning, in_words
 from ..evaluation.run import Record, Run
+from ..intervals.known import known
 from ..privacy.accounting.budget import Budget
-from ..releases import Release
+from ..releases import Release, UnbiasedAnswers
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
@@ -55,7 +56,8 @@ class SharedRows:
 class JobSpec:
     """One algorithm on one data set with one budget, once a seed; public but for the block it names.
 
-    `every` and `path` are those of `Run`; without `every` there are as many records as a page draws.
+    `every` and `path` are those of `Run`; without `every` there are as many records as a page draws. With `bounded`
+    what noisy tables say without bias comes back too, for intervals.
     """
 
     algorithm: Algorithm
@@ -68,19 +70,21 @@ class JobSpec:
     population: np.ndarray | None = None
     every: int | None = None
     path: bool = False
+    bounded: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
     """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records.
 
-    `path`: what every step released, where the task asks for it.
+    `path`: what every step released, where the task asks for it; `known`: what noisy tables say, likewise.
     """
 
     summary: dict[str, Any]
     release: Release
     records: list[Record]
     path: list[Release] = field(default_factory=list)
+    known: UnbiasedAnswers | None = None
 
 
 @dataclass(eq=False)
@@ -294,7 +298,8 @@ def _run_all(task: JobSpec, rows: Rows, pipe: Connection) -> str:
                 pipe.send(("records", fresh))
                 fresh, reported = [], time.monotonic()
         if run.release is not None:
-            pipe.send(("result", Result(run.to_json(), run.release, run.records, run.path)))
+            told = known(run.release, run.measured, task.problem.domain) if task.bounded else None
+            pipe.send(("result", Result(run.to_json(), run.release, run.records, run.path, told)))
         if run.stopped:
             return "cancelled"
     return "done"

@@ -8,7 +8,7 @@ from .questions import check_level, quantile
 
 
 def cell_intervals(
-    known: UnbiasedAnswers, tables: Marginals, n: int, *, level: float = 0.95, laplace: bool = False
+    known: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95, laplace: bool = False
 ) -> dict[str, np.ndarray]:
     """`low`, `high`, `population_low`, `population_high` (m,) of all cells, by name; NaN where nothing bounds them.
 

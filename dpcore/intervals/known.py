@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from ..data.domain import Domain
-from ..privacy.measurement import MeasuredAnswers
+from ..errors import InputError
+from ..privacy.measurement import SMALLEST, MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
 from ..workloads import Marginals, TableQueries, Union
 from ..workloads.residuals import MOST_WAYS
@@ -53,12 +54,31 @@ def pooled(domain: Domain, tables: Iterable[Table]) -> UnbiasedAnswers:
         cells = np.asarray(values, dtype=float).reshape(shape)
         for S in _subsets(tuple(a for a in axes if domain.shape[a] > 1)):
             part = centred(cells.sum(axis=tuple(i for i, a in enumerate(axes) if a not in S)))
-            weight = part.size / (max(error, 1e-150) ** 2 * cells.size)
+            weight = part.size / (max(error, SMALLEST) ** 2 * cells.size)
             sums[S] = sums.get(S, 0.0) + weight * part.ravel()
             precision[S] += weight
     parts = [sums[S] / precision[S] for S in sums]
     variances = np.array([1 / precision[S] for S in sums])
     return UnbiasedAnswers(domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances)
+
+
+def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
+    """What several releases of the same records say together: every part averaged by precision.
+
+    Their noise is independent, so that this is `pooled` of all their tables: two draws with μ₁ and μ₂ are worth one
+    with √(μ₁² + μ₂²), which is what both together cost. Nothing is spent. Raises InputError for others.
+    """
+    domain = told[0].domain
+    if any(one.domain != domain for one in told):
+        raise InputError("releases are combined only where their schemas are the same")
+    spaces = tuple(dict.fromkeys(S for one in told for S in one.spaces))
+    parts, variances = [], []
+    for S in spaces:
+        own = [one for one in told if S in one.places]
+        weights = np.array([1 / max(one.variance[S], SMALLEST**2) for one in own])
+        parts.append(np.average([one.parts[one.places[S]] for one in own], axis=0, weights=weights))
+        variances.append(1 / weights.sum())
+    return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances))
 
 
 def centred(table: np.ndarray) -> np.ndarray:

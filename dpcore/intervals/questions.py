@@ -4,7 +4,7 @@ Everything is linear in noisy tables but ratios. Where a question needs what no 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -60,7 +60,7 @@ class Evidence:
     missing: tuple[str, ...]
 
 
-def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: int, level: float) -> Evidence:
+def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, level: float) -> Evidence:
     """Shares and covariances of questions.
 
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
@@ -92,7 +92,7 @@ def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: int, leve
 
 
 def answer(
-    known: UnbiasedAnswers, question: Question, n: int, *, estimate: float | None = None, level: float = 0.95,
+    known: UnbiasedAnswers, question: Question, n: float, *, estimate: float | None = None, level: float = 0.95,
     laplace: bool = False,
 ) -> Interval:  # fmt: skip
     """The interval of one question's share. With `laplace` noise quantiles are those of the Laplace distribution."""
@@ -106,7 +106,7 @@ def answer(
 
 
 def compare(
-    known: UnbiasedAnswers, first: Question, second: Question, n: int, kind: str, *,
+    known: UnbiasedAnswers, first: Question, second: Question, n: float, kind: str, *,
     estimate: tuple[float, float] | None = None, level: float = 0.95, laplace: bool = False,
 ) -> Interval:  # fmt: skip
     """The interval of a difference, a ratio or an odds ratio of two questions' shares.
@@ -141,6 +141,14 @@ def compare(
     if bands[1] is None:
         how += "; not bounded for the population, where it may be 0"
     return _interval(text, value, _compared(kind, a, b), bands[0], bands[1], level, how)
+
+
+def independent(protects: Mapping[str, Any]) -> float:
+    """Records that count for a population, by what a release `protects`: where a person has up to b rows, n/b.
+
+    b rows of one person may all say the same, and a share's variance is then up to b times that of n records.
+    """
+    return protects["records"] / protects["rows_per_person"]
 
 
 def check_level(level: float) -> float:

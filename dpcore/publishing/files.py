@@ -19,6 +19,7 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..intervals.cells import cell_intervals
 from ..intervals.known import known
+from ..intervals.questions import independent
 from ..intervals.stored import to_arrays
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release, UnbiasedAnswers
@@ -72,7 +73,7 @@ def write(
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}-", dir=parent))
     try:
         found = known(release, measurements, workload.domain)
-        n, laplace = facts["protects"]["records"], facts["promise"]["delta"] == 0
+        n, laplace = independent(facts["protects"]), facts["promise"]["delta"] == 0
         tables = {"answers": _answers(workload, release, measurements, found, n, laplace=laplace)}
         np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
         if synthetic is not None:
@@ -140,7 +141,7 @@ def harmless(value: Any) -> Any:
 
 
 def _answers(
-    workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers], known: UnbiasedAnswers, n: int,
+    workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers], known: UnbiasedAnswers, n: float,
     *, laplace: bool,
 ) -> pd.DataFrame:  # fmt: skip
     """Every query with the release's answer, and the noisy one with its standard error where it was measured.

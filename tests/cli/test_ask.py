@@ -1,6 +1,7 @@
 """Questions to a real release, and beside a run: intervals from its files alone."""
 
 import json
+import shutil
 
 import pytest
 
@@ -61,6 +62,43 @@ def test_files_carry_intervals_of_all_cells(here):
     assert (table["population_low"] <= table["low"]).all()
     assert table["low"].between(0, 1).all()
     assert (here / "out" / "tables.npz").exists()
+
+
+def test_a_second_look_is_combined_with_the_first(here, capsys):
+    """Spend in steps: all pairs roughly, then one table again; both are in one ledger, and the answer is sharper."""
+    assert release(epsilon=0.3) == 0
+    assert release("more", epsilon=0.6, total=None, queries='marginals:[["age","sex"]]') == 0
+    text = "sex = m and age > 21"
+    alone, apart = (asked(capsys, text)[0], asked(capsys, "sex = m and edu = x")[0])
+    both, other = asked(capsys, text, "sex = m and edu = x", "--with", "more")
+    assert both["high"] - both["low"] < 0.7 * (alone["high"] - alone["low"])
+    assert both["estimate"] == pytest.approx(both["unbiased"])
+    assert apart["high"] - apart["low"] >= other["high"] - other["low"], "sex itself was measured again"
+    assert asked(capsys, "sex = m and edu = x and age = 20", "--with", "more")[0]["estimate"] is None
+
+
+def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
+    assert release() == 0
+    assert release("again", epsilon=0.3, total=None) == 0
+    shutil.copytree("out", "copy")
+    copied, told = (here / name / "release.json" for name in ("copy", "again"))
+    facts, first = (json.loads(path.read_text()) for path in (told, copied))
+    copied.write_text(json.dumps(first | {"ledger": facts["ledger"] | {"entry": 99}}))
+    refused("out", "is the same release as out, and counts once", capsys)
+    refused("copy", "is the same release as out, and counts once", capsys)
+    told.write_text(json.dumps(facts | {"dataset": facts["dataset"] | {"name": "another"}}))
+    refused("again", "is of data set name 'another'", capsys)
+    told.write_text(json.dumps(facts | {"protects": facts["protects"] | {"records": 199}}))
+    refused("again", "protects other records than out", capsys)
+
+
+def refused(other, words, capsys):
+    capsys.readouterr()
+    assert main(["ask", "out", "sex = m", "--with", other]) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith("error: ")
+    assert told.err.count("\n") == 1
+    assert words in told.err
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_what_a_plan_settled_is_what_the_noiseless_twin_uses():
     problem, _ = task("2-way")
     algorithm = ALGORITHMS["dpfw"](alpha=0.3)
     plan = algorithm.plan(problem, Budget(1, 1e-6))
-    assert settled(algorithm, plan) == ALGORITHMS["dpfw"](alpha=0.3, rounds=plan["rounds"])
+    assert settled(algorithm, plan) == ALGORITHMS["dpfw"](alpha=0.3, rounds=plan["rounds"], cells=plan["cells"])
 
 
 BINNED = domain_from_json(

@@ -6,15 +6,21 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import norm
 
+from dpcore.algorithms import ALGORITHMS
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.intervals.cells import cell_intervals
-from dpcore.intervals.known import known, pooled
-from dpcore.intervals.questions import answer, compare, quantile
+from dpcore.intervals.known import combined, known, pooled
+from dpcore.intervals.questions import _fieller, answer, compare, independent, quantile
 from dpcore.intervals.stored import from_arrays, to_arrays
 from dpcore.parsing.questions import understand
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.privacy.measurement import MeasuredAnswers
+from dpcore.problems import QueryRelease
 from dpcore.releases import Histogram
 from dpcore.workloads import Marginals, TableQueries, Union
 from tests.helpers import codes, histogram, matrix_of, rows_of
@@ -104,6 +110,20 @@ def test_differences_and_ratios_are_covered(worlds, left, right):
         assert found == pytest.approx((0.95, 0.95), abs=0.03), kind
 
 
+@pytest.mark.parametrize("far", [2.0, 4.0, 20.0])
+@pytest.mark.parametrize("tied", [-0.8, 0.0, 0.8])
+def test_a_ratio_holds_as_often_as_is_said_however_near_to_0_its_second_share_is(far, tied):
+    """One table with noise of covariance `tied`: exact far from 0; near it more often, as a set without end holds."""
+    rng, runs, sigma = np.random.default_rng(8), 4000, 0.01
+    covariance = sigma**2 * np.array([[1, tied], [tied, 1]])
+    a, b = 0.1, far * sigma
+    drawn = rng.multivariate_normal([a, b], covariance, size=runs)
+    found = [_fieller(x, y, covariance, norm.ppf(0.975)) for x, y in drawn]
+    inside = [band is None or band[0] <= a / b <= band[1] for band in found]
+    assert 0.938 <= np.mean(inside) <= (0.962 if far > 5 else 0.98)
+    assert (sum(band is None for band in found) > 0) == (far < 5), "where the second share may be 0"
+
+
 def test_odds_ratios_are_covered(worlds):
     a, b = share("a = 0"), share("b = 1")
     odds = lambda D: a(D) / (1 - a(D)) / (b(D) / (1 - b(D)))  # noqa: E731
@@ -191,3 +211,50 @@ def test_it_is_stored_and_read_again(worlds):
 def test_levels_have_limits(worlds, level):
     with pytest.raises(InputError, match=r"outside 0.5..0.9999"):
         answer(worlds[0][1], question("a = 0"), N, level=level)
+
+
+def test_rows_of_one_person_count_as_one_for_the_population():
+    """Everybody has four rows that say the same: fewer rows than are counted are independent."""
+    rng, inside, naive, n = np.random.default_rng(4), [], [], independent({"records": 2000, "rows_per_person": 4})
+    assert n == 500
+    for _ in range(400):
+        share = np.repeat(rng.random(500) < 0.3, 4).mean()
+        told = pooled(DOMAIN, [((0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3)])
+        for found, records in ((inside, n), (naive, 2000)):
+            one = answer(told, question("a = 0"), records)
+            found.append(one.population_low <= 0.3 <= one.population_high)
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.03)
+    assert np.mean(naive) < 0.8
+
+
+def test_releases_put_together_are_least_squares_over_all_their_tables():
+    rng, truth = np.random.default_rng(6), TABLES.answers(P)
+    first, again = noisy(truth, rng), noisy(truth, rng, (0.005, 0.04, 0.01))
+    both = combined([of(first), of(again)])
+    one = known(Histogram(DOMAIN, P), [first, again], DOMAIN)
+    assert set(both.spaces) == set(one.spaces)
+    for S in one.spaces:
+        assert both.parts[both.places[S]] == pytest.approx(one.parts[one.places[S]], abs=1e-14)
+        assert both.variance[S] == pytest.approx(one.variance[S])
+    more = pooled(DOMAIN, [((0, 2), np.full(4, 0.25), 0.02)])
+    assert set(combined([both, more]).spaces) == {*both.spaces, (0, 2)}, "a table that only one of them measured"
+    with pytest.raises(InputError, match="their schemas are the same"):
+        combined([both, pooled(codes(2, 3), [])])
+
+
+@pytest.mark.parametrize("algorithm", ["gaussian_maxent", "residual"])
+def test_steps_of_a_budget_are_worth_one_draw_of_their_sum(algorithm):
+    """μ of two releases adds up in squares: the error of both together is that of one release at the sum."""
+    pairs, rows = Marginals.all(DOMAIN, 2), rows_of(DOMAIN, np.random.default_rng(0).choice(12, N, p=P))
+    truth = pairs.answers_of_rows(rows)
+
+    def told(epsilon, seed):
+        run = Run(ALGORITHMS[algorithm](), QueryRelease(pairs, N), rows, Budget(epsilon, 1e-6), seed=seed).finish()
+        return known(run.release, run.measured, DOMAIN)
+
+    mu = [gaussian_share(Budget(epsilon, 1e-6), [1.0])[0].mu for epsilon in (0.5, 1.0)]
+    whole = brentq(lambda e: gaussian_share(Budget(e, 1e-6), [1.0])[0].mu - math.hypot(*mu), 0.5, 3)
+    both = combined([told(0.5, 1), told(1.0, 2)]).standard_errors(pairs)
+    assert both == pytest.approx(told(whole, 3).standard_errors(pairs), rel=0.02)
+    gaps = [combined([told(0.5, 2 * i), told(1.0, 2 * i + 1)]).answers(pairs) - truth for i in range(50)]
+    assert np.sqrt(np.mean(np.square(gaps))) == pytest.approx(np.sqrt(np.mean(both**2)), rel=0.1)

@@ -54,11 +54,11 @@ def test_the_noise_is_replayed_and_its_range_is_said_and_drawn():
     assert "In 5 runs with other noise: typical" in captions(app)
     assert f"worst {low:g} to {high:g}" in captions(app)
     bar = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "synthetic")
-    assert max(_numbers(bar["error_y"]["array"])) + max(_numbers(bar["error_y"]["arrayminus"])) > 0
+    assert max(numbers_of(bar["error_y"]["array"])) + max(numbers_of(bar["error_y"]["arrayminus"])) > 0
     assert any(t.get("fill") == "toself" for t in chart(app, "plain noise")["data"])
 
 
-def _numbers(values):
+def numbers_of(values):
     """What Plotly wrote: a list, or bytes of a numpy array."""
     if isinstance(values, dict):
         return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])

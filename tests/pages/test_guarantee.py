@@ -160,7 +160,7 @@ def test_a_schema_read_off_the_records_is_not_called_public():
     table.set_schema({**table.schema, "peeked": True})
     app.run()
     assert "the plan is not public" in app.warning[0].value
-    assert said(app).count("private peek]") == 5, "the table, and four sections that the plan goes into"
+    assert said(app).count("private peek]") == 6, "the table, and five sections that the plan goes into"
     assert "allows less: at most" in said(app)
     app.query_params["view"] = "stakeholder"
     app.run()

@@ -67,7 +67,7 @@ def test_a_lesson_opens_explore_at_its_own_settings(key):
 @each
 def test_the_words_of_a_question_are_explained_beside_it(key):
     app = open_page(EXPLORE, lesson=key, sample=LESSONS[key].settings["sample"])
-    assert app.radio[0].help == meaning(*LESSONS[key].words)
+    assert app.radio[0].help == (meaning(*LESSONS[key].words) or "")
     assert bool(app.radio[0].help) == (key in ("epsilon", "small-groups", "population"))
 
 

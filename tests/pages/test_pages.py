@@ -155,7 +155,7 @@ def test_explore_shows_verdict_and_every_chart_with_data():
     drawn = figures(app)
     assert len(drawn) == 6
     assert all(figure["data"] for figure in drawn)
-    assert [tab.label for tab in app.tabs] == ["Groups", "Ask", "What was spent", "Pin & compare", "Take along"]
+    assert [tab.label for tab in app.tabs] == ["Groups", "Ask", "Ties", "What was spent", "Pin & compare", "Take along"]
 
 
 @pytest.mark.parametrize("name", QUERIES)

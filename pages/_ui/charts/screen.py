@@ -138,7 +138,10 @@ def columns(involved: pd.DataFrame) -> go.Figure:
 
 
 def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
-    """Real beside synthetic shares of one column's values; error bars where the replays' `low` and `high` are given."""
+    """Real beside synthetic shares of one column's values; error bars where the replays' `low` and `high` are given.
+
+    Where intervals are given (`unbiased`, `table from`, `table to`) a ring with its bar stands between the two.
+    """
     names, bars = [figure_text(v, 22) for v in frame["value"]], []
     for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/"), ("pinned A", GREY, "x")):
         if name not in frame:
@@ -157,12 +160,30 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
                 "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}} % ≈ %{{customdata[1]:,.0f}} {noun}",
             }
         )  # fmt: skip
+    if "unbiased" in frame:
+        bars.append(_interval(frame, names, beside="pinned A" in frame))
     return _small(
         bars,
         xaxis=_axis(figure_text(title), **ticks(names, 14)),
         yaxis=_axis("% of records", rangemode="tozero"),
         barmode="group", bargap=0.2,
     )  # fmt: skip
+
+
+def _interval(frame: pd.DataFrame, names: list[str], *, beside: bool) -> Spec:
+    """What the release alone says of each value: a ring, within the interval for the table; `beside` a third bar."""
+    middle, low, high = (100 * frame[name].to_numpy(dtype=float) for name in ("unbiased", "table from", "table to"))
+    middle = np.clip(middle, low, high)  # as intervals end at 0 and 100 %
+    return {
+        "type": "scatter", "mode": "markers", "x": np.arange(len(names)) - (0.13 if beside else 0.0), "y": middle,
+        "name": "interval", "marker": {"symbol": "circle-open", "size": 7, "color": GREY, "line": {"width": 2}},
+        "error_y": {
+            "array": high - middle, "arrayminus": middle - low, "symmetric": False, "thickness": 1.5, "width": 3,
+            "color": GREY,
+        },
+        "customdata": np.column_stack([names, low, high]), "showlegend": True,
+        "hovertemplate": "%{customdata[0]}: %{customdata[1]:.3f} to %{customdata[2]:.3f} %<extra>interval</extra>",
+    }  # fmt: skip
 
 
 def pair(

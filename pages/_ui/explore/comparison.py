@@ -18,12 +18,15 @@ from ..shell.results import QUIET, panel
 from ..shell.state import shared
 from ..shell.text import clean, question
 from ..shell.words import meaning
+from . import ask
 from .outcome import Shown
 from .screen import chart, draw, numbers
 
 CHOOSER = 190  # pixels of a widget beside a question
 MARKER = 150  # of the one beside the longest question
 LISTED = 1000  # queries that are put into words
+RINGS = f"Rings: {ask.LEVEL:.0%} intervals for this table, from the release alone; for the population: under Table."
+TABLED = f"Under Table: {ask.LEVEL:.0%} intervals from the release alone."
 
 
 def listed(shown: Shown, most: int = LISTED) -> tuple[pd.DataFrame, list[list[str]]]:
@@ -105,6 +108,16 @@ def groups(shown: Shown) -> None:
     panel(base.groups(frame, column), summary, frame, "groups")
 
 
+def with_bounds(shown: Shown, frame: pd.DataFrame, tables: Marginals) -> tuple[pd.DataFrame, bool]:
+    """The frame with what the release alone says of every cell, and whether it says anything."""
+    found = ask.bounds_of_cells(shown.result, tables, shown.chosen)
+    if not np.isfinite(found["low"]).any():
+        return frame, False
+    names = {"unbiased": "unbiased", "low": "table from", "high": "table to"}
+    names |= {"population_low": "population from", "population_high": "population to"}
+    return frame.assign(**{names[name]: values for name, values in found.items()}), True
+
+
 @chart("marginal", "How far off is a column?", "marginal", "point")
 def marginals(shown: Shown, head: DeltaGenerator) -> None:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
@@ -129,6 +142,8 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
         words += f" Bars: the range over {len(worlds)} runs with other noise."
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
+    frame, bounded = with_bounds(shown, frame, single)
+    words += f" {RINGS}" if bounded else " Nothing was measured about it that intervals could rest on."
     draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal")
 
 
@@ -158,5 +173,7 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
         frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
         ends = np.abs(worlds - both.real).max(axis=1)
         words += f" With other noise: {shown.words(ends.min())} to {shown.words(ends.max())}."
+    frame, bounded = with_bounds(shown, frame, two)
+    words += f" {TABLED}" if bounded else " No intervals: nothing was measured about both together."
     figure = charts.pair(real, synthetic, chosen, (first.labels, second.labels))
     draw(head, figure, words, frame, "pair")

@@ -68,7 +68,7 @@ class Worlds(Runs):
         if self.first.state != "done":
             return
         for seeds in [(seed,) for seed in rest] if self.quick else [rest]:
-            self.submit(None, replace(self.first.task, seeds=seeds))
+            self.submit(None, replace(self.first.task, seeds=seeds, bounded=False))
 
     def cancel(self) -> None:
         """Ask for the end of all of them; what is there stays."""
@@ -89,7 +89,7 @@ def start(table: Table, chosen: Chosen) -> Worlds:
         if population is not None and table.domain is not None:
             population = table.domain.marginal(population, problem.domain.names)
         public = {"algorithm": chosen.algorithm, "problem": problem, "budget": chosen.budget}
-        first = public | {"seeds": chosen.seeds[:1], "population": population}
+        first = public | {"seeds": chosen.seeds[:1], "population": population, "bounded": True}
         mine.start(settings, [Wanted(None, rows, first)])
         mine.rest = chosen.seeds[1:]
     return mine

@@ -1,4 +1,4 @@
-"""Which questions matter: columns, kinds of questions, and their union as one workload; and one typed by hand."""
+"""Which questions matter: columns, kinds of questions, and their union as one workload; how one is typed by hand."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,12 @@ import streamlit as st
 from dpcore.data.choice import first_columns
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
-from dpcore.evaluation.run import compare
-from dpcore.experiments.pool import Result
 from dpcore.parsing.queries import join_names, read_queries
-from dpcore.parsing.questions import understand
-from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
-from .frame import heading, peek
 from .state import shared
 from .table import COMFORTABLE_CELLS, Table
-from .text import clean, plain
+from .text import clean
 
 GRAMMAR = (
     "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and parentheses. "
@@ -43,8 +38,7 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
     names, few = list(table.domain.names), list(first_columns(table.domain, COMFORTABLE_CELLS))
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of cells is the product of their values."
-    first = None if key in st.session_state else few  # a default beside what a button chose would be said in the log
-    columns = st.multiselect("Columns", names, first, format_func=clean, key=key, help=words, **shared())
+    columns = st.multiselect("Columns", names, few, format_func=clean, key=key, help=words, **shared())
     if columns == few != names:
         st.caption(
             f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
@@ -66,32 +60,6 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
 
 def _choose(key: str, names: list[str]) -> None:
     st.session_state[key] = names
-
-
-@peek
-def ask(table: Table, domain: Domain, runs: list[Result]) -> None:
-    """One question typed by hand: its real answer, the synthetic one, and how far that varies over the runs."""
-    heading("Ask a question of your own", Tag.PEEK, said=True)
-    hint = "for example: sex = Female and age > 50"
-    text = st.text_input("Question", key="question", placeholder=hint, help=GRAMMAR, **shared())
-    if not text.strip():
-        return
-    try:
-        asked = understand(text, domain)
-    except InputError as error:
-        st.error(plain(error, 400))
-        return
-    rows = table.rows(domain.names)
-    found = [compare(result.release, rows, asked.workload) for result in runs]
-    synthetic = [float(f.synthetic[0]) for f in found]
-    answer = f"**Real {float(found[0].real[0]):.2%}, synthetic {synthetic[0]:.2%}**"
-    if len(found) > 1:
-        answer += f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(found)} runs with other noise)"
-    st.markdown(answer + f", of {rows.n:,} records.")
-    if len(found) == 1:
-        st.caption("Set Repeats under More to 5 or more, to see how far the synthetic answer varies.")
-    for note in asked.notes:
-        st.caption(plain(note, 300))
 
 
 def _ordered(domain: Domain) -> list[str]:

@@ -1,0 +1,122 @@
+"""Intervals on Explore, headless: of a column, of typed questions, compared, refused with the reason, as a file."""
+
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.data import samples
+from dpcore.evaluation.run import Run
+from dpcore.intervals.cells import cell_intervals
+from dpcore.intervals.known import known
+from dpcore.intervals.questions import answer, compare
+from dpcore.parsing.queries import read_queries
+from dpcore.parsing.questions import understand
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals
+from pages._ui.explore import ask
+from tests.pages.test_explore import chart, numbers_of
+from tests.pages.test_pages import EXPLORE, open_page, said, settled
+
+pytestmark = pytest.mark.usefixtures("tab")
+FIRST, SECOND = "Gender = Female", "Admission = Admitted"
+
+
+@pytest.fixture(scope="module")
+def by_hand():
+    """The run that the page shows of the berkeley sample, and what its noisy tables say."""
+    sample = samples.berkeley()
+    workload, _ = read_queries(["marginals:2"], sample.domain)
+    rows = sample.domain.encode(sample.frame)
+    run = Run(ALGORITHMS["gaussian_maxent"](), QueryRelease(workload, rows.n), rows, Budget(1.0, 1e-9)).finish()
+    return run, known(run.release, run.measured, sample.domain)
+
+
+def words(app):
+    return f"{said(app)} {' '.join(c.value for c in app.caption)}".replace("\\", "").replace("\u2060", "")
+
+
+def asked(app, first, second="", kind=None):
+    app.text_input(key="question").set_value(first)
+    app.text_input(key="question-with").set_value(second)
+    if kind:
+        app.selectbox(key="compared-by").set_value(kind)
+    return settled(app.run())
+
+
+def test_a_column_carries_the_intervals_of_the_release(by_hand):
+    run, told = by_hand
+    app = open_page(EXPLORE, sample="berkeley")
+    figure = chart(app, "interval")
+    drawn = next(t for t in figure["data"] if t["name"] == "interval")
+    column = figure["layout"]["xaxis"]["title"]["text"]
+    expected = cell_intervals(told, Marginals(told.domain, [[column]]), run.problem.n)
+    middle, up, down = (
+        np.array(numbers_of(v)) for v in (drawn["y"], drawn["error_y"]["array"], drawn["error_y"]["arrayminus"])
+    )
+    assert middle + up == pytest.approx(100 * expected["high"])
+    assert middle - down == pytest.approx(100 * expected["low"])
+    assert "95% intervals for this table, from the release alone" in words(app)
+    shown = next(f.value for f in app.dataframe if "population from" in f.value.columns)
+    assert (shown["population from"] <= shown["table from"]).all()
+    assert (shown["table to"] <= shown["population to"]).all()
+
+
+@pytest.mark.parametrize("kind", list(ask.KINDS))
+def test_typed_questions_carry_intervals_and_are_compared(by_hand, kind):
+    run, told = by_hand
+    app = asked(open_page(EXPLORE, sample="berkeley"), FIRST, SECOND, kind)
+    n, both = run.problem.n, [understand(text, told.domain) for text in (FIRST, SECOND)]
+    for question in both:
+        assert ask.in_words(answer(told, question, n)).replace("\\", "") in words(app)
+        assert f"{question.text}: **Real " in words(app)
+    found = compare(told, *both, n, kind)
+    assert ask.in_words(found, kind).replace("\\", "") in words(app)
+    assert found.low < found.unbiased < found.high
+    assert "(conservative)" not in words(app)
+
+
+def test_what_nothing_bounds_is_said_with_the_reason():
+    text = "Gender = Female and Admission = Admitted and Department = A"
+    app = asked(open_page(EXPLORE, sample="berkeley"), text)
+    assert "cannot be bounded: nothing was measured about Department × Gender × Admission together" in words(app)
+    app = asked(app, FIRST, text, "ratio")
+    assert words(app).count("cannot be bounded") == 2
+    assert "From the release alone, at 95%: in this table" in words(app)
+
+
+def test_stakeholders_see_what_the_release_says_and_nothing_real():
+    app = asked(open_page(EXPLORE, sample="berkeley", view="stakeholder"), FIRST)
+    assert "From the release alone, at 95%: in this table" in words(app)
+    assert re.search(r"Gender = Female: \*\*synthetic [\d.]+%\*\*", words(app))
+    assert not re.search(r"\breal\b.*%", words(app), re.IGNORECASE)
+
+
+def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
+    run, told = by_hand
+
+    class Done:
+        release, known = run.release, told
+
+    class Chosen:
+        problem, budget = run.problem, run.budget
+
+    tables = run.problem.workload
+    frame = pd.read_csv(io.StringIO(ask.cells(Done, tables, Chosen)))
+    assert len(frame) == tables.m
+    assert frame["answer"].to_numpy() == pytest.approx(run.release.answers(tables))
+    for name, values in cell_intervals(told, tables, run.problem.n).items():
+        assert frame[name].to_numpy() == pytest.approx(values)
+    unknown = Marginals(told.domain, [list(told.domain.names)])
+    beyond = pd.read_csv(io.StringIO(ask.cells(Done, unknown, Chosen)))
+    assert beyond[["unbiased", "low", "high", "population_low", "population_high"]].isna().all(axis=None)
+    assert beyond["answer"].sum() == pytest.approx(1)
+    app = open_page(EXPLORE, sample="berkeley")
+    assert any(button.label == "All cells with intervals (CSV)" for button in app.get("download_button"))
+    monkeypatch.setattr(ask, "MOST_CELLS", tables.m - 1)
+    app = open_page(EXPLORE, sample="berkeley")
+    assert re.search(rf"{tables.m} cells are more than the {tables.m - 1}", words(app))
