@@ -164,7 +164,7 @@ def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refuse
     assert told["constraints"] == [{"impossible": {"sex": ["f"], "old": ["yes"]}}]
     assert told["measured"] == ["job", PAY]
     rows = pd.read_csv(made / "whole" / "synthetic.csv")
-    assert not ((rows["sex"] == "f") & (rows["old"] == "yes")).any()
+    assert ("f", "yes") not in set(zip(rows["sex"], rows["old"], strict=True))
     domain = domain_from_json(told)
     assert domain_to_json(domain) == told
     part = domain.project([PAY, "sex", "old"])
