@@ -74,6 +74,6 @@ if job.results:
         with spent:
             results.accounts(job)
         with pin:
-            keep.pin(table, job, shown.curve)
+            keep.pin(table, job, chosen, shown.curve)
         with along:
             keep.downloads(table, job, chosen)

@@ -17,7 +17,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.theory.optimal_noise import against_line, least_rmse
 from pages._ui.charts import screen
-from pages._ui.explore import setup
+from pages._ui.explore import keep, setup
 from pages._ui.shell import controls
 from pages._ui.shell.text import amount
 from tests.pages.test_pages import EXPLORE, button, figures, open_page, said, settled
@@ -194,6 +194,21 @@ def test_the_error_is_put_beside_the_least_of_any_unbiased_method():
         f"Root mean square error {100 * rmse:.2g} points, {against_line(rmse, least_rmse(workload, budget, rows.n))}."
     )
     assert words in captions(open_page(EXPLORE, sample="berkeley"))
+
+
+def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
+    app = open_page(EXPLORE, sample="berkeley")
+    button(app, "Pin this run as A").click().run()
+    settled(app.select_slider(key="epsilon").set_value(0.1).run())
+    facts = next(f.value for f in app.dataframe if "A (pinned)" in f.value)
+    sample = samples.berkeley()
+    workload, _ = read_queries(["marginals:2"], sample.domain)
+    rows = sample.domain.encode(sample.frame)
+    for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
+        budget = Budget(epsilon, 1e-9)
+        run = Run(ALGORITHMS["gaussian_maxent"](), QueryRelease(workload, rows.n), rows, budget).finish()
+        ratio = run.records[-1].empirical.rmse / least_rmse(workload, budget, rows.n)
+        assert float(facts.loc[keep.BELOW, name]) == pytest.approx(ratio, rel=1e-3)
 
 
 def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():

@@ -13,28 +13,42 @@ from dpcore.experiments.pool import Job, Result
 from dpcore.params import parameters
 from dpcore.parsing.queries import join_names
 from dpcore.tags import Tag
+from dpcore.theory.optimal_noise import least_rmse
 
 from ..shell.frame import heading, peek
 from ..shell.session import session
 from ..shell.table import Table
 from .setup import Chosen
 
+BELOW = "rmse ÷ least of any unbiased method"
+
 
 @dataclass(eq=False)
 class Pinned:
-    """The run A of a tab: which version of a table it is `of`, its result and its curve."""
+    """The run A of a tab: which version of a table it is `of`, its result, its curve, and the `least` of its errors.
+
+    `least` is the smallest root mean square error of any unbiased Gaussian release of what A was asked.
+    """
 
     of: str = ""
     result: Result | None = None
     curve: pd.DataFrame = field(default_factory=pd.DataFrame)
+    least: float | None = None
 
-    def keep(self, of: str, result: Result, curve: pd.DataFrame) -> None:
+    def keep(self, of: str, result: Result, curve: pd.DataFrame, least: float | None) -> None:
         """Pin a run."""
-        self.of, self.result, self.curve = of, result, curve
+        self.of, self.result, self.curve, self.least = of, result, curve, least
 
     def close(self) -> None:
         """Unpin."""
-        self.of, self.result, self.curve = "", None, pd.DataFrame()
+        self.of, self.result, self.curve, self.least = "", None, pd.DataFrame(), None
+
+
+def least_error(chosen: Chosen) -> float | None:
+    """The line that no unbiased Gaussian release of these questions is below, in root mean square error, if known."""
+    problem, budget = chosen.problem, chosen.budget
+    key = (problem.domain, tuple(chosen.texts), problem.effective_n, budget)
+    return session().memo("unbiased", key, lambda: least_rmse(problem.workload, budget, problem.effective_n))
 
 
 def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
@@ -44,12 +58,12 @@ def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
 
 
 @peek
-def pin(table: Table, job: Job, curve: pd.DataFrame) -> None:
+def pin(table: Table, job: Job, chosen: Chosen, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
     heading("Beside another run", Tag.PEEK, said=True)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
-            session().own("pinned", Pinned).keep(table.version, job.results[0], curve)
+            session().own("pinned", Pinned).keep(table.version, job.results[0], curve, least_error(chosen))
             st.rerun()
         if pinned(table) is not None and st.button("Unpin", icon=":material/close:"):
             session().own("pinned", Pinned).close()
@@ -57,13 +71,23 @@ def pin(table: Table, job: Job, curve: pd.DataFrame) -> None:
     if (kept := pinned(table)) is None:
         st.caption("Pin this run, change a setting, and both stand side by side here and in the charts above.")
         return
-    columns = {name: _facts(result.summary) for name, result in (("A (pinned)", kept[0]), ("B (now)", job.results[0]))}
+    beside = {
+        "A (pinned)": (kept[0], session().own("pinned", Pinned).least),
+        "B (now)": (job.results[0], least_error(chosen)),
+    }
+    columns = {name: _facts(result.summary, least) for name, (result, least) in beside.items()}
     st.dataframe(pd.DataFrame(columns))
+    st.caption(
+        f"{BELOW}: the root mean square error, divided by the smallest that an unbiased release with Gaussian noise "
+        "can have for the same questions and budget. Below 1 the algorithm is more accurate than that: its fit "
+        "borrows strength across tables, at the price of some bias."
+    )
 
 
-def _facts(summary: dict[str, Any]) -> dict[str, str]:
+def _facts(summary: dict[str, Any], least: float | None) -> dict[str, str]:
     settings = {name: _short(value) for name, value in summary["parameters"].items()}
     errors = {name: _short(summary["final"][name]) for name in ERRORS}
+    errors |= {BELOW: _short(summary["final"]["rmse"] / least if least else None)}
     budget = {"ε": _short(summary["epsilon"]), "δ": _short(summary["delta"])}
     return {"algorithm": summary["algorithm"], **budget, **settings, **errors, "seconds": _short(summary["seconds"])}
 

@@ -13,7 +13,7 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
 from dpcore.privacy.accounting.guarantee import best_guess
-from dpcore.theory.optimal_noise import against_line, least_rmse
+from dpcore.theory.optimal_noise import against_line
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.workloads import Workload
 
@@ -24,7 +24,7 @@ from ..shell.session import session
 from ..shell.table import Table
 from ..shell.text import amount, plain, points, question
 from ..shell.words import meaning
-from .keep import pinned
+from .keep import least_error, pinned
 from .run import Worlds
 from .screen import chart, draw
 from .setup import AGAINST, Chosen
@@ -127,9 +127,7 @@ def spread(shown: Shown) -> None:
 
 def _against(shown: Shown) -> str:
     """How the root mean square error stands to the least of any unbiased Gaussian release, if that is known."""
-    problem, budget = shown.chosen.problem, shown.chosen.budget
-    key = (problem.domain, tuple(shown.chosen.texts), problem.effective_n, budget)
-    least = session().memo("unbiased", key, lambda: least_rmse(problem.workload, budget, problem.effective_n))
+    least = least_error(shown.chosen)
     if not least:
         return ""
     found = shown.both.errors.rmse
