@@ -2,15 +2,42 @@
 
 import argparse
 import json
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
 
 from ..algorithms import solving
 from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, Audit, audit, short
+from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, Evidence, transcribe
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from .arguments import add_budget, add_seed, budget_of, whole
 from .task import choose
 
 ALL = "all"
+PROCESSES = 2  # for all algorithms
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a process needs to judge one algorithm."""
+
+    name: str
+    given: list[str]
+    budget: Budget
+    runs: int
+    transcripts: int
+    bug: str
+    seed: int
+
+    def judge(self) -> tuple[Audit, Evidence | None]:
+        named = {text.partition("=")[0] for text in self.given}
+        algorithm = short(choose(self.name, self.given, QueryRelease), named)
+        found = audit(algorithm, self.budget, runs=self.runs, bug=self.bug, seed=self.seed)
+        if not self.transcripts:
+            return found, None
+        return found, transcribe(algorithm, self.budget, transcripts=self.transcripts, bug=self.bug, seed=self.seed)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
     read, words = whole("--runs", 20, MOST_RUNS), "on each of two tables (default: %(default)s)"
     parser.add_argument("--runs", type=read, default=RUNS, help=words)
+    read = whole("--transcripts", FEWEST, MOST)
+    words = f"at most, judged by their exact likelihood ratio (default: {TRANSCRIPTS} for {ALL}, else none)"
+    parser.add_argument("--transcripts", type=read, help=words)
     parser.add_argument("--bug", choices=BUGS, default=BUGS[0], help="plant a bug, to see it caught")
     add_seed(parser, "of the game")
     parser.add_argument("--json", action="store_true", help="machine-readable, with the empirical curve")
@@ -28,26 +58,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> int:
     """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
-    given = {text.partition("=")[0] for text in chosen.set}
-    names = solving(QueryRelease) if chosen.algorithm == ALL else [chosen.algorithm]
+    names = list(solving(QueryRelease)) if chosen.algorithm == ALL else [chosen.algorithm]
+    transcripts = chosen.transcripts or (TRANSCRIPTS if chosen.algorithm == ALL else 0)
     budget, kept = budget_of(chosen), True
-    for name in names:
-        algorithm = short(choose(name, chosen.set, QueryRelease), given)
-        found = audit(algorithm, budget, runs=chosen.runs, bug=chosen.bug, seed=chosen.seed)
-        kept &= found.kept
+    rest = chosen.set, budget, chosen.runs, transcripts, chosen.bug, chosen.seed
+    for found, evidence in _judged([_Order(name, *rest) for name in names]):
+        kept &= found.kept and (evidence is None or evidence.kept)
         if chosen.json:
-            print(json.dumps(found.to_json(), indent=None if len(names) > 1 else 1))
+            told = found.to_json() | ({"transcripts": evidence.to_json()} if evidence else {})
+            print(json.dumps(told, indent=None if len(names) > 1 else 1), flush=True)
         elif len(names) > 1:
             low = f"promised {found.promised:.4f}, at least {found.epsilon_low:.4f} or {found.accounted_low:.4f}"
-            print(f"{found.algorithm:<24} {low}  {'consistent' if found.kept else 'BROKEN'}", flush=True)
+            sound = found.kept and (evidence is None or evidence.kept)
+            seen = f"  {_seen(evidence)}" if evidence else ""
+            print(f"{found.algorithm:<24} {low}{seen}  {'consistent' if sound else 'BROKEN'}", flush=True)
         else:
-            _tell(found, budget)
+            _tell(found, evidence, budget)
     return 0 if kept else 1
 
 
-def _tell(found: Audit, budget: Budget) -> None:
+def _judged(orders: list[_Order]) -> Iterator[tuple[Audit, Evidence | None]]:
+    """In their order; several are judged by processes of their own."""
+    if len(orders) == 1:
+        yield orders[0].judge()
+        return
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+        yield from pool.map(_Order.judge, orders)
+
+
+def _seen(evidence: Evidence) -> str:
+    """What transcripts show, beside what is promised."""
+    symbol = "mu" if evidence.kind == "noise" else "epsilon of a selection"
+    share = f"{evidence.low / evidence.promised:.0%}"
+    return f"{symbol} {evidence.promised:.4f}, shown {evidence.low:.4f} ({share})"
+
+
+def _tell(found: Audit, evidence: Evidence | None, budget: Budget) -> None:
     print(f"{found.algorithm}, {found.runs} runs on each of two tables of {found.records} records, bug: {found.bug}")
     print(f"promised:     epsilon = {found.promised:.4f} at delta={budget.delta:g} ({found.accounting})")
     print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
     print(f"              epsilon ≥ {found.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)")
-    print("the promise is consistent with this game" if found.kept else "THE PROMISE IS BROKEN")
+    if evidence is not None:
+        print(f"transcripts:  {_seen(evidence)}, {TRUST:.0%} confidence, {evidence.transcripts} transcripts")
+    sound = found.kept and (evidence is None or evidence.kept)
+    print("the promise is consistent with this game" if sound else "THE PROMISE IS BROKEN")

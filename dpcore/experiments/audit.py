@@ -126,6 +126,20 @@ def audit(
     )
 
 
+def two_questions(n: int) -> QueryRelease:
+    """The problem of the game: two yes/no questions to n records, each counted on its own."""
+    domain = Domain(tuple(Column(name=c, kind="categorical", values=("no", "yes")) for c in ("first", "second")))
+    return QueryRelease(Marginals.all(domain, 1), n)
+
+
+def hand_over(rows: Rows, problem: QueryRelease, plan: Plan, rng: np.random.Generator, bug: bool = False) -> Curator:
+    """A new Curator of a public table, the one that runs and releases have; `bug`: it halves every sensitivity."""
+    curator = Curator(rows, problem.n, plan, rng, domain=problem.domain)
+    if bug:
+        object.__setattr__(curator, "_Curator__unit", 2 * curator.unit)
+    return curator
+
+
 class _Game:
     """Two yes/no questions to n records, 80 % of yes to each; one record says (yes, no), or (no, yes) instead.
 
@@ -134,11 +148,10 @@ class _Game:
     """
 
     def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: np.random.Generator) -> None:
-        domain = Domain(tuple(Column(name=c, kind="categorical", values=("no", "yes")) for c in ("first", "second")))
         self.algorithm, self.bug, self.rng = algorithm, bug, rng
         self.tell: Callable[[float], None] | None = None
         self.runs = self.played = 0
-        self.problem = QueryRelease(Marginals.all(domain, 1), n)
+        self.problem = two_questions(n)
         self.plan = make_plan(algorithm, self.problem, budget)
         values, fifth = np.array([[0, 1], [1, 0], [1, 1]]), n // 5
         self.tables = [Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)]
@@ -159,9 +172,7 @@ class _Game:
         self.played += 1
         if self.tell is not None and self.played % 50 == 0:
             self.tell(self.played / self.runs)
-        curator = Curator(rows, self.problem.n, self.plan, self.rng, domain=self.problem.domain)
-        if self.bug:
-            object.__setattr__(curator, "_Curator__unit", 2 * curator.unit)
+        curator = hand_over(rows, self.problem, self.plan, self.rng, self.bug)
         answers = [
             step.release.answers(self.problem.workload)
             for step in self.algorithm.steps(self.problem, self.plan, curator, self.rng)

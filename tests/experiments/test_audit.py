@@ -110,3 +110,26 @@ def test_the_command_tells_by_its_exit_code(capsys):
     assert told["bug"] == "half-sensitivity"
     assert not told["kept"]
     assert main([*game, "--runs=5"]) == 2
+
+
+def test_the_command_judges_transcripts_where_it_is_asked_to(capsys):
+    game = ["audit", "--algorithm=gaussian_maxent", "--epsilon=6", "--runs=20", "--transcripts=1000"]
+    assert main(game) == 0
+    assert "mu " in (told := capsys.readouterr().out)
+    assert "99% confidence, 1000 transcripts" in told
+    assert main([*game, "--bug=half-sensitivity", "--json"]) == 1, "twenty runs show nothing, the transcripts do"
+    told = json.loads(capsys.readouterr().out)
+    assert told["kept"]
+    assert not told["transcripts"]["kept"]
+    assert told["transcripts"]["low"] > told["transcripts"]["promised"]
+    assert main([*game, "--transcripts=5"]) == 2
+
+
+def test_all_algorithms_are_judged_side_by_side(capsys, monkeypatch):
+    monkeypatch.setattr("dpcore.cli.audit.solving", lambda _: {name: QUERIES[name] for name in ("dpam", "dpfw")})
+    assert main(["audit", "--algorithm=all", "--epsilon=6", "--runs=20", "--transcripts=1000"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in told] == ["dpam", "dpfw"]
+    assert "mu " in told[0]
+    assert "epsilon of a selection" in told[1]
+    assert all(line.endswith("consistent") for line in told)

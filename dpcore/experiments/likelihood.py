@@ -1,0 +1,102 @@
+"""Exact laws of what leaves a Curator, worked out beside it from what is stated: Gaussian noise, and selections.
+
+For public tables only, whose true values may be known. A likelihood ratio between two of them is the sharpest score of
+a transcript that there is (Neyman, Pearson 1933); wrong noise makes it less sharp, never wrong.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.domain import Rows
+from ..privacy.accounting.budget import Pure
+from ..privacy.measurement import noise_scale
+from ..privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
+from ..privacy.statistics.query_draws import SummedErrors
+from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
+
+SELECTING = ("select", "draw_queries", "above_threshold")  # the verbs whose outcomes are few, each with a known law
+NODES = 2000  # of the quadrature over a noisy threshold
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One question as an algorithm put it to its Curator: the verb, the statistic or score, the spend, and the rest."""
+
+    verb: str
+    question: Any
+    spend: Any
+    more: tuple = ()
+
+
+def true_value(statistic: Any, rows: Rows) -> np.ndarray:
+    """What noise is added to."""
+    return statistic.value(Answers(statistic.workload).value(rows) if isinstance(statistic, SomeAnswers) else rows)
+
+
+def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[np.ndarray, float, float]:
+    """w, c and μ² so that log p₂(y)/p₁(y) = w · y − c for what leaves, y, and is N(±μ²/2, μ²) on the two tables.
+
+    y ~ N(a, Σ) or N(b, Σ): w = Σ⁻¹(b − a), c = w · (a + b)/2, μ² = w · (b − a). Noise on cells leaves as the queries
+    see it, Σ = σ²AAᵀ, of which the pseudo-inverse serves, as b − a is in its range.
+    """
+    statistic, n = asked.question, first.n
+    sigma = noise_scale(statistic, asked.spend, n)
+    a, b = (true_value(statistic, rows) for rows in (first, second))
+    if not isinstance(statistic, CellAnswers):
+        w = (b - a) / sigma**2
+    else:
+        A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])
+        a, b = A @ a, A @ b
+        w = np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2
+    return w, float(w @ (a + b) / 2), float(w @ (b - a))
+
+
+def selection_law(asked: Asked, rows: Rows) -> np.ndarray:
+    """The probability of every outcome of one draw; for a sparse vector the last one is "none is above".
+
+    Exponential mechanism: p_i ∝ exp(s_i/scale), scale = 2Δ/(nε₀). Permute-and-flip: with h_i = exp((s_i − max)/scale)
+    and a uniform arrival time t of each, p_i = h_i ∫ Π_{j≠i} (1 − t h_j) dt, a polynomial that Gauss–Legendre
+    quadrature integrates exactly. Sparse vector: ∫ f(ν) Π_{j<i} (1 − above_j) above_i dν over the noisy threshold.
+    """
+    score, spend, n = asked.question, asked.spend, rows.n
+    s = score.value(Answers(score.workload).value(rows))
+    if isinstance(score, AbsoluteErrors):
+        return _sparse_law(s, *sparse_scales(score.sensitivity / n, spend.epsilon))
+    scale = 2 * score.sensitivity / (n * spend.epsilon)
+    weights = np.exp((s - s.max()) / scale)
+    if not isinstance(spend, Pure) or isinstance(score, SummedErrors):
+        return weights / weights.sum()
+    t, dt = np.polynomial.legendre.leggauss(len(s) // 2 + 1)
+    left = 1 - (t[:, None] + 1) / 2 * weights
+    others = np.column_stack([np.delete(left, i, axis=1).prod(axis=1) for i in range(len(s))])
+    return weights * (dt / 2 @ others)
+
+
+def _sparse_law(values: np.ndarray, blur: float, scale: float) -> np.ndarray:
+    """Outcomes 0..b−1 and none, by quadrature at the middles of equally likely parts of the threshold's noise."""
+    u = (np.arange(NODES) + 0.5) / NODES
+    nu = -blur * np.sign(u - 0.5) * np.log1p(-2 * np.abs(u - 0.5))
+    gap = (nu[:, None] - values) / scale
+    tail = np.where(gap > 0, np.exp(-np.abs(gap)) / 2, 1 - np.exp(-np.abs(gap)) / 2)  # of a Laplace law
+    below = np.cumprod(1 - tail, axis=1)
+    before = np.column_stack([np.ones(NODES), below[:, :-1]])
+    return np.append((before * tail).mean(axis=0), below[:, -1].mean())
+
+
+def telling_outcomes(p: np.ndarray, q: np.ndarray, trials: float, z: float) -> tuple[float, np.ndarray]:
+    """The outcomes that speak most for p, and the log ratio of their chances that `trials` of each would show.
+
+    Of all sets {p/q ≥ t}, the one with the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare outcome that says much
+    is seen too seldom.
+    """
+    order = np.argsort(np.log(np.maximum(q, 1e-300)) - np.log(np.maximum(p, 1e-300)), kind="stable")
+    P, Q = np.cumsum(p[order]).clip(0, 1), np.cumsum(q[order]).clip(0, 1)
+    low, high = P - z * np.sqrt(P * (1 - P) / trials), Q + z * np.sqrt(Q * (1 - Q) / trials) + 1e-300
+    shown = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
+    best = int(shown.argmax())
+    chosen = np.zeros(len(p), dtype=bool)
+    chosen[order[: best + 1]] = True
+    return float(shown[best]), chosen

@@ -1,0 +1,319 @@
+"""How much of its promise an algorithm's transcripts really use: the sharpest test on the worst pair of small tables.
+
+A transcript is all that leaves the Curator: more than a release shows, and what the plan's price is for. The questions
+of one run on a public table are put again to new Curators of one of two neighbouring tables, by a coin; the score of
+what they answer is the exact log-likelihood ratio under the stated noise. Nothing of the test is chosen by what was
+seen, so every transcript counts towards the bound.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import beta
+
+from ..algorithms import registered_name
+from ..algorithms.base import Algorithm, make_plan
+from ..data.domain import Rows
+from ..errors import InputError
+from ..privacy.accounting.budget import Budget, Gaussian
+from ..privacy.accounting.ledger import Plan
+from ..problems import QueryRelease
+from .audit import BUGS, CONFIDENCE, hand_over, two_questions
+from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
+
+TRANSCRIPTS = 60_000  # at most, of both tables together
+FEWEST, MOST = 1000, 10_000_000
+TRUST = 0.99  # of what is called shown; a promise is called broken at the game's CONFIDENCE
+SHARES = {"noise": 0.9, "selection": 0.5}  # of the promise, to be shown
+SIZES = (8, 80)  # records: a selection among few is all noise, among many all signal
+PARTS = 8  # of a table that is tried, and cells get whole parts
+SPARE = 2.5  # standard deviations by which a bound may be unlucky and still show its share
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """What transcripts show of a promise: of μ where all a plan does is Gaussian noise, else of one selection's ε₀.
+
+    `there` is what the two tables give away at most, by the stated laws; `low` ≤ what is true with 99 % confidence,
+    whatever the mechanism; `high` is the same from above, if the noise is Gaussian (none for selections). `sure_low` is
+    `low` with 99.9 %. `false_alarms`, `hits`: the trade-off curve that was measured; `limit`, the promised one.
+    """
+
+    algorithm: str
+    budget: Budget
+    kind: str
+    bug: str
+    transcripts: int
+    records: int
+    promised: float
+    there: float
+    low: float
+    sure_low: float
+    high: float | None
+    false_alarms: np.ndarray
+    hits: np.ndarray
+    limit: np.ndarray
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing was seen that the promise forbids."""
+        return self.sure_low <= self.promised
+
+    @property
+    def shown(self) -> bool:
+        """Whether the share of the promise that such a plan can be seen to use was seen."""
+        return self.low >= SHARES[self.kind] * self.promised
+
+    def limit_of(self, size: float) -> np.ndarray:
+        """The trade-off curve of a μ, or of an ε₀, at the false alarms."""
+        return trade_off(self.kind, size, self.false_alarms)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the curves."""
+        names = ("kind", "transcripts", "records", "promised", "there", "low", "high", "kept", "shown")
+        return {name: getattr(self, name) for name in names} | {"confidence": TRUST}
+
+
+def trade_off(kind: str, size: float, false_alarms: np.ndarray) -> np.ndarray:
+    """The largest hit rates that μ-GDP, or ε-DP, allows: Φ(Φ⁻¹(q) + μ), or min(e^ε q, 1 − e^−ε (1 − q))."""
+    if kind == "noise":
+        return ndtr(ndtri(false_alarms) + size)
+    return np.minimum(math.exp(min(size, 700)) * false_alarms, 1 - math.exp(-size) * (1 - false_alarms))
+
+
+def transcribe(
+    algorithm: Algorithm,
+    budget: Budget,
+    *,
+    transcripts: int = TRANSCRIPTS,
+    bug: str = "none",
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Evidence | None:
+    """Judge as many transcripts as show the share of the promise, `transcripts` at the most.
+
+    None where neither all is Gaussian noise nor anything is selected. Raises what the plan raises, and InputError for a
+    number of transcripts outside 1,000..10,000,000.
+    """
+    if not FEWEST <= transcripts <= MOST:
+        raise InputError(f"transcripts={transcripts} is outside {FEWEST}..{MOST}")
+    if bug not in BUGS:
+        raise InputError(f"bug={bug!r} is not one of {', '.join(BUGS)}")
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    scripts = [_script(algorithm, budget, n, rng) for n in SIZES]
+    if scripts[0].plan.kinds == {Gaussian}:
+        test: _Noise | _Selection = _Noise(scripts[0])
+    elif all(script.selections for script in scripts):
+        found = [_Selection(script, transcripts) for script in scripts]
+        test = min(found, key=lambda one: (one.needed, -one.visible))
+    else:
+        return None
+    count = min(transcripts, max(FEWEST, test.needed))
+    coins = rng.random(count) < 0.5
+    seen = []
+    for i, coin in enumerate(coins):
+        curator = hand_over(test.tables[int(coin)], test.problem, test.plan, rng, bug != BUGS[0])
+        seen.append(test.score([getattr(curator, a.verb)(a.question, a.spend, *a.more) for a in test.asked]))
+        if progress is not None and (i + 1) % 50 == 0:
+            progress((i + 1) / count)
+    scores = np.array(seen, dtype=float).reshape(count, -1)
+    first, second = scores[~coins].ravel(), scores[coins].ravel()
+    thresholds = np.unique(np.concatenate([first, second]))[::-1]
+    false_alarms, hits = (
+        (len(s) - np.searchsorted(np.sort(s), thresholds, side="left")) / max(len(s), 1) for s in (first, second)
+    )
+    return Evidence(
+        algorithm=registered_name(algorithm),
+        budget=budget,
+        kind=test.kind,
+        bug=bug,
+        transcripts=count,
+        records=test.problem.n,
+        promised=test.promised,
+        there=test.there,
+        low=test.low(first, second, TRUST),
+        sure_low=test.low(first, second, CONFIDENCE),
+        high=test.high(first, second, TRUST),
+        false_alarms=false_alarms,
+        hits=hits,
+        limit=trade_off(test.kind, test.promised, false_alarms),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Script:
+    """What one run on an even table asked, in order, and under which plan."""
+
+    problem: QueryRelease
+    plan: Plan
+    asked: list[Asked]
+
+    @property
+    def selections(self) -> list[Asked]:
+        return [a for a in self.asked if a.verb in SELECTING]
+
+
+class _Recorder:
+    """A Curator that notes what it is asked."""
+
+    def __init__(self, curator: Any, asked: list[Asked]) -> None:
+        self._curator, self._asked = curator, asked
+
+    def __getattr__(self, name: str) -> Any:
+        known = getattr(self._curator, name)
+        if name not in ("measure", *SELECTING):
+            return known
+
+        def ask(question: Any, spend: Any, *more: Any) -> Any:
+            self._asked.append(Asked(name, question, spend, more))
+            return known(question, spend, *more)
+
+        return ask
+
+
+def _script(algorithm: Algorithm, budget: Budget, n: int, rng: np.random.Generator) -> _Script:
+    problem, asked = two_questions(n), []
+    plan = make_plan(algorithm, problem, budget)
+    even = _table(np.full(4, n // 4))
+    recorder: Any = _Recorder(hand_over(even, problem, plan, rng), asked)
+    for _ in algorithm.steps(problem, plan, recorder, rng):
+        pass
+    return _Script(problem, plan, asked)
+
+
+CELLS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+
+
+def _table(counts: np.ndarray) -> Rows:
+    return Rows(CELLS[counts > 0], counts[counts > 0])
+
+
+def _pairs(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The counts of all neighbours where the first table is made of whole eighths: one record leaves for any cell."""
+    for bars in combinations(range(PARTS + 3), 3):
+        counts = np.diff([-1, *bars, PARTS + 3]) - 1
+        first = counts * (n // PARTS)
+        for z, w in permutations(range(4), 2):
+            if first[z]:
+                second = first.copy()
+                second[z] -= 1
+                second[w] += 1
+                yield first, second
+
+
+class _Noise:
+    """All questions of a plan that only adds Gaussian noise; which table it is is guessed by the sign of the ratio.
+
+    A fair coin says which table a transcript is of, so right guesses are binomial, and under μ-GDP their rate is at
+    most max_q ½(Φ(Φ⁻¹(q) + μ) + 1 − q) = Φ(μ/2). A Clopper–Pearson bound a of the rate gives μ ≥ 2Φ⁻¹(a).
+    """
+
+    kind = "noise"
+
+    def __init__(self, script: _Script) -> None:
+        self.problem, self.plan = script.problem, script.plan
+        self.asked = [a for a in script.asked if a.verb == "measure"]
+        self.promised = math.sqrt(self.plan.sums.mu_squared)
+        # What moves need not depend on the other records, but may: votes and the like.
+        best = (-1.0, _table(np.full(4, 2)), _table(np.full(4, 2)))
+        for first, second in self._few(script.problem.n):
+            tables = _table(first), _table(second)
+            moved = sum(gaussian_score(a, *tables)[2] for a in self.asked)
+            if moved > best[0] * (1 + 1e-9):
+                best = moved, *tables
+        moved, *self.tables = best
+        self.there = math.sqrt(max(moved, 0.0))
+        self._parts = [gaussian_score(a, *self.tables)[:2] for a in self.asked]
+
+    @staticmethod
+    def _few(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """One record among even others, from any cell to any other."""
+        even = np.full(4, n // 4)
+        for z, w in permutations(range(4), 2):
+            second = even.copy()
+            second[z] -= 1
+            second[w] += 1
+            yield even, second
+
+    @property
+    def needed(self) -> int:
+        """Transcripts for SHARES of the promise, SPARE standard deviations included."""
+        room = self.there - SHARES["noise"] * self.promised
+        if room <= 0:
+            return MOST
+        a = ndtr(self.there / 2)
+        slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.there**2 / 8)
+        return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / room) ** 2, MOST))
+
+    def score(self, answers: list[Any]) -> float:
+        return math.fsum(float(w @ out.values) - c for (w, c), out in zip(self._parts, answers, strict=True))
+
+    def _right(self, first: np.ndarray, second: np.ndarray) -> tuple[int, int]:
+        return int((first < 0).sum() + (second >= 0).sum()), len(first) + len(second)
+
+    def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
+        right, count = self._right(first, second)
+        rate = beta.ppf(1 - trust, right, count - right + 1) if right else 0.0
+        return float(max(2 * ndtri(rate), 0.0))
+
+    def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
+        right, count = self._right(first, second)
+        rate = beta.ppf(trust, right + 1, count - right) if right < count else 1.0
+        return float(min(max(2 * ndtri(rate), 0.0), 1e6))
+
+
+class _Selection:
+    """The first selection of a script, alone, and the set of outcomes that is chosen by the stated laws beforehand.
+
+    ε₀ ≥ log(p/q) for its chances on the two tables, from Clopper–Pearson bounds of both that hold together. Several
+    draws from the same scores, each of ε₀, are as many trials.
+    """
+
+    kind = "selection"
+
+    def __init__(self, script: _Script, transcripts: int) -> None:
+        self.problem, self.plan = script.problem, script.plan
+        asked = script.selections[0]
+        self.asked, self.promised = [asked], asked.spend.epsilon
+        times = int(asked.more[0]) if asked.more else 1
+        z = ndtri(1 - (1 - TRUST) / 2) + SPARE / math.sqrt(2)  # luck of two rates that err apart
+        laws: dict[bytes, np.ndarray] = {}
+
+        def law(counts: np.ndarray) -> np.ndarray:
+            key = counts.tobytes()
+            if key not in laws:
+                laws[key] = selection_law(asked, _table(counts))
+            return laws[key]
+
+        pairs = [both for pair in _pairs(self.problem.n) for both in (pair, pair[::-1])]
+        self.needed = min(FEWEST, transcripts)
+        while True:  # as few transcripts as show the share on some pair of tables
+            found = [telling_outcomes(law(second), law(first), times * self.needed / 2, z) for first, second in pairs]
+            best = max(range(len(pairs)), key=lambda i: found[i][0])
+            self.visible, self._chosen = found[best]
+            if self.visible >= SHARES["selection"] * self.promised or self.needed >= transcripts:
+                break
+            self.needed = min(2 * self.needed, transcripts)
+        q, p = (float(np.clip(law(counts)[self._chosen].sum(), 1e-300, 1.0)) for counts in pairs[best])
+        self.tables, self.there = [_table(counts) for counts in pairs[best]], math.log(p / q)
+
+    def score(self, answers: list[Any]) -> np.ndarray:
+        (answer,) = answers
+        return self._chosen[np.atleast_1d(-1 if answer is None else answer)].astype(float)
+
+    def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
+        alpha = (1 - trust) / 2
+        hits, alarms = int(second.sum()), int(first.sum())
+        if not hits or alarms == len(first):
+            return 0.0
+        p = beta.ppf(alpha, hits, len(second) - hits + 1)
+        q = beta.ppf(1 - alpha, alarms + 1, len(first) - alarms)
+        return float(max(math.log(p / q), 0.0))
+
+    def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
+        return None

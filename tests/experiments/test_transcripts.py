@@ -1,0 +1,204 @@
+"""Transcripts judged by their exact likelihood ratio: sharp on Gaussian noise and selections, and wrong noise seen."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.errors import InputError
+from dpcore.experiments import transcripts as module
+from dpcore.experiments.audit import hand_over, short
+from dpcore.experiments.likelihood import Asked, gaussian_score, selection_law, telling_outcomes
+from dpcore.experiments.transcripts import SHARES, _Noise, _script, _Selection, _table, trade_off, transcribe
+from dpcore.privacy import mechanisms
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.statistics.answers import CellAnswers, SignedErrors
+from dpcore.privacy.statistics.scores import AbsoluteErrors
+from tests.helpers import QUERIES
+
+WIDE = Budget(6, 0.01)  # few transcripts show much of a large promise
+
+
+def quick(name):
+    return short(ALGORITHMS[name]())
+
+
+def judged(*args, **named):
+    """The evidence of an algorithm of which there is some."""
+    found = transcribe(*args, **named)
+    assert found is not None
+    return found
+
+
+def script_of(name, budget=WIDE, n=8):
+    return _script(quick(name), budget, n, np.random.default_rng(0))
+
+
+NOISE = [name for name in QUERIES if script_of(name).plan.kinds == {Gaussian}]
+
+
+def test_some_algorithms_only_add_gaussian_noise():
+    assert {"gaussian_maxent", "dpam", "residual", "private_evolution_table"} <= set(NOISE)
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_the_worst_tables_use_all_of_a_gaussian_promise(name):
+    """The pair that is found attains the sensitivity, so that nothing is lost but by chance."""
+    test = _Noise(script_of(name))
+    assert test.there <= test.promised * (1 + 1e-9)
+    assert test.there >= 0.97 * test.promised
+
+
+@pytest.mark.parametrize("name", [name for name in QUERIES if name not in NOISE])
+def test_some_tables_show_half_of_a_selection_s_promise(name):
+    found = [_Selection(script_of(name, n=n), 60_000) for n in (8, 80)]
+    assert all(one.there <= one.promised * (1 + 1e-9) for one in found)
+    assert max(one.visible / one.promised for one in found) >= SHARES["selection"]
+
+
+def test_nine_tenths_of_a_large_mu_are_seen_in_few_transcripts():
+    found = judged(quick("gaussian_maxent"), WIDE)
+    assert found.kind == "noise"
+    assert found.transcripts < 10_000
+    assert found.low >= 0.9 * found.promised
+    assert found.high is not None
+    assert found.low <= found.promised <= found.high
+    assert found.shown
+    assert found.kept
+    json.dumps(found.to_json(), allow_nan=False)
+    inner = (found.false_alarms > 0.05) & (found.hits < 0.95)
+    seen = ndtri(found.hits[inner]) - ndtri(found.false_alarms[inner])
+    assert np.abs(seen - found.promised).max() < 0.25, "the measured curve is the promised one, all along"
+
+
+def test_half_of_a_selection_s_epsilon_is_seen():
+    found = judged(quick("dpfw"), Budget(2, 0))
+    assert found.kind == "selection"
+    assert found.low >= 0.5 * found.promised
+    assert found.shown
+    assert found.kept
+    assert found.high is None
+
+
+@pytest.mark.parametrize(("factor", "enough"), [(0.9, 6000), (0.5, 1000)])
+def test_less_noise_than_stated_is_seen(monkeypatch, factor, enough):
+    """Planted in what the Curator draws: nothing of the score knows of it."""
+    honest = mechanisms.gaussian
+    monkeypatch.setattr(mechanisms, "gaussian", lambda values, sigma, rng: honest(values, factor * sigma, rng))
+    found = judged(quick("gaussian_maxent"), WIDE, transcripts=enough)
+    assert found.low > found.promised
+    assert not found.kept
+
+
+def test_more_noise_than_stated_shows_less(monkeypatch):
+    honest = mechanisms.gaussian
+    monkeypatch.setattr(mechanisms, "gaussian", lambda values, sigma, rng: honest(values, 1.5 * sigma, rng))
+    found = judged(quick("gaussian_maxent"), WIDE, transcripts=2000)
+    assert found.kept
+    assert not found.shown
+    assert found.high is not None
+    assert found.high < found.promised
+
+
+@pytest.mark.parametrize(
+    ("name", "budget", "enough"), [("gaussian_maxent", WIDE, 1000), ("dpfw", Budget(3, 0.01), 6000)], ids=str
+)
+def test_half_the_sensitivity_is_seen(name, budget, enough):
+    assert not judged(quick(name), budget, transcripts=enough, bug="half-sensitivity").kept
+
+
+def test_the_same_seed_gives_the_same_transcripts():
+    first, again, other = (judged(quick("dpfw"), WIDE, transcripts=1000, seed=seed) for seed in (0, 0, 1))
+    assert first.to_json() == again.to_json()
+    assert not np.array_equal(first.hits, other.hits)
+
+
+def test_the_bound_holds_with_the_stated_confidence():
+    test, rng, mu = _Noise(script_of("gaussian_maxent")), np.random.default_rng(0), 0.8
+    missed = 0
+    for _ in range(2000):
+        scores = rng.normal(-mu / 2, 1, 100), rng.normal(mu / 2, 1, 110)
+        missed += test.low(*scores, 0.99) > mu
+    assert missed <= binom.ppf(0.999, 2000, 0.01)
+    assert missed > 0, "and is not far below"
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0, 2.5])
+def test_no_test_guesses_right_more_often_than_the_bound_supposes(mu):
+    q = np.linspace(1e-6, 1 - 1e-6, 20_001)
+    assert ((trade_off("noise", mu, q) + 1 - q) / 2).max() == pytest.approx(ndtr(mu / 2), abs=1e-6)
+
+
+@pytest.mark.parametrize("subspace", [False, True])
+def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
+    """Its law on the two tables is N(∓μ²/2, μ²), which is what a ratio's must be."""
+    script, rng = script_of("gaussian_maxent"), np.random.default_rng(0)
+    asked = Asked("measure", CellAnswers(script.problem.workload, subspace), script.plan.spend(Gaussian))
+    tables = [_table(np.array(counts)) for counts in ([2, 2, 2, 2], [3, 2, 2, 1])]
+    w, c, moved = gaussian_score(asked, *tables)
+    for rows, sign in zip(tables, (-1, 1), strict=True):
+        drawn = [
+            hand_over(rows, script.problem, script.plan, rng).measure(asked.question, asked.spend).values
+            for _ in range(800)
+        ]
+        scores = np.array(drawn) @ w - c
+        assert scores.mean() == pytest.approx(sign * moved / 2, abs=5 * math.sqrt(moved / 800))
+        assert scores.var() == pytest.approx(moved, rel=0.25)
+
+
+def selecting(spend, score):
+    """Outcomes of the real Curator on a lopsided table, and the stated law."""
+    script, rng = script_of("mwem", Budget(2, 0)), np.random.default_rng(0)
+    plan = replace(script.plan, charges=(replace(script.plan.charges[0], spend=spend),))
+    workload, rows = script.problem.workload, _table(np.array([5, 1, 1, 1]))
+    question = (
+        SignedErrors(workload, np.full(4, 0.5))
+        if score == "errors"
+        else AbsoluteErrors(workload, np.arange(4), np.full(4, 0.5), 0.2)
+    )
+    verb = "select" if score == "errors" else "above_threshold"
+    law = selection_law(Asked(verb, question, spend), rows)
+    drawn = [getattr(hand_over(rows, script.problem, plan, rng), verb)(question, spend) for _ in range(3000)]
+    return np.bincount([len(law) - 1 if d is None else d for d in drawn], minlength=len(law)) / 3000, law
+
+
+@pytest.mark.parametrize(
+    ("spend", "score"), [(BoundedRange(1.5), "errors"), (Pure(1.5), "errors"), (Pure(1.5), "stream")], ids=str
+)
+def test_selections_have_the_stated_law(spend, score):
+    seen, law = selecting(spend, score)
+    assert law.sum() == pytest.approx(1)
+    assert seen == pytest.approx(law, abs=4.5 * math.sqrt(0.25 / 3000))
+    assert np.ptp(law) > 0.05, "an even law would show nothing"
+
+
+def test_the_outcomes_that_tell_most_are_neither_all_nor_too_rare():
+    p, q = np.array([0.5, 0.4, 0.0999, 0.0001]), np.array([0.6, 0.37, 0.03, 1e-6])
+    few, many = (telling_outcomes(p, q, trials, 2.6) for trials in (2000, 10**9))
+    assert few[1].tolist() == [False, False, True, True]
+    assert many[1].tolist() == [False, False, False, True]
+    assert few[0] < math.log(0.1 / 0.030001)
+    assert many[0] > few[0]
+
+
+@pytest.mark.parametrize("given", [{"transcripts": 999}, {"transcripts": 10**8}, {"bug": "off-by-one"}])
+def test_what_cannot_be_played_is_refused(given):
+    with pytest.raises(InputError, match=next(iter(given))):
+        judged(quick("dpfw"), WIDE, **given)
+
+
+def test_progress_goes_to_one():
+    told = []
+    judged(quick("dpfw"), WIDE, transcripts=1000, progress=told.append)
+    assert told[0] == pytest.approx(0.05)
+    assert told[-1] == 1
+
+
+def test_plans_that_are_neither_are_not_judged(monkeypatch):
+    monkeypatch.setattr(module._Script, "selections", [])
+    assert transcribe(quick("dpfw"), WIDE) is None
