@@ -12,7 +12,7 @@ from ..models.base import Model, Reader
 from ..models.cells import Cells
 from ..models.tree import Tree
 from ..privacy.accounting import conversions
-from ..privacy.accounting.budget import BoundedRange, Budget, Pure
+from ..privacy.accounting.budget import SMALLEST, SMALLEST_DELTA, BoundedRange, Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, equal_selections, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -89,8 +89,7 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
         left = Budget(kept * budget.epsilon, 0, additive=True)
     else:
         draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho / times) * MARGIN)
-        epsilon = conversions.zcdp_epsilon(kept * budget.rho * MARGIN, budget.delta)
-        left = Budget(epsilon, budget.delta, additive=True)
+        left = promise_of(kept * budget.rho * MARGIN, budget)
     charges = (
         Charge("measure", first, statistic=Answers(singles_of(tables))),
         Charge("select", draw, times, statistic=TableErrors),
@@ -101,6 +100,19 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
         Choice("pairs", times, f"of {len(pairs_of(tables).tables)} drawn for a tree, by how far from independent"),
         Choice("kept", kept, f"share of {letter} for the algorithm; the rest finds 1-way tables and a tree"),
     ))  # fmt: skip
+
+
+def promise_of(rho: float, budget: Budget) -> Budget:
+    """A promise that allows ρ, or a little less: at the budget's δ, or where that needs no ε at all at its ε."""
+    epsilon = conversions.zcdp_epsilon(rho, budget.delta)
+    if epsilon >= SMALLEST:
+        return Budget(epsilon, budget.delta, additive=True)
+    low, high = math.log(SMALLEST_DELTA), math.log(budget.delta)
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        fits = conversions.zcdp_rho(budget.epsilon, math.exp(middle)) <= rho
+        low, high = (middle, high) if fits else (low, middle)
+    return Budget(budget.epsilon, math.exp(low), additive=True)
 
 
 def grounded(problem: QueryRelease, plan: Plan, curator: Curator, most: int | None, who: str) -> Ground:

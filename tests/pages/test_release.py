@@ -576,5 +576,10 @@ def test_every_section_of_a_private_peek_can_be_hidden():
 
 
 def _peeks(function):
-    calls = (n for n in ast.walk(function) if isinstance(n, ast.Call) and ast.unparse(n.func) == "heading")
+    """Whether the function itself, and not one that stands in it, draws a heading of a private peek."""
+    within = {
+        n for f in ast.walk(function) if isinstance(f, ast.FunctionDef) and f is not function for n in ast.walk(f)
+    }
+    own = (n for n in ast.walk(function) if n not in within)
+    calls = (n for n in own if isinstance(n, ast.Call) and ast.unparse(n.func) == "heading")
     return any(ast.unparse(call.args[1]) == "Tag.PEEK" for call in calls)
