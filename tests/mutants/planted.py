@@ -113,8 +113,8 @@ MUTANTS = {
     "a peek that is called typed": Mutant(
         "bounds or categories read off the records without charge",
         "publishing/publish.py",
-        '"read off the records (a private peek)" if problem.domain.peeked else "typed by a person"',
-        '"typed by a person"',
+        "    if domain.peeked:\n        return",
+        "    if False:\n        return",
         f"{K}::test_a_release_of_a_schema_that_was_read_off_the_records_says_so",
     ),
     "divided by the sample's true size": Mutant(
@@ -158,8 +158,8 @@ MUTANTS = {
     "a threshold one too low": Mutant(
         "off by one in the range of a discrete draw",
         "privacy/exact.py",
-        "(noisy >= group + max(math.ceil(tail * ROOM), 1))",
-        "(noisy >= group - 1 + max(math.ceil(tail * ROOM), 1))",
+        "return group + max(math.ceil(tail * ROOM), 1)",
+        "return group - 1 + max(math.ceil(tail * ROOM), 1)",
         f"{P}/test_flips.py::test_thresholded_votes_reach_the_threshold_as_rarely_as_is_paid",
     ),
     "a coin that is cut off far out": Mutant(
