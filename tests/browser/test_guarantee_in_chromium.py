@@ -33,7 +33,9 @@ def test_the_start_page_leads_here_and_epsilon_comes_along(page, server):
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
     expect(page.get_by_text("ε = 0.05").first).to_be_visible()
     page.wait_for_url(re.compile(r"epsilon=0\.05"))
-    page.get_by_role("link", name="What does this ε mean?").click()
+    link = page.get_by_role("link", name="What does this ε mean?")
+    expect(link).to_have_attribute("href", re.compile(r"epsilon=0\.05"))  # drawn a moment after the address changed
+    link.click()
     expect(page.get_by_text(re.compile("At ε = 0.05, δ = 1e-09"))).to_be_visible()
 
 
