@@ -63,6 +63,17 @@ def add_rows(parser: argparse.ArgumentParser, what: str = "rows") -> None:
     parser.add_argument("--rows", type=whole("--rows", 1, MAX_ROWS), metavar="N", help=words)
 
 
+def add_ledger(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Declare the ledger, and what it has to know of a data set."""
+    words = "the release ledger; made on first use"
+    parser.add_argument("--ledger", required=required, metavar="L.sqlite", help=words)
+    parser.add_argument("--dataset", metavar="NAME", help="its name in the ledger (default: the file's name)")
+    for letter, name, what in (("E", "--total-epsilon", "ε"), ("D", "--total-delta", "δ")):
+        words = f"{what} for all releases; given on first use"
+        parser.add_argument(name, type=real(name), metavar=letter, help=words)
+    parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
+
+
 def add_person(parser: argparse.ArgumentParser) -> None:
     """Declare who is protected."""
     parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")

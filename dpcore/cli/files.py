@@ -1,5 +1,6 @@
 """What commands write: files that are whole or not there, and progress on stderr."""
 
+import argparse
 import os
 import sys
 import time
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError, one_line
+from ..privacy.accounting.budget import Budget
 
 
 def check_writable(path: str | None) -> None:
@@ -81,3 +83,14 @@ class Progress:
         """Leave an empty line."""
         if self._live:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def total_of(chosen: argparse.Namespace) -> Budget | None:
+    """The budget of a new data set, where it is given; InputError where the ledger is new, or cannot be written."""
+    if (chosen.total_epsilon is None) != (chosen.total_delta is None):
+        raise InputError("--total-epsilon and --total-delta go together")
+    total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
+    check_writable(chosen.ledger)
+    if total is None and not Path(chosen.ledger).exists():
+        raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
+    return total

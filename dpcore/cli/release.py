@@ -6,16 +6,14 @@ from pathlib import Path
 
 from ..algorithms import solving
 from ..data.readers import read_table
-from ..errors import InputError
-from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
 from ..publishing.measured import Opening, prepare_open
 from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest, fixed_for, prepare
-from .arguments import add_budget, add_rows, budget_of, real, unit_of
-from .files import check_writable, tell
+from .arguments import add_budget, add_ledger, add_rows, budget_of, unit_of
+from .files import tell, total_of
 from .task import add_task_arguments, choose, queries_in, read_open, read_questions, share_of
 
 
@@ -26,13 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_budget(parser)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
     add_rows(parser)
-    parser.add_argument("--ledger", required=True, metavar="L.sqlite", help="the release ledger; made on first use")
+    add_ledger(parser, required=True)
     parser.add_argument("--out", required=True, metavar="DIR", help="a new folder for what leaves")
-    parser.add_argument("--dataset", metavar="NAME", help="its name in the ledger (default: the file's name)")
-    for letter, name, what in (("E", "--total-epsilon", "ε"), ("D", "--total-delta", "δ")):
-        words = f"{what} for all releases; given on first use"
-        parser.add_argument(name, type=real(name), metavar=letter, help=words)
-    parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why a schema read off the records is used")
     words = "exact whole noise and selections, float (delta > 0), or auto: exact where it can be (default)"
     parser.add_argument("--noise", choices=NOISES, default=NOISES[0], help=words)
@@ -41,12 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then charge, draw and write."""
-    if (chosen.total_epsilon is None) != (chosen.total_delta is None):
-        raise InputError("--total-epsilon and --total-delta go together")
-    total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
-    check_writable(chosen.ledger)
-    if total is None and not Path(chosen.ledger).exists():
-        raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
+    total = total_of(chosen)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     opening = read_open(chosen)

@@ -10,8 +10,8 @@ from ..errors import InputError
 from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
 from ..publishing.private_schema import SchemaRequest, publish_schema
-from .arguments import DELTA, EPSILON, add_person, real, unit_of
-from .files import check_writable, tell
+from .arguments import DELTA, EPSILON, add_ledger, add_person, real, unit_of
+from .files import tell, total_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--private", action="store_true", help="measure kinds, bounds and values privately, and pay")
     for name, words in (("epsilon", EPSILON), ("delta", DELTA)):
         parser.add_argument(f"--{name}", type=real(f"--{name}"), help=f"{words}, with --private")
-    parser.add_argument("--ledger", metavar="L.sqlite", help="the release ledger; made on first use")
-    parser.add_argument("--dataset", metavar="NAME", help="its name in the ledger (default: the file's name)")
-    for letter, name, what in (("E", "--total-epsilon", "ε"), ("D", "--total-delta", "δ")):
-        words = f"{what} for all releases; given on first use"
-        parser.add_argument(name, type=real(name), metavar=letter, help=words)
-    parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
+    add_ledger(parser, required=False)
     add_person(parser)
 
 
@@ -50,12 +45,7 @@ def execute(chosen: argparse.Namespace) -> None:
 def _measure(chosen: argparse.Namespace) -> None:
     if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
-    if (chosen.total_epsilon is None) != (chosen.total_delta is None):
-        raise InputError("--total-epsilon and --total-delta go together")
-    total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
-    check_writable(chosen.ledger)
-    if total is None and not Path(chosen.ledger).exists():
-        raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
+    total = total_of(chosen)
     request = SchemaRequest(
         frame=read_table(chosen.table, as_written=True),
         budget=Budget(chosen.epsilon, chosen.delta),

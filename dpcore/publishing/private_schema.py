@@ -17,6 +17,7 @@ from ..privacy.columns import ColumnCurator
 from ..schemas.measure import Found, guess_kinds, measure_column
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .ledger_store import Store
+from .request import reserve
 
 NAME = "schema"  # in the ledger, in place of an algorithm
 
@@ -48,18 +49,7 @@ def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any]
     plan = plan_schema((), len(limited), request.unit.most_rows, division, exact=True, kinds=len(names))
     place = [str(c) for c in limited.columns]
     cells = [Cells.of(pd.Series(limited.iloc[:, place.index(name)])) for name in names]
-    reservation = store.reserve(
-        request.frame,
-        division.events(True),
-        request.budget,
-        dataset=request.dataset,
-        default_name=request.default_name,
-        unit=request.unit.noun,
-        total=request.total,
-        new_version=request.new_version,
-        algorithm=NAME,
-        settings={"columns": names},
-    )
+    reservation = reserve(store, request, division.events(True), algorithm=NAME, settings={"columns": names})
     try:
         domain, found = _measure(names, cells, plan)
     except BaseException as error:

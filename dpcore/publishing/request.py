@@ -89,20 +89,30 @@ class PreparedRelease:
         """
         request = self.request
         asked = {"asked": list(request.asked)} | ({"signed_by": signed_by} if signed_by else {})
-        return store.reserve(
-            request.frame,
+        return reserve(
+            store,
+            request,
             self.events,
-            request.budget,
-            dataset=request.dataset,
-            default_name=request.default_name,
-            unit=request.unit.noun,
-            total=request.total,
-            new_version=request.new_version,
             algorithm=registered_name(request.algorithm),
             settings={c.name: plain(c.value) for c in self.plan.choices} | asked,
             reason=request.reason,
             preview=preview,
         )
+
+
+def reserve(store: Store, request: Any, events: tuple[tuple[Event, int], ...], **told: Any) -> Reservation:
+    """Charge a request about a data set in its ledger: a release, or the measuring of a schema; see `Store.reserve`."""
+    return store.reserve(
+        request.frame,
+        events,
+        request.budget,
+        dataset=request.dataset,
+        default_name=request.default_name,
+        unit=request.unit.noun,
+        total=request.total,
+        new_version=request.new_version,
+        **told,
+    )
 
 
 def prepare(request: ReleaseRequest, rows: Rows | None = None, *, fixed: Accounting | None = None) -> PreparedRelease:
