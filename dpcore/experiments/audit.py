@@ -71,6 +71,12 @@ class Audit:
         return {name: getattr(self, name) for name in facts} | numbers | {"confidence": CONFIDENCE, "curve": curve}
 
 
+def check_bug(bug: str) -> None:
+    """Raise InputError for a bug that cannot be planted."""
+    if bug not in BUGS:
+        raise InputError(f"bug={bug!r} is not one of {', '.join(BUGS)}")
+
+
 def audit(
     algorithm: Algorithm,
     budget: Budget,
@@ -90,8 +96,7 @@ def audit(
     """
     if not 20 <= runs <= MOST_RUNS:
         raise InputError(f"runs={runs} is outside 20..{MOST_RUNS}")
-    if bug not in BUGS:
-        raise InputError(f"bug={bug!r} is not one of {', '.join(BUGS)}")
+    check_bug(bug)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in RECORDS]
     game = max(games, key=lambda g: g.pilot(max(10, min(PILOT, runs // 10))))

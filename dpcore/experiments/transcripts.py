@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.ledger import Plan
 from ..problems import QueryRelease
-from .audit import BUGS, CONFIDENCE, hand_over, two_questions
+from .audit import BUGS, CONFIDENCE, check_bug, hand_over, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
 TRANSCRIPTS = 60_000  # at most, of both tables together
@@ -102,8 +102,7 @@ def transcribe(
     """
     if not FEWEST <= transcripts <= MOST:
         raise InputError(f"transcripts={transcripts} is outside {FEWEST}..{MOST}")
-    if bug not in BUGS:
-        raise InputError(f"bug={bug!r} is not one of {', '.join(BUGS)}")
+    check_bug(bug)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     scripts = [_script(algorithm, budget, n, rng) for n in SIZES]
     if scripts[0].plan.kinds == {Gaussian}:
