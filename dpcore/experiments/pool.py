@@ -7,7 +7,6 @@ only records and releases come back.
 import contextlib
 import multiprocessing
 import signal
-import sys
 import threading
 import time
 import uuid
@@ -23,6 +22,7 @@ import numpy as np
 
 from ..algorithms.base import Algorithm
 from ..data.domain import Rows
+from ..data.sources.processes import hidden_main
 from ..errors import PrivacyWarning, in_words
 from ..evaluation.run import Record, Run
 from ..intervals.known import known
@@ -222,26 +222,13 @@ def _follow(job: Job, pipe: Connection) -> None:
             return
 
 
-_starting = threading.Lock()
-
-
 def _start_worker() -> tuple[BaseProcess, Connection]:
-    """A fresh process and the parent's end of its pipe.
-
-    Spawned children import the parent's main script. Under a page server that is the page itself, so it is hidden for
-    the moment of the start.
-    """
+    """A fresh process and the parent's end of its pipe."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,), daemon=True)
-    with _starting:
-        main = sys.modules["__main__"]
-        hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
-        try:
-            main.__spec__ = None
-            process.start()
-        finally:
-            main.__dict__.update(hidden)
+    with hidden_main():
+        process.start()
     theirs.close()
     return process, ours
 
