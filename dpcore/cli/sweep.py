@@ -13,6 +13,7 @@ from typing import Any
 from ..algorithms import solving
 from ..data.domain import Rows
 from ..data.readers import read_json
+from ..data.sources.counts import Counts
 from ..errors import InputError
 from ..experiments.cluster import check_address, connect, sweep_on
 from ..experiments.pool import Pool
@@ -133,10 +134,13 @@ def _collect(
     progress.clear()
 
 
-def _shipped(rows: Rows, problem: QueryRelease, address: str) -> str:
+def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:
     """What is about to leave this machine, in words."""
     columns = ", ".join(problem.domain.names)
-    what = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
+    if isinstance(rows, Counts):
+        what = f"counts of {len(rows.tables):,} tables of the columns {columns}"
+    else:
+        what = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
     return f"{what}, are sent to {address}; whoever runs that cluster can see them"
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from ..data.domain import Rows
+from ..data.sources.counts import Counts
 from ..errors import InputError
 from ..problems import QueryRelease
 from .sweep import POLL_SECONDS, Case, run_case
@@ -73,7 +74,7 @@ def sweep_on(
     client: Any,
     waiting: Iterable[Case],
     problem: QueryRelease,
-    rows: Rows,
+    rows: Rows | Counts,
     *,
     population: np.ndarray | None = None,
     watch: Callable[[], None] = lambda: None,
@@ -86,6 +87,7 @@ def sweep_on(
     from distributed import as_completed
 
     running: dict[Any, Case] = {}
+    rows = rows.apart if isinstance(rows, Counts) else rows  # whose file is this machine's
     shared = client.scatter([problem, rows, population], broadcast=True, hash=False)
     try:
         for case in waiting:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..data.domain import Domain, Rows
+from ..data.domain import Countable, Domain
 from ..data.plain import plain
 from ..data.sources.counts import Counts
 from ..errors import BudgetError, InputError
@@ -42,7 +42,7 @@ MADE_OF: Final = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance) 
 PLANNED: Final = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
-def check_readable(rows: Rows | Counts, plan: Plan) -> None:
+def check_readable(rows: Countable, plan: Plan) -> None:
     """Raise InputError where a plan asks of records one by one what is known as counts of tables only."""
     kinds = {c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges}
     if isinstance(rows, Counts) and not kinds.isdisjoint(ONE_BY_ONE):
@@ -82,7 +82,7 @@ class Curator:
 
     def __init__(
         self,
-        rows: Rows | Counts,
+        rows: Countable,
         n: int,
         plan: Plan,
         rng: np.random.Generator,

@@ -59,11 +59,11 @@ class Store:
     ) -> Reservation:
         """Charge a release of the table `frame` with `events`; with `preview` tell what that would give, and stop.
 
-        The table may be a source. The data set is the one called `dataset`, or without a name the one with this content, or else the one called
-        `default_name`. Raises OverspendError when the total budget does not allow it; InputError when the content is
-        known under another name, or changed without `new_version`, or a first use has no `total`, or a later one
-        another total or unit. Nothing is charged then. `events` must bound whatever the release will do; `budget` is
-        its own promise, recorded beside them.
+        The table may be a source. The data set is the one called `dataset`, or without a name the one with this
+        content, or else the one called `default_name`. Raises OverspendError when the total budget does not allow it;
+        InputError when the content is known under another name, or changed without `new_version`, or a first use has no
+        `total`, or a later one another total or unit. Nothing is charged then. `events` must bound whatever the release
+        will do; `budget` is its own promise, recorded beside them.
         """
         streamed = self._streamed(frame)
         with self._write() as (db, totals):
@@ -280,7 +280,7 @@ def _has_first(db: sqlite3.Connection) -> bool:
 
 
 def _check_comparable(db: sqlite3.Connection, table: pd.DataFrame | Source) -> None:
-    """Refuse a new data set that may be an old one: no source can be compared with fingerprints of the first format."""
+    """Refuse a new data set that may be an old one: no source compares with fingerprints of the first format."""
     if not isinstance(table, pd.DataFrame) and _has_first(db):
         raise InputError(
             "this ledger knows tables by fingerprints of an earlier format, with which a table that is streamed cannot "

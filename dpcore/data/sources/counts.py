@@ -8,10 +8,12 @@ from typing import NoReturn
 import numpy as np
 
 from ...errors import InputError
+from ..constraints import Constraint
 from ..domain import Domain, Rows
 from .base import Axes, Source, Watch, unwatched
 from .counting import narrowed
 
+CONSTRAINED = 1_000_000  # cells of a constraint's columns, up to which the records that break it are counted
 LISTED = 10_000_000  # cells up to which a domain is one table: then all is as if the records were in memory
 
 
@@ -98,13 +100,28 @@ def gather(source: Source, domain: Domain, tables: Iterable[Sequence[int]], watc
     few = domain.size <= LISTED
     asked = [tuple(range(len(domain.shape)))] if few else sorted({tuple(sorted(axes)) for axes in tables})
     # Single columns are counted also where nothing asks for them: every table needs those of its own.
-    asked = asked if few else sorted({*asked, *((a,) for a in range(len(domain.shape)))})
+    asked = asked if few else sorted({*asked, *((a,) for a in range(len(domain.shape))), *_constrained(domain)})
     found = source.count(domain, asked, watch)
     if found.n < 2:
         raise InputError(f"{source.name} has {found.n or 'no'} row{'s' * (not found.n)}; at least 2 are needed")
     if few:
         return _listed(found.tables[asked[0]], domain.shape)
     return Counts(domain, found.n, found.tables, source)
+
+
+def broken(domain: Domain, rows: Rows | Counts) -> list[tuple[Constraint, int]]:
+    """How many records break each constraint, as `Domain.broken`; of counts only where these columns were counted."""
+    if isinstance(rows, Rows):
+        return domain.broken(rows)
+    small = [c for c in domain.constraints if tuple(sorted(domain.axes(c.columns))) in _constrained(domain)]
+    alone = [replace(domain.project(c.columns), constraints=(c,)) for c in small]
+    return [sub.broken(rows.listed(sub.names))[0] for sub in alone]
+
+
+def _constrained(domain: Domain) -> set[Axes]:
+    """The columns of each constraint, where their cells are few."""
+    every = (tuple(sorted(domain.axes(c.columns))) for c in domain.constraints)
+    return {axes for axes in every if math.prod(domain.shape[a] for a in axes) <= CONSTRAINED}
 
 
 def _listed(table: np.ndarray, shape: Sequence[int]) -> Rows:
