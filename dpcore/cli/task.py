@@ -17,6 +17,7 @@ from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts, broken, gather
+from ..data.sources.database import connect, is_database
 from ..data.sources.files import is_large, source_at
 from ..errors import InputError
 from ..params import build
@@ -29,10 +30,12 @@ from ..workloads.union import marginal_tables
 from .arguments import add_person, real, unit_of
 from .files import Progress, tell
 
+TABLE = "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://FILE#TABLE, postgres://…#TABLE"
+
 
 def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the table, what is public of it, what is asked and whom to protect."""
-    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file, or a folder of .parquet files")
+    parser.add_argument("table", metavar="TABLE", help=TABLE)
     words = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
     parser.add_argument("--stream", action=argparse.BooleanOptionalAction, default=None, help=words)
     add_question_arguments(parser)
@@ -90,6 +93,9 @@ def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
 def open_table(chosen: argparse.Namespace, *, as_written: bool) -> pd.DataFrame | Source:
     """The table in memory, or where it is large, a folder, or was asked to be read in parts, its source."""
     unit = unit_of(chosen)
+    if is_database(chosen.table):
+        check_streamed(unit)
+        return connect(chosen.table)
     large = chosen.stream is None and is_large(chosen.table) and (unit.person is None or Path(chosen.table).is_dir())
     if not (large or chosen.stream):
         return read_table(chosen.table, as_written=as_written)

@@ -20,7 +20,7 @@ from ..readers import MOST_COLUMNS
 from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, fingerprint_of, stamped, unwatched
 from .processes import counted
 
-ROWS = 1 << 20  # of a chunk, at most: row groups may be larger
+ROWS = 1 << 18  # of a chunk, at most: row groups may be larger
 FEW = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded once
 compute: Any = pc  # its functions are made when it is imported, which type checkers cannot follow
 
