@@ -1,7 +1,7 @@
 """What is asked of which table: the arguments that `run` and `sweep` share, and how numbers are shown."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,15 +116,17 @@ def counted(source: Source, workload: Workload) -> Rows | Counts:
     return rows
 
 
-def read_task(chosen: argparse.Namespace) -> tuple[QueryRelease, Rows | Counts]:
-    """The problem and the records that the shared arguments describe."""
+def read_task(
+    chosen: argparse.Namespace, spread: Callable[[Source], Source] = lambda source: source
+) -> tuple[QueryRelease, Rows | Counts]:
+    """The problem and the records that the shared arguments describe; `spread` says who counts a source."""
     workload = read_questions(chosen)
     domain, unit = workload.domain, unit_of(chosen)
     table = open_table(chosen, as_written=bool(domain.measured))
     if isinstance(table, pd.DataFrame):
         rows = domain.encode(unit.limited(table, domain.names))
     else:
-        rows = counted(table, workload)
+        rows = counted(spread(table), workload)
     for constraint, count in broken(domain, rows):
         what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
         tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")

@@ -87,6 +87,11 @@ class ParquetSource:
         """How many there are, by what the files say of themselves."""
         return sum(sum(groups) for _, groups in self._known[1])
 
+    @property
+    def groups(self) -> int:
+        """How many row groups there are: into more shares than that nothing can be cut."""
+        return sum(len(groups) for _, groups in self._known[1])
+
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
         """Row groups i, i + k, i + 2k, … in turn; large ones in pieces."""
         i, k = share
