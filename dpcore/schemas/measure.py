@@ -20,8 +20,8 @@ from .plan import SchemaPlan
 
 LEAVES = 500  # cells of the grid on which ends and bins are found
 FINEST = 12  # a power of two is cut into 2^12 parts at the most
-CHANCE = 0.01  # that some empty cell of the magnitudes seems to hold a number
-ENDS = 1.5  # typical errors of a rank that are cut off at each end
+CHANCE = 0.001  # that an empty power of two beside a full one seems full
+ENDS = 4.0  # standard deviations at which there is more beyond an end than noise
 SURE = 3.0  # standard deviations at which a noisy count is taken for more than nothing
 MOSTLY = 0.9  # of present cells: what makes a column one of numbers, or of dates
 
@@ -68,8 +68,7 @@ def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: Co
     edges, deep = _grid(seen, column.whole, isinstance(plan.bounds, Gaussian))
     tree = TreeCounts(edges, column.whole)
     counts = curator.count(place, tree, plan.tree)
-    leaves = tree.fitted(counts.values, plan.n)
-    return _bounds(column, edges, leaves[:-1], counts.stddev * math.sqrt(tree.levels), deep)
+    return _bounds(column, tree, counts, plan.n, deep)
 
 
 def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) -> list[OpenColumn]:
@@ -105,15 +104,39 @@ def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: Colum
     return Found(own, f"{many}; about {rest:,.0f} rows say others, which are one category; {where}")
 
 
+def _full(seen: NoisyCounts, gaussian: bool) -> np.ndarray:
+    """The places of powers of two that hold numbers: the fullest, and those that are the surer the farther off.
+
+    An empty one k steps from the nearest is taken with a chance of CHANCE^k, any that widens the range many times with
+    CHANCE² in all, and any that is no farther from 0 than the others with CHANCE in all, as it does little harm.
+    None where even the fullest may be empty.
+    """
+    counts = seen.values[:-1] / seen.stddev
+    size = np.abs(np.arange(len(counts)) - len(counts) // 2)
+    full = np.zeros(len(counts), dtype=bool)
+    full[np.argmax(counts)] = counts.max() >= _sure(CHANCE / len(counts), gaussian)
+    while full.any():
+        places = np.flatnonzero(full)
+        steps = np.abs(np.arange(len(counts))[:, None] - places).min(axis=1)
+        anywhere = np.where(size <= size[places].max(), CHANCE, CHANCE**2) / len(counts)
+        more = full | (counts >= _sure(np.maximum(CHANCE ** np.maximum(steps, 1), anywhere), gaussian))
+        if (more == full).all():
+            return places
+        full = more
+    return np.flatnonzero(full)
+
+
+def _sure(chance: Any, gaussian: bool) -> Any:
+    """The standard deviations that noise exceeds with a chance."""
+    return -ndtri(chance) if gaussian else -np.log(2 * chance) / math.sqrt(2)
+
+
 def _grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> tuple[np.ndarray, bool]:
     """Public edges of cells from the lowest to the highest power of two that holds numbers, each cut into parts.
 
     What is known of the records here is what the noisy counts say. (0, 1), and False, where none holds any.
     """
-    ends, cells = powers(), len(seen.values) - 1
-    # No more than CHANCE for any of the empty cells to seem full.
-    tail = -float(ndtri(CHANCE / cells)) if gaussian else math.log(cells / (2 * CHANCE)) / math.sqrt(2)
-    full = np.flatnonzero(seen.values[:cells] >= seen.stddev * tail)
+    ends, cells, full = powers(), len(seen.values) - 1, _full(seen, gaussian)
     if not len(full):
         return np.array([0.0, 1.0]), False
     depth = min(FINEST, int(math.log2(LEAVES / (len(full) + 1))))
@@ -131,18 +154,33 @@ def _grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> tuple[np.ndarray, b
     return np.unique(np.append(out[::step], out[-1])), True
 
 
-def _bounds(column: OpenColumn, edges: np.ndarray, leaves: np.ndarray, rank: float, deep: bool) -> Found:
-    """Ends and bins from noisy counts of a grid's cells; `rank` is the typical error of a sum of them."""
-    below = _rising(np.concatenate([[0.0], np.cumsum(leaves)]))
-    total = below[-1]
-    if not deep or total <= SURE * rank:
+def _ends(tree: TreeCounts, leaves: np.ndarray, stddev: float) -> tuple[int, int, float] | None:
+    """The edges outside which there may be nothing, and how many rows may be; None where there may be none at all.
+
+    Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none.
+    """
+    cells = len(leaves)
+    below = np.tri(cells)  # row i: all cells up to i
+    first, last = (
+        np.flatnonzero(weights @ leaves >= ENDS * stddev * tree.deviations(weights)) for weights in (below, below.T)
+    )
+    if not len(first) or not len(last):
+        return None
+    low, high = int(first[0]), int(last[-1])
+    beyond = tree.deviations(np.array([below[low], below.T[high]])).max()
+    return min(low, high), max(low, high) + 1, ENDS * stddev * float(beyond)
+
+
+def _bounds(column: OpenColumn, tree: TreeCounts, counts: NoisyCounts, n: int, deep: bool) -> Found:
+    """Ends and bins from noisy counts of a grid's cells."""
+    edges, leaves = tree.edges, tree.fitted(counts.values, n)[:-1]
+    ends = _ends(tree, leaves, counts.stddev) if deep else None
+    if ends is None:
         return Found(column.of_edges([0.0, 1.0]), "too few numbers were seen: all of them are one bin", True)
-    cut = min(ENDS * rank, total / 20)
-    first = int(np.searchsorted(below, below[0] + cut, side="right")) - 1
-    last = int(np.searchsorted(below, total - cut, side="left"))
-    first, last = min(first, len(edges) - 2), max(last, min(first, len(edges) - 2) + 1)
+    first, last, beyond = ends
+    below = _rising(np.concatenate([[0.0], np.cumsum(leaves)]))
     low, high = float(edges[first]), float(edges[last])
-    off = f"the ends may be off by about {rank:,.0f} rows"
+    off = f"about {beyond:,.0f} rows may lie beyond an end"
     if column.whole:
         lowest, highest = math.ceil(low), max(math.ceil(high) - 1, math.ceil(low))
         if highest - lowest < column.bins and not column.quantiles:
@@ -150,18 +188,16 @@ def _bounds(column: OpenColumn, edges: np.ndarray, leaves: np.ndarray, rank: flo
     if last == first + 1 and not column.whole:
         return Found(column.of_edges([low, high]), f"nearly all in {low:g} to {high:g}, one bin; {off}")
     if column.quantiles:
-        targets = below[first] + (below[last] - below[first]) * np.arange(1, column.bins) / column.bins
-        inner = np.interp(
-            targets, below[first : last + 1] + np.arange(last - first + 1) * 1e-9, edges[first : last + 1]
-        )
+        targets = below[-1] * np.arange(1, column.bins) / column.bins  # of all: those beyond an end are in its bin
+        inner = _short(np.interp(targets, below + np.arange(len(below)) * 1e-9, edges), high - low)
     else:
-        inner = np.linspace(low, high, column.bins + 1)[1:-1]
+        inner = _short(np.linspace(low, high, column.bins + 1)[1:-1], high - low)
     if column.whole:
         inner = np.ceil(inner)
         ends = np.unique(np.clip([lowest, *inner, highest], lowest, highest))
         ends = ends if len(ends) > 1 else np.array([lowest, lowest + 1.0])
     else:
-        ends = np.unique([low, *(_short(x, high - low) for x in inner), high])
+        ends = np.unique([low, *inner, high])
         ends = ends[(ends >= low) & (ends <= high)]
     made = "bins of about as many rows each" if column.quantiles else "bins"
     words = f"{ends[0]:g} to {ends[-1]:g}, {len(ends) - 1} {made}; {off}"
@@ -173,6 +209,9 @@ def _rising(sums: np.ndarray) -> np.ndarray:
     return (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
 
 
-def _short(number: float, width: float) -> float:
-    """The number without digits that are worth less than a 10,000th of the width."""
-    return round(float(number), max(0, 4 - math.floor(math.log10(width)))) if width < 1e4 else round(float(number), 0)
+def _short(numbers: np.ndarray, width: float) -> np.ndarray:
+    """Increasing numbers without digits that are worth less than a hundredth of the gap to the next."""
+    gaps = np.append(np.diff(numbers), width)
+    gaps = np.minimum(gaps, np.append(width, gaps[:-1]))
+    places = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)
+    return np.array([round(float(x), int(p)) for x, p in zip(numbers, places, strict=True)])

@@ -18,6 +18,7 @@ from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import reserved
 from dpcore.privacy.columns import ColumnCurator
+from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
 from dpcore.problems import QueryRelease
 from dpcore.schemas.measure import guess_kinds, measure_schema
 from dpcore.schemas.plan import SchemaPlan, check_whole, divide, needed, plan_schema, spent, within
@@ -71,8 +72,12 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     assert found.tag is Tag.PAID
     job, _, age, pay, temp, _ = domain.columns
     assert job.values == ("clerk", "nurse", "smith", OTHER)
-    assert abs(age.bounds[0] - 18) <= 4
-    assert abs(age.bounds[1] - 90) <= 4
+    # Noise hides no more than four years at an end, and no rank is off by .06, but for one in 10^9 runs: 7 deviations.
+    assert age.bounds[0] <= 22
+    assert age.bounds[1] >= 86
+    if not exact:  # that nothing is taken for an end but what holds numbers has a chance of its own: CHANCE
+        assert age.bounds[0] >= 16
+        assert age.bounds[1] <= 92
     truth = np.quantile(frame["pay"].astype(float), np.arange(1, 16) / 16)
     ranks = [float((frame["pay"].astype(float) < e).mean()) for e in pay.edges[1:-1]]
     assert np.abs(np.array(ranks) - np.arange(1, len(ranks) + 1) / 16).max() < 0.06, truth
@@ -83,6 +88,43 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     whatever["job"], whatever["age"], whatever["pay"] = "?!", "1e12", "<b>"
     assert domain.encode(whatever).n == N, "and of any other table"
     assert sum(spend.rho for _, spend in curator.ledger.events) > 0
+
+
+LAWS = {
+    "ages": (WHOLE, lambda rng: rng.integers(18, 91, N)),
+    "uniform": (BINS, lambda rng: rng.uniform(0, 1, N).round(4)),
+    "normal": (BINS, lambda rng: rng.normal(100, 3, N).round(2)),
+    "lognormal": (QUANTILES, lambda rng: np.exp(rng.normal(8, 2, N)).round(2)),
+    "heavy tails on both sides": (QUANTILES, lambda rng: rng.standard_cauchy(N).round(3)),
+    "mostly zero": (WHOLE, lambda rng: np.where(rng.random(N) < 0.7, 0, rng.integers(1000, 5000, N))),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_an_end_is_one_of_what_is_there(name):
+    spec, law = LAWS[name]
+    values = law(np.random.default_rng(3))
+    frame = pd.DataFrame({f"c{i}": values for i in range(5)}).astype(str)
+    far = np.sort(np.abs(values))[-3]
+    for seed in range(8):
+        for f in measured(frame, {"columns": dict.fromkeys(frame, spec)}, seed=seed)[0].found:
+            low, high = f.column.edges[0], f.column.edges[-1]
+            assert (values < low).mean() < 0.04, f.words
+            assert (values > high).mean() < 0.04, f.words
+            assert max(-low, high) <= 2 * far, f.words
+            assert high - low <= 1.6 * np.ptp(np.quantile(values, [0.002, 0.998])), f.words
+
+
+def test_a_fitted_trees_deviations_are_those_of_least_squares():
+    tree = TreeCounts(np.arange(20.0))
+    leaves = FANOUT**tree.levels
+    design = np.vstack([np.kron(np.eye(FANOUT**h), np.ones(leaves // FANOUT**h)) for h in range(1, tree.levels + 1)])
+    null = np.eye(leaves)[:, 1:] - np.eye(leaves)[:, :1]  # the total is known
+    covariance = null @ np.linalg.inv(null.T @ design.T @ design @ null) @ null.T
+    weights = np.random.default_rng(0).normal(size=(3, 20))
+    wide = np.hstack([weights, np.zeros((3, leaves - 20))])
+    expected = np.sqrt(np.einsum("ij,jk,ik->i", wide, covariance, wide))
+    assert tree.deviations(weights) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])

@@ -152,5 +152,21 @@ class TreeCounts(_Binned):
             settled = (children + ((settled - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
         return settled[: len(self.edges)]
 
+    def deviations(self, weights: np.ndarray) -> np.ndarray:
+        """Standard deviations (k,) of `weights` (k, m) · fitted leaves, m ≤ FANOUT^L, for noise of deviation 1.
+
+        A node's children are its own estimate in equal parts and z less the mean of their z, which is independent of
+        all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w a child's mean weight, v its z's variance.
+        """
+        means = np.zeros((len(weights), FANOUT**self.levels))
+        means[:, : weights.shape[1]] = weights
+        variance, out = 1.0, np.zeros(len(weights))
+        while means.shape[1] > 1:
+            children = means.reshape(len(weights), -1, FANOUT)
+            sums = children.sum(axis=2)
+            out += variance * ((children**2).sum(axis=(1, 2)) - (sums**2).sum(axis=1) / FANOUT)
+            means, variance = sums / FANOUT, FANOUT * variance / (1 + FANOUT * variance)
+        return np.sqrt(out)
+
 
 ColumnStatistic = KindCounts | Magnitudes | TreeCounts
