@@ -11,7 +11,7 @@ import numpy as np
 from ..data.domain import Domain, Rows
 from ..errors import InputError
 
-MAX_TABLES = 100_000
+MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
 MOST_AXES = 6  # of a table whose queries are taken apart by components
 
 
