@@ -25,9 +25,9 @@ from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import Categories, KindCounts, Magnitudes, Nodes, TreeCounts
 from ..problems import QueryRelease
 
-SHARE = 0.1  # of the additive cost
+SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
 FAILURE = 0.25  # of δ for values above a threshold, and as much for an algorithm that may fail
-RANGE, KIND = 0.3, 0.2  # of a column's cost: for the range of its numbers, and for its kind where that is measured
+RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # of a column's cost: for the range of its numbers, a first look, and its kind
 TRIES, CLOSE = 60, 1e-6
 ENOUGH = 0.05  # of all rows: a category that should pass
 
@@ -64,6 +64,16 @@ class Division:
         return tuple((kind(cost, failure), 1) for cost, failure in parts if cost > 0)
 
 
+def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
+    """The share at which RARE of all rows are six deviations of the noise on a category's count, within SHARES."""
+    rows = RARE * n / group
+    if budget.delta == 0:
+        wanted = 2 * 6 * columns / (budget.epsilon * rows)
+    else:
+        wanted = 6**2 * columns / (conversions.zcdp_rho(budget.epsilon, budget.delta) * rows**2)
+    return min(max(wanted, SHARES[0]), SHARES[1])
+
+
 def divide(budget: Budget, share: float, *, categories: bool, fails: bool = False) -> Division:
     """`share` of what the budget allows for the schema, the rest for an algorithm, which `fails` or not."""
     if not 0 < share <= 1:
@@ -89,6 +99,7 @@ class SchemaPlan:
     kinds: Gaussian | Pure | None
     values: Gaussian | None
     bounds: Gaussian | Pure
+    look: Gaussian | Pure
     tree: Gaussian | Pure
 
     @property
@@ -137,18 +148,19 @@ def plan_schema(
     values = None
     if known and not pure:
         values = Gaussian(math.sqrt(2 * each), division.failure / known * MARGIN)
-    bounds, tree = spend(RANGE), spend(1 - RANGE)
+    bounds, look, tree = spend(RANGE), spend(LOOK), spend(1 - RANGE - LOOK)
+    numbers: tuple[tuple[Any, Any], ...] = ((bounds, Magnitudes()), (look, TreeCounts), (tree, TreeCounts))
     charges = [Charge("count", seen, kinds, KindCounts())] if seen else []
     for column in columns:
         if column.categorical and values is not None:
             charges.append(Charge("frequent", values, 1, Categories()))
         else:
-            charges += [Charge("count", bounds, 1, Magnitudes()), Charge("count", tree, 1, TreeCounts)]
+            charges += [Charge("count", spend, 1, of) for spend, of in numbers]
     if kinds and values is not None:  # as dear as the counts of numbers, which a column may take in its place
         charges.append(Charge("frequent", values, kinds, Categories()))
     elif kinds:
-        charges += [Charge("count", bounds, kinds, Magnitudes()), Charge("count", tree, kinds, TreeCounts)]
-    return SchemaPlan(_enclosed(charges, division, exact), n, group, seen, values, bounds, tree)
+        charges += [Charge("count", spend, kinds, of) for spend, of in numbers]
+    return SchemaPlan(_enclosed(charges, division, exact), n, group, seen, values, bounds, look, tree)
 
 
 def needed(columns: Sequence[OpenColumn], n: int, group: int, budget: Budget, share: float, *, exact: bool) -> float:

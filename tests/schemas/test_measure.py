@@ -21,7 +21,7 @@ from dpcore.privacy.columns import ColumnCurator
 from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
 from dpcore.problems import QueryRelease
 from dpcore.schemas.measure import guess_kinds, measure_schema
-from dpcore.schemas.plan import SchemaPlan, check_whole, divide, needed, plan_schema, spent, within
+from dpcore.schemas.plan import SchemaPlan, check_whole, default_share, divide, needed, plan_schema, spent, within
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 from tests.helpers import QUERIES
@@ -109,8 +109,8 @@ def test_an_end_is_one_of_what_is_there(name):
     for seed in range(8):
         for f in measured(frame, {"columns": dict.fromkeys(frame, spec)}, seed=seed)[0].found:
             low, high = f.column.edges[0], f.column.edges[-1]
-            assert (values < low).mean() < 0.04, f.words
-            assert (values > high).mean() < 0.04, f.words
+            assert (values < low).mean() < 0.06, f.words
+            assert (values > high).mean() < 0.06, f.words
             assert max(-low, high) <= 2 * far, f.words
             assert high - low <= 1.6 * np.ptp(np.quantile(values, [0.002, 0.998])), f.words
 
@@ -121,10 +121,11 @@ def test_a_fitted_trees_deviations_are_those_of_least_squares():
     design = np.vstack([np.kron(np.eye(FANOUT**h), np.ones(leaves // FANOUT**h)) for h in range(1, tree.levels + 1)])
     null = np.eye(leaves)[:, 1:] - np.eye(leaves)[:, :1]  # the total is known
     covariance = null @ np.linalg.inv(null.T @ design.T @ design @ null) @ null.T
-    weights = np.random.default_rng(0).normal(size=(3, 20))
-    wide = np.hstack([weights, np.zeros((3, leaves - 20))])
-    expected = np.sqrt(np.einsum("ij,jk,ik->i", wide, covariance, wide))
-    assert tree.deviations(weights) == pytest.approx(expected)
+    first, last = (ends.ravel() for ends in np.mgrid[:21, :21])
+    first, last = first[first < last], last[first < last]
+    weights = np.array([(np.arange(leaves) >= a) & (np.arange(leaves) < b) for a, b in zip(first, last, strict=True)])
+    expected = np.sqrt(np.einsum("ij,jk,ik->i", weights, covariance, weights))
+    assert tree.deviations(first, last) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
@@ -206,6 +207,31 @@ def test_a_person_with_several_rows_costs_as_many_times_the_noise():
     assert plans[0].plan.charges == plans[1].plan.charges
     assert plans[1].ranks == pytest.approx(4 * plans[0].ranks)
     assert plans[1].threshold > 3.9 * plans[0].threshold
+
+
+def test_the_share_of_a_schema_lets_rare_values_be_seen_and_leaves_most_of_a_budget():
+    for n, epsilon, delta in ((30_000, 1, 1e-9), (8_000, 4, 1e-6), (20_000, 2, 0.0)):
+        share = default_share(4, n, 1, Budget(epsilon, delta))
+        assert 0.05 < share < 0.25
+        division = divide(Budget(epsilon, delta), share, categories=False)
+        each = division.schema / 4
+        noise = 2 / each if delta == 0 else math.sqrt(2) / math.sqrt(2 * each)
+        assert 6 * noise == pytest.approx(0.01 * n, rel=0.01)
+        assert default_share(4, n, 2, Budget(epsilon, delta)) > share
+        assert default_share(4, 100 * n, 1, Budget(epsilon, delta)) == 0.05
+        assert default_share(4, 100, 1, Budget(epsilon, delta)) == 0.25
+
+
+def test_a_heavy_value_is_a_bin_of_its_own_and_dates_are_found_to_the_year():
+    rng = np.random.default_rng(0)
+    hours = np.where(rng.random(N) < 0.5, 40, rng.integers(0, 90, N))
+    frame = pd.DataFrame({"hours": hours, "born": [f"{y}-05-17" for y in rng.integers(1950, 2010, N)]}).astype(str)
+    spec = {"hours": WHOLE | {"bins": "private"}, "born": WHOLE | {"read": "year of y-m-d"}}
+    for seed in range(5):
+        hours, born = (f.column for f in measured(frame, {"columns": spec}, seed=seed)[0].found)
+        assert "40" in hours.labels
+        assert 1950 <= born.bounds[0] <= 1953
+        assert 2006 <= born.bounds[1] <= 2010
 
 
 def test_nothing_found_says_so_and_what_it_would_need():
