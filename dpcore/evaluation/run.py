@@ -168,7 +168,8 @@ class Run:
             yield self._record(step, seconds)
 
     def _record(self, step: Step, seconds: float) -> Record:
-        record = Record(step.t, self.spent, *self.truth.both(step.release), seconds, step.note)
+        empirical, population = self.truth.both(step.release)
+        record = Record(step.t, self.spent, empirical, population, seconds, step.note)
         self.records.append(record)
         return record
 
