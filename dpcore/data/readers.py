@@ -9,6 +9,7 @@ import io
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,17 @@ def read_table(source: Source, name: str = "", *, as_written: bool = False) -> p
     return read(source, name, as_written=as_written).frame
 
 
-def read(source: Source, name: str = "", cells: int = MOST_CELLS, *, as_written: bool = False) -> Reading:
+def read(
+    source: Source,
+    name: str = "",
+    cells: int = MOST_CELLS,
+    *,
+    as_written: bool = False,
+    told: Callable[[float], object] = lambda _: None,
+) -> Reading:
     """Read `source`; the ending of `name` (default: the path) says the format, `cells` how many Parquet may hold.
+
+    `told` hears which share of a text or of a sheet is read, Parquet comes in one go; what it raises ends the reading.
 
     Text files: encoding (UTF-8, UTF-16 by its mark, else Windows-1252), delimiter and decimal comma are detected.
     `as_written` leaves decimal commas as they are: whether a column holds nothing else depends on all of its cells.
@@ -66,9 +76,9 @@ def read(source: Source, name: str = "", cells: int = MOST_CELLS, *, as_written:
         if ending == ".parquet":
             reading = Reading(_parquet(source, cells), "Parquet")
         elif ending == ".xlsx":
-            reading = Reading(_excel(source), "Excel, first sheet")
+            reading = Reading(_excel(source, told), "Excel, first sheet")
         else:
-            reading = _text(content(source, MOST_TEXT), ending, as_written)
+            reading = _text(content(source, MOST_TEXT), ending, as_written, told)
     except ImportError:
         raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
     except pd.errors.EmptyDataError:
@@ -128,13 +138,25 @@ def read_matrix(source: Source) -> np.ndarray:
         raise InputError(f"{source}: not readable as a .npy matrix of numbers") from None
 
 
-def _text(data: bytes, ending: str, as_written: bool) -> Reading:
+class _Told(io.StringIO):
+    """Text that says which share of it was taken, whenever more is."""
+
+    def __init__(self, text: str, told: Callable[[float], object]) -> None:
+        super().__init__(text)
+        self._size, self._told = max(len(text), 1), told
+
+    def read(self, size: int | None = -1, /) -> str:
+        self._told(self.tell() / self._size)
+        return super().read(size)
+
+
+def _text(data: bytes, ending: str, as_written: bool, told: Callable[[float], object]) -> Reading:
     text, encoding = _decoded(data)
     if "\0" in text:
         raise InputError("not a text file (it holds zero bytes)")
     delimiter = "\t" if ending == ".tsv" else delimiter_of(text)
     check_header(text, delimiter)
-    frame = pd.read_csv(io.StringIO(text), sep=delimiter, header=None, dtype=str, keep_default_na=False)
+    frame = pd.read_csv(_Told(text, told), sep=delimiter, header=None, dtype=str, keep_default_na=False)
     frame = _headed(frame)
     how = f"{encoding}, separated by {DELIMITERS[delimiter]}"
     commas = not as_written and delimiter != "," and frame.columns.is_unique
@@ -212,9 +234,9 @@ def _decimal_points(frame: pd.DataFrame) -> list[str]:
     return changed
 
 
-def _excel(source: Source) -> pd.DataFrame:
+def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:
     with opened(source, MOST_BYTES[".xlsx"]) as file:
-        rows = first_sheet(file)
+        rows = first_sheet(file, told)
     if not rows:
         raise InputError("the first sheet is empty")
     return _headed(pd.DataFrame(rows, dtype=object))

@@ -6,8 +6,6 @@ from typing import Any
 import streamlit as st
 
 from dpcore.data import samples
-from dpcore.data.guessing import guess_columns
-from dpcore.data.readers import Reading
 from dpcore.data.schema import domain_to_json
 
 from .session import OWN, session
@@ -37,17 +35,6 @@ def sample_table(name: str) -> Table:
 def use_sample(name: str) -> Table:
     """Put a public sample into this session."""
     return keep(sample_table(name))
-
-
-def use_upload(name: str, reading: Reading) -> Table:
-    """Put an uploaded table into this session; its bounds are for a person to fill in.
-
-    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
-    """
-    guesses = guess_columns(reading.frame)
-    columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
-    schema = {"columns": columns, "peeked": True}
-    return keep(Table(name, reading.frame, schema, f"Read as {reading.how}.", uploaded=True, guesses=guesses))
 
 
 def keep(table: Table) -> Table:
