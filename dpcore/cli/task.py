@@ -12,13 +12,13 @@ from ..algorithms.base import Algorithm
 from ..algorithms.forecasts import SAID, affordable, words
 from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema, is_open, open_schema_from_json
-from ..data.privacy_unit import check_streamed
 from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts, broken, gather
 from ..data.sources.database import connect, is_database
 from ..data.sources.files import is_large, source_at
+from ..data.sources.people import limited
 from ..errors import InputError
 from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
@@ -90,14 +90,11 @@ def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
 
 def open_table(chosen: argparse.Namespace, *, as_written: bool) -> pd.DataFrame | Source:
     """The table in memory, or where it is large, a folder, or was asked to be read in parts, its source."""
-    unit = unit_of(chosen)
     if is_database(chosen.table):
-        check_streamed(unit)
         return connect(chosen.table)
-    large = chosen.stream is None and is_large(chosen.table) and (unit.person is None or Path(chosen.table).is_dir())
+    large = chosen.stream is None and is_large(chosen.table) and (chosen.person is None or Path(chosen.table).is_dir())
     if not (large or chosen.stream):
         return read_table(chosen.table, as_written=as_written)
-    check_streamed(unit)
     return source_at(chosen.table, as_written=as_written)
 
 
@@ -124,7 +121,7 @@ def read_task(
     if isinstance(table, pd.DataFrame):
         rows = domain.encode(unit.limited(table, domain.names))
     else:
-        rows = counted(spread(table), workload)
+        rows = counted(limited(spread(table) if unit.person is None else table, unit, domain.names), workload)
     for constraint, count in broken(domain, rows):
         what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
         tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")

@@ -60,15 +60,6 @@ class PrivacyUnit:
         return f"tables that differ in {self.protected}, replaced by any others, and have as many {rows}; n is public"
 
 
-def check_streamed(unit: PrivacyUnit) -> None:
-    """Raise InputError for a limit of rows that takes all rows of a person, who may have some in every part."""
-    if unit.person is not None:
-        raise InputError(
-            f"person={unit.person!r}: rows of one person are limited where the whole table is in memory; a table that "
-            "is read in parts may hold some in every part. Limit them before, or read a smaller table into memory"
-        )
-
-
 def limit_rows(
     frame: pd.DataFrame, person: str, most: int, columns: Sequence[str] | None = None, seed: int = 0
 ) -> pd.DataFrame:

@@ -16,9 +16,10 @@ from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, make_plan
 from ..algorithms.forecasts import affordable
 from ..data.domain import Rows
-from ..data.privacy_unit import PrivacyUnit, check_streamed
+from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts, gather
+from ..data.sources.people import limited
 from ..errors import InputError
 from ..numbers import check_rows
 from ..privacy import grid
@@ -44,7 +45,7 @@ WHY_DISCRETE = (
 class ReleaseRequest:
     """What is to be released: a whole table as it was read, what is asked of it, by what, at what price.
 
-    A table may be a source, which is read in parts: rows are protected then, not people that a column names.
+    A table may be a source, which is read in parts.
     `unit` is whom it protects; `reason` says in words why a schema that was read off the records is used all the same.
     `total` is the budget of a new data set, and `default_name` its name when `dataset` is not given. `noise` "exact"
     asks for whole noise and selections without rounding, "auto" for that too, but where Gaussian noise cannot be had
@@ -84,8 +85,6 @@ class ReleaseRequest:
             raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
         if self.rows is not None:
             check_rows(self.rows)
-        if not isinstance(self.frame, pd.DataFrame):
-            check_streamed(self.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +158,7 @@ def records_of(table: pd.DataFrame | Source, workload: Workload, unit: PrivacyUn
     if isinstance(table, pd.DataFrame):
         return domain.encode(unit.limited(table, domain.names))
     tables = marginal_tables(workload)
-    return gather(table, domain, tables.axes if tables else ())
+    return gather(limited(table, unit, domain.names), domain, tables.axes if tables else ())
 
 
 def fixed_for(request: ReleaseRequest, ledger: Path) -> Accounting | None:

@@ -99,13 +99,24 @@ def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(her
 
 
 @pytest.mark.parametrize("command", [run, release])
-def test_people_are_refused_where_parts_cannot_limit_their_rows(here, capsys, command):
+def test_people_whose_rows_stand_apart_are_refused_in_parts(here, capsys, command):
     if command is run:
         what = ["run", "parts", "--schema=wide.json", "--queries=marginals:2", "--algorithm=aim", "--epsilon=1"]
         assert main([*what, "--person=a", "--most-rows=2"]) == 2
     else:
         assert release("parts", "out", "--person=a", "--total-epsilon=2", "--total-delta=1e-6") == 2
-    assert "rows of one person are limited where the whole table is in memory" in capsys.readouterr().err
+    assert "the rows of some value of 'a' stand apart" in capsys.readouterr().err
+    assert not (here / "l.sqlite").exists()
+
+
+def test_people_whose_rows_stand_together_are_limited_as_in_memory(here):
+    pd.read_csv("wide.csv").sort_values("a").to_csv("sorted.csv", index=False)
+    who = ("--person=a", "--most-rows=3")
+    assert run("sorted.csv", "wide.json", "--stream", *who) == run("wide.csv", "wide.json", "--no-stream", *who)
+    assert release("sorted.csv", "one", "--stream", *who, "--total-epsilon=2", "--total-delta=1e-6") == 0
+    facts = json.loads((here / "one" / "release.json").read_text())["protects"]
+    assert facts["records"] == 90
+    assert facts["rows_per_person"] == 3
 
 
 def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):

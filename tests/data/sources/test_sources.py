@@ -26,6 +26,7 @@ from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals, TableQueries, Union
+from tests.helpers import codes
 
 MESSY = {
     "sex": {"kind": "categorical", "values": ["f", "m"], "missing": "category"},
@@ -83,9 +84,9 @@ def wide(tmp_path_factory):
     """A wide domain, a table of it as file and folder, and its records in memory."""
     home = tmp_path_factory.mktemp("wide")
     rng = np.random.default_rng(1)
-    codes = (rng.random((4000, 8)) ** 2 * 20).astype(np.uint8)
-    codes[:, 1] = codes[:, 0] // 2 + codes[:, 1] // 2
-    frame, domain = pd.DataFrame(codes, columns=list(WIDE)), domain_from_json(WIDE)
+    cells = (rng.random((4000, 8)) ** 2 * 20).astype(np.uint8)
+    cells[:, 1] = cells[:, 0] // 2 + cells[:, 1] // 2
+    frame, domain = pd.DataFrame(cells, columns=list(WIDE)), codes(*WIDE.values())
     frame.to_parquet(home / "one.parquet", row_group_size=300)
     folder = home / "parts" / "deeper"
     folder.mkdir(parents=True)
@@ -187,12 +188,12 @@ def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
     sizes = {axes: int(np.prod([shape[a] for a in axes])) for axes in {*wide, *tables}}
     assert all(sizes[axes] <= counting.WIDE or axes in tables for axes in wide)
     assert all(any(set(axes) <= set(other) for other in wide) for axes in tables)
-    codes = [np.random.default_rng(a).integers(0, size, 50) for a, size in enumerate(shape)]
+    drawn = [np.random.default_rng(a).integers(0, size, 50) for a, size in enumerate(shape)]
     counted = {axes: np.zeros(sizes[axes], dtype=np.int64) for axes in wide}
-    counting.add(counted, [c[:20] for c in codes], shape)
-    counting.add(counted, [c[20:] for c in codes], shape)
+    counting.add(counted, [c[:20] for c in drawn], shape)
+    counting.add(counted, [c[20:] for c in drawn], shape)
     for axes, table in counting.narrowed(counted, tables, shape).items():
-        own = np.ravel_multi_index(tuple(codes[a] for a in axes), tuple(shape[a] for a in axes))
+        own = np.ravel_multi_index(tuple(drawn[a] for a in axes), tuple(shape[a] for a in axes))
         assert (table == np.bincount(own, minlength=sizes[axes])).all()
 
 
