@@ -51,7 +51,7 @@ class OpenRelease(PreparedRelease):
         """The release that a measured schema allows; InputError where it fits no machine, or no question."""
         n, group = self.problem.n, self.problem.group
         request = replace(self.request, workload=self.opening.ask(found.domain))
-        rows = found.domain.encode(request.unit.limited(request.frame, found.domain.names))
+        rows = found.domain.encode(request.unit.limited(request.table, found.domain.names))
         problem = QueryRelease(request.workload, n, group)
         affordable(request.algorithm, problem, request.budget)
         plan = within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
@@ -92,7 +92,7 @@ def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting
     """Check and plan with placeholders; what a public column refuses is told here. Nothing is drawn or charged."""
     if request.start is not None:
         raise InputError("a public start needs a schema that is known: it says how likely each cell is")
-    limited = request.unit.limited(request.frame, opening.schema.names)
+    limited = request.unit.limited(request.table, opening.schema.names)
     cells = opening.schema.cells(limited)
     n, group, columns = len(limited), request.unit.most_rows, opening.schema.open
     problem = QueryRelease(request.workload, n, group)

@@ -166,11 +166,11 @@ def test_progress_goes_to_one():
 
 
 def test_work_ends_in_words_whatever_happens():
-    work = Work()
-    work.run(lambda _: 1 / 0)
+    work = Work(job=lambda _: 1 / 0)
+    work.run()
     assert (work.state, work.ended) == ("failed", True)
     assert "unexpected ZeroDivisionError" in work.error
-    work = Work()
+    work = Work(job=lambda _: "never")
     work.cancel()
-    work.run(lambda _: "never")
+    work.run()
     assert (work.state, work.result) == ("stopped", None)
