@@ -17,6 +17,7 @@ from ..problems import QueryRelease
 from ..schemas.plan import default_share, describe, divide, within
 from ..theory.optimal_noise import least_rmse
 from .arguments import unit_of
+from .files import tell
 from .task import forecast, queries_in
 
 
@@ -62,6 +63,9 @@ class Measured:
             understand(question, domain)
         forecast(algorithm, problem, budget)
         plan = within(algorithm, problem, division, exact=False)
+        for f in found.found:
+            if f.nothing:
+                tell("warning", f"{f.column.name!r}: {f.words}")
         found_out = [{"column": f.column.name, "found": f.words, "tag": f.tag} for f in found.found]
         facts = {**describe(division, self.schema.open), "found": found_out, "schema": domain_to_json(domain)}
         self.said, self.rows = {"schema": facts}, rows

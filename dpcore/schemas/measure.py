@@ -68,7 +68,7 @@ def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: Co
     else:
         tree = TreeCounts(closer, column.whole)
         leaves = Leaves(tree, curator.count(place, tree, plan.tree), plan.n)
-    return _nothing(column) if edges is None else _bounds(column, leaves)
+    return _nothing(column, plan) if edges is None else _bounds(column, leaves, plan)
 
 
 def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) -> list[OpenColumn]:
@@ -97,17 +97,18 @@ def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: Colum
     rest = max(plan.n - float(found.counts.sum()) - found.missing * missing, 0.0)
     own = column.of_values(found.texts, missing)
     if not found.texts:
-        words = f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category"
+        words = f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category; "
+        words += plan.wanting(column)
         return Found(own, words, True)
     many = f"{len(found.texts)} value{'s' * (len(found.texts) > 1)} passed the threshold of {found.threshold:,.0f} rows"
     where = "missing ones have a category of their own" if missing else "missing ones are among the others"
     return Found(own, f"{many}; about {rest:,.0f} rows say others, which are one category; {where}")
 
 
-def _bounds(column: OpenColumn, leaves: Leaves) -> Found:
+def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> Found:
     """Ends and bins from noisy counts of a grid's cells."""
     if (ends := leaves.ends()) is None:
-        return _nothing(column)
+        return _nothing(column, plan)
     first, last, beyond = ends
     low, high = float(leaves.edges[first]), float(leaves.edges[last])
     off = f"about {beyond:,.0f} rows may lie beyond an end"
@@ -131,5 +132,6 @@ def _bounds(column: OpenColumn, leaves: Leaves) -> Found:
     return Found(column.of_edges([float(e) for e in edges]), words)
 
 
-def _nothing(column: OpenColumn) -> Found:
-    return Found(column.of_edges([0.0, 1.0]), "too few numbers were seen: all of them are one bin", True)
+def _nothing(column: OpenColumn, plan: SchemaPlan) -> Found:
+    words = f"too few numbers were seen: all of them are one bin; {plan.wanting(column)}"
+    return Found(column.of_edges([0.0, 1.0]), words, True)

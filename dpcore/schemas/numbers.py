@@ -107,7 +107,7 @@ def _full(seen: NoisyCounts, gaussian: bool) -> np.ndarray:
     counts = seen.values[:-1] / seen.stddev
     size = np.abs(np.arange(len(counts)) - len(counts) // 2)
     full = np.zeros(len(counts), dtype=bool)
-    full[np.argmax(counts)] = counts.max() >= _sure(CHANCE / len(counts), gaussian)
+    full[np.argmax(counts)] = counts.max() >= fullest(1.0, gaussian)
     while full.any():
         places = np.flatnonzero(full)
         steps = np.abs(np.arange(len(counts))[:, None] - places).min(axis=1)
@@ -117,6 +117,11 @@ def _full(seen: NoisyCounts, gaussian: bool) -> np.ndarray:
             return places
         full = more
     return np.flatnonzero(full)
+
+
+def fullest(stddev: float, gaussian: bool) -> float:
+    """How many rows the fullest power of two must hold by noisy counts of that standard deviation."""
+    return stddev * float(_sure(CHANCE / (len(powers()) - 1), gaussian))
 
 
 def _sure(chance: Any, gaussian: bool) -> Any:
