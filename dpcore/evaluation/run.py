@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, Step, make_plan
-from ..data.domain import Domain, Rows
+from ..data.domain import Countable, Domain, Rows
 from ..errors import InputError, PrivacyWarning
 from ..numbers import check_rows
 from ..privacy.accounting.budget import Budget, Spend, Spent, Sums
@@ -76,7 +76,7 @@ class Run:
         self,
         algorithm: Algorithm,
         problem: Any,
-        rows: Rows,
+        rows: Countable,
         budget: Budget,
         *,
         seed: int = 0,
@@ -219,12 +219,12 @@ class Comparison:
         return np.argsort(-self.gaps, kind="stable")[:count]
 
 
-def compare(release: Release, rows: Rows, workload: Workload) -> Comparison:
+def compare(release: Release, rows: Countable, workload: Workload) -> Comparison:
     """Put a release beside the truth on any workload of its domain."""
     return Comparison(workload, workload.answers_of_rows(rows), release.answers(workload))
 
 
-def real_answers(rows: Rows, workload: Workload) -> np.ndarray:
+def real_answers(rows: Countable, workload: Workload) -> np.ndarray:
     """The answers (m,) of the records themselves: a private peek."""
     return workload.answers_of_rows(rows)
 

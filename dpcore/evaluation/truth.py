@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..data.domain import Rows
+from ..data.domain import Countable, Rows
 from ..errors import InputError
 from ..geometry.transport import w1
 from ..learning.risks import Risk, smallest
@@ -49,7 +49,7 @@ class Truth(Protocol):
 class QueryTruth:
     """Answers (m,) of the workload on the records, and on a population P (k,) where that was given."""
 
-    def __init__(self, problem: QueryRelease, rows: Rows, population: np.ndarray | None) -> None:
+    def __init__(self, problem: QueryRelease, rows: Countable, population: np.ndarray | None) -> None:
         self.workload = problem.workload
         self.answers = self.workload.answers_of_rows(rows)
         self.population_answers = None

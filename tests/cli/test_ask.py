@@ -82,6 +82,26 @@ def test_a_second_look_is_combined_with_the_first(here, capsys):
     assert asked(capsys, "sex = m and edu = x and age = 20", "--with", "more")[0]["estimate"] is None
 
 
+@pytest.mark.parametrize("first", ["marginals:2", 'marginals:[["age"],["sex"]]'])
+def test_what_to_measure_next_is_worked_out_and_holds(here, capsys, first):
+    """One more release as it says; both together are then as sharp as was asked, and not sharper than they must be."""
+    assert release(epsilon=5, queries=first, total=("400", "1e-6")) == 0
+    text = "sex = m and age > 21"
+    (one,) = asked(capsys, text, "--within", "0.02")
+    more = one["next"]
+    assert more["queries"] == 'marginals:[["age","sex"]]'
+    assert release("more", epsilon=more["epsilon"], total=None, queries=more["queries"]) == 0
+    (both,) = asked(capsys, text, "--with", "more", "--within", "0.02")
+    assert (both["high"] - both["low"]) / 2 == pytest.approx(0.02, rel=0.01)
+    (again,) = asked(capsys, text, "--with", "more", "--within", "0.021")
+    assert again["next"]["epsilon"] == 0
+    assert main(["ask", "out", text, "--within", "0.02"]) == 0
+    words = capsys.readouterr().out.splitlines()[1]
+    assert '--queries \'marginals:[["age","sex"]]\' --epsilon' in words
+    assert "then ask both together by --with" in words
+    assert float(words.split("--epsilon ")[1].split()[0]) == pytest.approx(more["epsilon"], abs=1.1e-3)
+
+
 def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
     assert release() == 0
     assert release("again", epsilon=0.3, total=None) == 0
@@ -104,6 +124,14 @@ def refused(other, words, capsys):
     assert told.err.startswith("error: ")
     assert told.err.count("\n") == 1
     assert words in told.err
+
+
+@pytest.mark.parametrize("within", ["0", "-1", "0.6", "nan", "x"])
+def test_what_to_measure_next_has_limits(here, capsys, within):
+    assert release() == 0
+    capsys.readouterr()
+    assert main(["ask", "out", "sex = m", f"--within={within}"]) == 2
+    assert "within" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
