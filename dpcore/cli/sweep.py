@@ -114,7 +114,8 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
             tell("note", _shipped(rows, problem, chosen.scheduler))
         pool = Pool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
         with closing(pool) if pool else nullcontext():
-            _collect(points, waiting, chosen, file, partial(run, pool=pool) if pool else run)
+            more: dict[str, Any] = {"pool": pool} if pool else {}
+            _collect(points, waiting, chosen, file, partial(run, **more))
     finally:
         _write(points, chosen, file)
     asked = {case.key for case in planned}
