@@ -211,6 +211,9 @@ def test_content_multiplicity_names_and_key_count():
     marks += [fingerprint(pd.concat([FRAME, FRAME]), b"k"), fingerprint(FRAME[["a"]], b"k")]
     shifted = [pd.DataFrame({"a": ["x1:y"], "b": [""]}), pd.DataFrame({"a": ["x"], "b": ["1:y"]})]
     marks += [fingerprint(frame, b"k") for frame in shifted]
+    marks += [
+        fingerprint(pd.DataFrame({"a": [*a], "b": [*b]}), b"k") for a, b in map(str.split, ("xy uv", "uv xy", "xy vu"))
+    ]
     marks.append(fingerprint(pd.DataFrame({"a": [True, 1]}), b"k"))
     marks.append(fingerprint(pd.DataFrame({"a": [1, 1]}), b"k"))
     assert len(set(marks)) == len(marks)

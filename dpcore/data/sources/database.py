@@ -4,7 +4,6 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -36,10 +35,7 @@ def connect(text: str) -> "DatabaseSource":
     address, _, table = text.partition("#")
     if not is_database(address) or not table:
         raise InputError("a table in a database is named ENGINE://…#TABLE, with ENGINE duckdb or postgres")
-    try:
-        import ibis
-    except ImportError:
-        raise InputError(EXTRA) from None
+    ibis = _ibis()
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     try:
         backend: Any = ibis.connect(address, **({"read_only": True} if engine == "duckdb" else {}))
@@ -72,7 +68,7 @@ class DatabaseSource:
             raise InputError(f"{self.backend.name} is no database whose codes were tested; these were: {tested}")
         object.__setattr__(self, "engine", self.backend.name)
 
-    @cached_property
+    @property
     def columns(self) -> tuple[str, ...]:
         """As the database calls them."""
         return tuple(self.table.columns)
@@ -107,8 +103,7 @@ class DatabaseSource:
 
     def _checked(self, domain: Domain, pushed: Sequence[tuple[Any, list[tuple[Any, Any, str]]]]) -> int:
         """n; InputError for the first column with a cell that the schema refuses: the smallest one, and how many."""
-        import ibis
-
+        ibis = _ibis()
         asked: dict[str, Any] = {"n": self.table.count()}
         for i, (_, refusals) in enumerate(pushed):
             for j, (bad, cells, _) in enumerate(refusals):
@@ -143,8 +138,7 @@ class DatabaseSource:
 
     def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
         """The code of a column as an expression, and what is refused: where, what is shown of it, and why."""
-        import ibis
-
+        ibis = _ibis()
         cells, kind = self.table[name], self.table[name].type()
         number = kind.is_integer() or kind.is_floating()
         if not (number or kind.is_boolean() or kind.is_string()) or (not column.values and not number):
@@ -154,8 +148,8 @@ class DatabaseSource:
             raise InputError(f"{self.name}: column {column.name!r} {what}: cast it in a view, or read a file")
         if column.read != AS_WRITTEN and (column.values or not number):
             raise InputError(f"{self.name}: column {column.name!r}: reading it as {column.read!r} needs a file")
-        floats = cells.cast("float64") if number else None
-        absent = cells.isnull() | floats.isnan() if floats is not None and kind.is_floating() else cells.isnull()
+        floats: Any = cells.cast("float64") if number else None
+        absent = cells.isnull() | floats.isnan() if kind.is_floating() else cells.isnull()
         refusals = []
         if column.values:
             is_value, said_missing = self._values(column, cells, floats)
@@ -217,22 +211,30 @@ class DatabaseSource:
         return found, None
 
 
+def _ibis() -> Any:
+    """The package, imported when it is first needed; InputError where it is missing."""
+    try:
+        import ibis
+    except ImportError:
+        raise InputError(EXTRA) from None
+    return ibis
+
+
 def _exactly(value: float) -> Any:
     """A number as the very float it is: written in full, and read by the database as a float, not as a decimal."""
-    import ibis
-
+    ibis = _ibis()
     return ibis.literal(repr(float(value))).cast("float64")
 
 
 def _builtin(name: str, kind: str, count: int = 1) -> Any:
     """A function of the engine's own, of so many arguments of one type, which its value has too."""
-    import ibis
+    ibis = _ibis()
 
     def function(*_arguments):  # noqa: ANN002, ANN202 - what it does is the engine's
         ...
 
     names = [f"_{i}" for i in range(count)]
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined] - functions have no such field declared
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
     )
     return ibis.udf.scalar.builtin(function, name=name, signature=((kind,) * count, kind))

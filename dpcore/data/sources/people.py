@@ -71,7 +71,7 @@ class LimitedSource:
         return self.source.fingerprint(key, watch)
 
     def _kept(self, frame: pd.DataFrame, names: Sequence[str]) -> Frame:
-        return Frame(limit_rows(frame, self.person, self.most, self.used)[list(names)], self.name)
+        return Frame(pd.DataFrame(limit_rows(frame, self.person, self.most, self.used)[list(names)]), self.name)
 
     def _check(self, again: bool) -> None:
         if again:
