@@ -72,10 +72,30 @@ def singles_of(tables: Marginals) -> Marginals:
     return Marginals.over(tables.domain, [(a,) for a in sorted({a for axes in tables.axes for a in axes})])
 
 
-def shares_of(singles: Marginals, y: np.ndarray) -> list[np.ndarray]:
-    """The share of every category by noisy 1-way tables: floored, and summing to 1 in each column."""
-    floored = [np.maximum(y[part], FLOOR) for part in singles.tables]
-    return [part / part.sum() for part in floored]
+def shares_of(singles: Marginals, y: np.ndarray, sigma: np.ndarray) -> list[np.ndarray]:
+    """The share of every category by noisy 1-way tables with standard deviations (m,): floored, as none is impossible.
+
+    The distribution nearest to y, after that was drawn to the uniform one by 1/k : σ², as shares of k categories have a
+    mean square distance of at most 1/k from it: were noise larger than all there is, its largest cell would get all.
+    """
+    out = []
+    for part in singles.tables:
+        k = part.stop - part.start
+        kept = 1 / (1 + k * np.square(sigma[part]))
+        floored = np.maximum(nearest(1 / k + kept * (y[part] - y[part].mean())), FLOOR)
+        out.append(floored / floored.sum())
+    return out
+
+
+def nearest(y: np.ndarray) -> np.ndarray:
+    """The distribution (k,) nearest to y (k,) in ‖·‖₂: max(y − t, 0) with the t that makes it sum to 1.
+
+    Noise on empty cells falls away, where cutting at 0 alone would leave half of it. Source: Held, Wolfe, Crowder 1974.
+    """
+    y = y - y.max()  # moves t alone, and keeps the 1 beside noise however large
+    falling = np.sort(y)[::-1]
+    shifts = (np.cumsum(falling) - 1) / np.arange(1, len(y) + 1)
+    return np.maximum(y - shifts[np.flatnonzero(falling > shifts)[-1]], 0.0)
 
 
 def summed(evidence: Evidence, workload: Workload) -> Evidence:

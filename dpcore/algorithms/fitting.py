@@ -32,7 +32,8 @@ def product(evidence: Evidence, model: Model) -> np.ndarray:
     if not found:
         return np.zeros(model.size)
     singles = singles_of(found[0])
-    shares = shares_of(singles, summed(evidence, singles).y)
+    alone = summed(evidence, singles)
+    shares = shares_of(singles, alone.y, alone.sigma)
     return model.reader(singles).adjoint(np.log(np.concatenate(shares)))
 
 

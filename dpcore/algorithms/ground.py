@@ -16,12 +16,22 @@ from ..privacy.accounting.budget import SMALLEST, SMALLEST_DELTA, BoundedRange, 
 from ..privacy.accounting.calibrations import MARGIN, equal_selections, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics.answers import Answers
+from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import TableErrors
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Workload
-from .evidence import shares_of, singles_of, tables_read
-from .tree_choice import CHOOSING, cells_of, choose_tree, draws_of, held, model_of, pairs_of, single_share
+from .evidence import singles_of, tables_read
+from .tree_choice import (
+    CHOOSING,
+    cells_of,
+    choose_tree,
+    drawing,
+    draws_of,
+    held,
+    model_of,
+    single_share,
+    single_spends,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +92,9 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
         return Footing(budget, (), (Choice("cells", model.size, of),), listed=isinstance(model, Cells))
     tables = tables_read(problem.workload, who)
     cells = cells_of(problem, tables, budget, most)
-    share, times = single_share(tables, problem.effective_n, budget), draws_of(tables, problem.effective_n, budget)
-    first, kept = measure_once(budget, share), 1 - share - CHOOSING
+    n = problem.effective_n
+    share, times = single_share(tables, n, budget), draws_of(tables, n, budget)
+    kept = 1 - share - CHOOSING
     if budget.delta == 0:
         draw: BoundedRange | Pure = Pure(CHOOSING * budget.epsilon / times * MARGIN)
         left = Budget(kept * budget.epsilon, 0, additive=True)
@@ -91,13 +102,13 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
         draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho / times) * MARGIN)
         left = promise_of(kept * budget.rho * MARGIN, budget)
     charges = (
-        Charge("measure", first, statistic=Answers(singles_of(tables))),
+        *(Charge("measure", spend, count, SomeAnswers) for spend, count in single_spends(tables, budget, share)),
         Charge("select", draw, times, statistic=TableErrors),
     )
     letter = "ρ" if budget.delta > 0 else "ε"
     return Footing(left, charges, (
         cells,
-        Choice("pairs", times, f"of {len(pairs_of(tables).tables)} drawn for a tree, by how far from independent"),
+        *drawing(tables, times, measure_once(budget, kept), n),
         Choice("kept", kept, f"share of {letter} for the algorithm; the rest finds 1-way tables and a tree"),
     ))  # fmt: skip
 
@@ -119,18 +130,20 @@ def grounded(problem: QueryRelease, plan: Plan, curator: Curator, most: int | No
     """The model that `model_of` knows with the queries as they are asked, from the public start or uniform.
 
     Else a tree that is found, those of its tables that are asked or part of one that is, and the public start or the
-    product of the noisy 1-way tables. The last two charges of the plan pay for it, and all of it depends on released
+    product of the noisy 1-way tables. The last charges of the plan pay for it, and all of it depends on released
     values only. Queries outside the tree are answered by what it says of their columns.
     """
     if (model := model_of(problem, problem.workload, most)) is not None:
         start = problem.log_start
         return Ground(model, problem.workload, model.potentials(start) if isinstance(start, PublicStart) else start)
     tables = tables_read(problem.workload, who)
-    first, draw = (charge.spend for charge in plan.charges[-2:])
-    singles, alone, junction = choose_tree(tables, plan, curator, first, draw)  # type: ignore[arg-type]
-    tree = Tree(problem.domain, junction)
+    singles = singles_of(tables)
+    count = 1 + len(set(singles.shapes))  # charges: one a size of columns, and the draws
+    *alone, draw = (charge.spend for charge in plan.charges[-count:])
+    found = choose_tree(tables, plan, curator, alone, draw)  # type: ignore[arg-type]
+    tree = Tree(problem.domain, found.junction)
     if isinstance(problem.start, PublicStart):
         base = tree.potentials(problem.start)
     else:
-        base = tree.reader(singles).adjoint(np.log(np.concatenate(shares_of(singles, alone.values))))
-    return Ground(tree, held(tables, junction), base)
+        base = tree.reader(singles).adjoint(np.log(np.concatenate(list(found.shares.values()))))
+    return Ground(tree, held(tables, found.junction), base)

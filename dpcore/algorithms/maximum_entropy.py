@@ -106,7 +106,9 @@ class GaussianMaxEnt:
         measured, model = self._setting(problem)
         spend: Gaussian = plan.charges[-1].spend  # type: ignore[assignment]
         if model is None:
-            evidence, model = measure_chosen(tables_read(problem.workload, "gaussian_maxent"), plan, curator)
+            evidence, model = measure_chosen(
+                tables_read(problem.workload, "gaussian_maxent"), problem.effective_n, plan, curator
+            )
         else:
             m = curator.measure(Answers(measured), spend)
             evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))

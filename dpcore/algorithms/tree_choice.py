@@ -1,7 +1,10 @@
 """Which model a problem gets, and which columns a junction tree ties together. Sees a Curator, never records."""
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
@@ -13,11 +16,10 @@ from ..models.junction import Axes, JunctionTree, cells, fewest_cells, junction_
 from ..models.structural import tied
 from ..models.tree import Tree
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
-from ..privacy.accounting.calibrations import MARGIN, enlarged
+from ..privacy.accounting.calibrations import MARGIN, enlarged, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.measurement import Measurement
-from ..privacy.statistics.answers import Answers
+from ..privacy.statistics.answers import Answers, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
 from ..problems import MAX_CELLS, QueryRelease
 from ..workloads import Marginals, Workload
@@ -30,10 +32,12 @@ STEPWISE = (10_000, 300_000)  # the same where the model is fitted anew after ev
 MOST_WEIGHED = 2_000  # tables that are weighed anew in every round
 NEVER = 100.0  # scales of the noise on scores by which a table without room is behind all others
 MOST_ASKED = 50_000_000  # cells of all tables together, which every release must answer
-SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.25)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
+SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.5)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
 CHOOSING = 0.05  # share of ρ for drawing pairs
 PICKS, SCORE_NOISE = (1, 6), 0.05  # pairs drawn for each column: as many as keep the noise on their scores so low
-DRAWN = 4.0  # taken off the score of a pair that was drawn, so that it is the least: a score is within 0..2
+HIDDEN = 0.6  # of what noise will hide of a table, taken off a pair's score
+DRAWN = 4.0  # taken off the score of a pair that was drawn, so that it is the least: others are within −0.6..2
+WORTH = 0.05  # of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
 
 
 def model_of(problem: QueryRelease, measured: Workload, most: int | None) -> Model | None:
@@ -148,19 +152,20 @@ def chosen_tables(
 ) -> tuple[tuple[Charge, ...], tuple[Choice, ...]]:
     """Charges and choices of `measure_chosen`: 1-way tables, draws of pairs, and one measurement of what a tree holds.
 
-    They are shares of ρ, and all three enlarged together. InputError when δ = 0, which no Gaussian noise can promise.
+    They are shares of ρ, and all enlarged together. InputError when δ = 0, which no Gaussian noise can promise.
     """
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or gem or rap")
     if tables.m > MOST_ASKED:
         raise InputError(f"the tables asked have {tables.m:,} cells, more than {MOST_ASKED:,}; ask for smaller ones")
-    singles, pairs, rho, signal = singles_of(tables), pairs_of(tables), budget.rho * MARGIN, n * math.sqrt(budget.rho)
+    signal = n * math.sqrt(budget.rho)
     times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
-    first, rest = (Gaussian(math.sqrt(2 * part * rho)) for part in (share, 1 - share - CHOOSING))
-    draw = BoundedRange(math.sqrt(8 * CHOOSING * rho / times))
-    first, draw, rest = enlarged(budget, (first, 1), (draw, times), (rest, 1))
-    spends = (
-        Charge("measure", first, statistic=Answers(singles)),
+    spends = single_spends(tables, budget, share)
+    draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho * MARGIN / times))
+    rest = measure_once(budget, 1 - share - CHOOSING)
+    *alone, draw, rest = enlarged(budget, *spends, (draw, times), (rest, 1))
+    charges = (
+        *(Charge("measure", one, count, SomeAnswers) for one, (_, count) in zip(alone, spends, strict=True)),
         Charge("select", draw, times, statistic=TableErrors),
         Charge("measure", rest, statistic=Answers),
     )
@@ -170,14 +175,28 @@ def chosen_tables(
         rule, why = least, "as many as single columns and the tables of the schema's constraints have"
     elif most:
         why = "given"
-    return spends, (
+    return charges, (
         Choice("cells", rule, why),
-        Choice(
-            "pairs", times, f"of {len(pairs.tables)}, drawn by how far they seem from independent, while draws tell"
-        ),
+        *drawing(tables, times, rest, n),
         Choice("first", share, f"share of ρ for 1-way tables: L1 noise of {SINGLE_NOISE:g} on a column, if in range"),
         Choice("choosing", CHOOSING, "share of ρ for drawing pairs"),
     )
+
+
+def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> tuple[Choice, Choice]:
+    """How many pairs are drawn, and what noise on their tables will hide, were all of them measured with the rest."""
+    pairs = len(pairs_of(tables).tables)
+    return (
+        Choice("pairs", times, f"of {pairs}, drawn by how far they seem from independent, beyond what noise will hide"),
+        Choice("hides", expected(rest, times, n), "E|noise| in a cell of their tables, measured with what is left"),
+    )
+
+
+def expected(spend: Gaussian | Pure, tables: int, n: float) -> float:
+    """E|noise| in a cell of so many tables that are measured together: √(2/π) σ, or the scale of Laplace noise."""
+    if isinstance(spend, Pure):
+        return 2 * tables / (n * spend.epsilon)
+    return math.sqrt(2 / math.pi) * math.sqrt(2 * tables) / (n * spend.mu)
 
 
 def draws_of(tables: Marginals, n: float, budget: Budget) -> int:
@@ -188,50 +207,105 @@ def draws_of(tables: Marginals, n: float, budget: Budget) -> int:
 
 
 def single_share(tables: Marginals, n: float, budget: Budget) -> float:
-    """Share of ρ for 1-way tables that keeps the L1 noise on a column low, if it is in range."""
-    singles = singles_of(tables)
-    needed = 2 / math.pi * singles.m**2 / (len(singles.tables) * (SINGLE_NOISE * n) ** 2 * budget.rho)
+    """Share of ρ for 1-way tables that keeps the mean L1 noise on a column low, if it is in range.
+
+    With s the columns' sizes and S = Σ s^⅔, `single_spends` leave Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
+    """
+    sizes = Counter(table.stop - table.start for table in singles_of(tables).tables)
+    powers = sum(count * size ** (2 / 3) for size, count in sizes.items())
+    needed = 2 / math.pi * powers**3 / ((sizes.total() * SINGLE_NOISE * n) ** 2 * budget.rho)
     return min(max(needed, SINGLES[0]), SINGLES[1])
 
 
-def choose_tree(
-    tables: Marginals, plan: Plan, curator: Curator, first: Gaussian | Pure, draw: BoundedRange | Pure
-) -> tuple[Marginals, Measurement, JunctionTree]:
-    """The 1-way tables, their noisy answers, and a tree of at most plan["cells"] cells over pairs of columns.
+def single_spends(tables: Marginals, budget: Budget, share: float) -> tuple[tuple[Gaussian | Pure, int], ...]:
+    """What a 1-way table costs, and how many have that size, small ones first: `share` of ρ together, at δ = 0 of ε.
 
-    Pairs S are drawn, one after the other and none twice, by the score ‖table_S(P_n) − product of its noisy 1-way
-    tables‖₁, Δ = 2/n (`TableErrors`: the product is released, so it does not move). A pair is tied if the tree stays
-    within its limit with it.
+    Σ size · noise is least with μ² ∝ size^⅔, and with ε ∝ √size, as noise is 1/μ or 1/ε.
+    """
+    sizes = Counter(table.stop - table.start for table in singles_of(tables).tables)
+    weights = {size: size ** (2 / 3 if budget.delta > 0 else 1 / 2) for size in sorted(sizes)}
+    whole = sum(weights[size] * count for size, count in sizes.items())
+    return tuple((measure_once(budget, share * weight / whole), sizes[size]) for size, weight in weights.items())
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What 1-way tables and draws told: noisy tables, shares by column, a tree, and which of its pairs were drawn."""
+
+    told: Pool
+    shares: dict[int, np.ndarray]
+    junction: JunctionTree
+    pairs: frozenset[Axes]
+
+    def hidden(self, axes: Axes, noise: float) -> float:
+        """Share of a table's mass that E|noise| in a cell hides, were its columns independent: Σ min(noise, Π shares).
+
+        The fit knows that cells are not negative, so that noise does not cost more than what stands there.
+        """
+        return float(np.minimum(reduce(np.multiply.outer, [self.shares[a] for a in axes]), noise).sum())
+
+
+def choose_tree(
+    tables: Marginals, plan: Plan, curator: Curator, alone: Sequence[Gaussian | Pure], draw: BoundedRange | Pure
+) -> Found:
+    """Measure the 1-way tables, `alone` being their spends by size, and choose a tree of at most plan["cells"] cells.
+
+    Pairs S are drawn, one after the other and none twice, by the score
+
+        ‖table_S(P_n) − product of its noisy 1-way tables‖₁ − 0.6 · what noise will hide of that product,   Δ = 2/n
+
+    (`TableErrors`: what is taken off is released, so it does not move). A pair is tied if the tree stays within its
+    limit with it.
     """
     shape, singles, pairs = tables.domain.shape, singles_of(tables), pairs_of(tables)
-    alone = curator.measure(Answers(singles), first)
-    junction = tied(tables.domain)
-    shares = {a: part for (a,), part in zip(singles.axes, shares_of(singles, alone.values), strict=True)}
+    sizes = sorted({table.stop - table.start for table in singles.tables})
+    spends, told = dict(zip(sizes, alone, strict=True)), Pool(tables)
+    for axes, table in zip(singles.axes, singles.tables, strict=True):
+        m = curator.measure(SomeAnswers(singles, table), spends[table.stop - table.start])
+        told.add(axes, m.values, m.stddev)
+    columns = shares_of(singles, told.evidence.y, told.evidence.sigma)
+    shares = {a: part for (a,), part in zip(singles.axes, columns, strict=True)}
+    found = Found(told, shares, tied(tables.domain), frozenset())
     independent = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
-    drawn, weights = np.zeros(len(pairs.tables)), np.ones(len(pairs.tables))
+    penalties = np.array([HIDDEN * found.hidden(axes, plan["hides"]) for axes in pairs.axes])
+    junction, ties, weights = found.junction, set(), np.ones(len(pairs.tables))
     for _ in range(plan["pairs"]):
-        i = curator.select(TableErrors(pairs, independent, drawn.copy(), weights), draw)
-        drawn[i] = DRAWN
+        i = curator.select(TableErrors(pairs, independent, penalties.copy(), weights), draw)
+        penalties[i] = DRAWN
+        larger = junction
         if junction.home(pairs.axes[i]) is None:
             larger = junction_tree(shape, [*junction.cliques, pairs.axes[i]])
-            junction = larger if larger.cells <= plan["cells"] else junction
-    return singles, alone, junction
+        if larger.cells <= plan["cells"]:
+            junction = larger
+            ties.add(pairs.axes[i])
+    return Found(told, shares, junction, frozenset(ties))
 
 
-def measure_chosen(tables: Marginals, plan: Plan, curator: Curator) -> tuple[Evidence, Tree]:
+def measure_chosen(tables: Marginals, n: float, plan: Plan, curator: Curator) -> tuple[Evidence, Tree]:
     """Noisy answers of the tables that a tree holds, and the model on that tree, of at most plan["cells"] cells.
 
-    The tree is that of `choose_tree`. All tables inside a clique, that are asked or part of one that is, are measured
-    together, Δ₂ = √(2 · tables)/n. Which these are depends on released values only.
+    The tree is that of `choose_tree`. The tables that are `worth` it are measured together, Δ₂ = √(2 · tables)/n; which
+    these are depends on released values only.
     """
-    first, draw, rest = (charge.spend for charge in plan.charges)
-    singles, alone, junction = choose_tree(tables, plan, curator, first, draw)  # type: ignore[arg-type]
-    measured = held(tables, junction)
+    *alone, draw, rest = (charge.spend for charge in plan.charges)
+    found = choose_tree(tables, plan, curator, alone, draw)  # type: ignore[arg-type]
+    measured = worth(held(tables, found.junction), found, rest, n)  # type: ignore[arg-type]
     noisy = curator.measure(Answers(measured), rest)  # type: ignore[arg-type]
-    found = Pool(tables)
-    found.add_all(singles, alone.values, alone.stddev)
-    found.add_all(measured, noisy.values, noisy.stddev)
-    return found.evidence, Tree(tables.domain, junction)
+    found.told.add_all(measured, noisy.values, noisy.stddev)
+    return found.told.evidence, Tree(tables.domain, found.junction)
+
+
+def worth(tables: Marginals, found: Found, spend: Gaussian | Pure, n: float) -> Marginals:
+    """The pairs drawn, and of other tables those of which noise, were all measured together, hides little.
+
+    Those of which it hides the most are left out, one after the other.
+    """
+    left, noise = list(tables.axes), expected(spend, len(tables.tables), n)
+    for axes in sorted(set(left) - found.pairs, key=lambda axes: (-found.hidden(axes, noise), axes)):
+        if len(left) == 1 or found.hidden(axes, expected(spend, len(left), n)) <= WORTH:
+            break
+        left.remove(axes)
+    return Marginals.over(tables.domain, left)
 
 
 def held(tables: Marginals, junction: JunctionTree) -> Marginals:

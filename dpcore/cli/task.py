@@ -24,7 +24,7 @@ from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease, public_start
-from ..schemas.plan import SHARE
+from ..schemas.plan import SHARES
 from ..workloads import Workload
 from ..workloads.union import marginal_tables
 from .arguments import add_person, real, unit_of
@@ -49,7 +49,10 @@ def add_task_arguments(parser: argparse.ArgumentParser) -> None:
 def add_question_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the schema, the columns used and the queries."""
     parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
-    share = f'how much of the budget measures what the schema leaves "private" (default: {SHARE:g})'
+    share = (
+        f'how much of the budget measures what the schema leaves "private" (default: {SHARES[0]:g} to {SHARES[1]:g}, '
+    )
+    share += "by the numbers of columns and rows)"
     parser.add_argument("--schema-share", type=real("--schema-share"), metavar="S", help=share)
     parser.add_argument("--columns", metavar="a,b,c", help="only these columns of the schema (default: all)")
     parser.add_argument("--queries", required=True, action="append", metavar="Q", help=HELP)
@@ -78,11 +81,6 @@ def read_open(chosen: argparse.Namespace) -> OpenSchema | None:
         return None
     found = open_schema_from_json(schema)
     return found.project(split_names(chosen.columns)) if chosen.columns else found
-
-
-def share_of(chosen: argparse.Namespace) -> float:
-    """How much of the budget measures the schema."""
-    return SHARE if chosen.schema_share is None else chosen.schema_share
 
 
 def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:

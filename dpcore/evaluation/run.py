@@ -17,7 +17,7 @@ from ..algorithms.base import Algorithm, Step, make_plan
 from ..data.domain import Countable, Domain, Rows
 from ..errors import InputError, PrivacyWarning
 from ..numbers import check_rows
-from ..privacy.accounting.budget import Budget, Spend, Spent
+from ..privacy.accounting.budget import Budget, Spend, Spent, Sums
 from ..privacy.accounting.ledger import Plan
 from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
@@ -110,11 +110,15 @@ class Run:
         self.stopped = False
         self._iterator: Iterator[Record] | None = None
         self._peak: Peak | None = None
+        self._total: tuple[Sums, Spent] | None = None
 
     @property
     def spent(self) -> Spent:
-        """What the ledger holds so far."""
-        return self._curator.ledger.spent
+        """What the ledger holds so far; the same sums are the same total."""
+        ledger = self._curator.ledger
+        if self._total is None or self._total[0] != ledger.sums:
+            self._total = ledger.sums, ledger.spent
+        return self._total[1]
 
     @property
     def measured(self) -> list[MeasuredAnswers]:
@@ -164,8 +168,8 @@ class Run:
             yield self._record(step, seconds)
 
     def _record(self, step: Step, seconds: float) -> Record:
-        both = self.truth.empirical(step.release), self.truth.population(step.release)
-        record = Record(step.t, self.spent, *both, seconds, step.note)
+        empirical, population = self.truth.both(step.release)
+        record = Record(step.t, self.spent, empirical, population, seconds, step.note)
         self.records.append(record)
         return record
 

@@ -16,18 +16,18 @@ from ..privacy.accounting.lifetime import Concentrated, Event
 from ..privacy.columns import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import SHARE, Division, SchemaPlan, check_whole, divide, plan_schema, within
+from ..schemas.plan import Division, SchemaPlan, check_whole, default_share, divide, plan_schema, within
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Opening:
-    """The part of a release that is not known before: its schema, how queries are read in it, its share."""
+    """The part of a release that is not known before: its schema, how queries are read in it, its share if given."""
 
     schema: OpenSchema
     ask: Callable[[Domain], Workload]
-    share: float = SHARE
+    share: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,9 @@ class SettledRelease(PreparedRelease):
     @property
     def measured_columns(self) -> tuple[str, ...]:
         """The column that each charge of the schema paid for, in their order."""
-        counted = ((f.column.name, 1 if f.column.values else 2) for f in self.found.found)  # values, or range and bins
+        counted = (
+            (f.column.name, 1 if f.column.values else 3) for f in self.found.found
+        )  # values, or range, look, bins
         return tuple(name for name, times in counted for _ in range(times))
 
 
@@ -99,11 +101,12 @@ def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting
         raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
     exact = request.noise != "float" and not (request.noise == "auto" and fixed is Accounting.GDP)
     known = any(c.categorical for c in columns)
+    share = default_share(len(columns), n, group, request.budget) if opening.share is None else opening.share
     try:
-        division = divide(request.budget, opening.share, categories=known)
+        division = divide(request.budget, share, categories=known)
         plan = within(request.algorithm, problem, division, exact=exact)
     except BudgetError:
-        division = divide(request.budget, opening.share, categories=known, fails=True)
+        division = divide(request.budget, share, categories=known, fails=True)
         plan = within(request.algorithm, problem, division, exact=exact)
     if request.noise == "exact" and not plan.exact:
         raise InputError("noise=exact: the algorithm measures what whole noise does not fit; use float")

@@ -8,6 +8,7 @@ import argparse
 import math
 import resource
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -89,7 +90,7 @@ def measure(name: str, folder: Path, epsilon: float, seeds: tuple[int, ...]) -> 
         plan = make_plan(algorithm, problem, Budget(epsilon, DELTA))
         curator = Curator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
         start, busy = time.perf_counter(), time.process_time()
-        *_, last = algorithm.steps(problem, plan, curator, np.random.default_rng(seed))
+        last = deque(algorithm.steps(problem, plan, curator, np.random.default_rng(seed)), maxlen=1).pop()
         seconds, cpu = time.perf_counter() - start, time.process_time() - busy
         memory = peak()
         D = last.release

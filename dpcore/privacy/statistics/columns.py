@@ -152,20 +152,22 @@ class TreeCounts(_Binned):
             settled = (children + ((settled - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
         return settled[: len(self.edges)]
 
-    def deviations(self, weights: np.ndarray) -> np.ndarray:
-        """Standard deviations (k,) of `weights` (k, m) · fitted leaves, m ≤ FANOUT^L, for noise of deviation 1.
+    def deviations(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
 
         A node's children are its own estimate in equal parts and z less the mean of their z, which is independent of
-        all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w a child's mean weight, v its z's variance.
+        all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w the part of a child that is asked for and v the
+        variance of its z. That is 0 but for nodes which hold an end of the range.
         """
-        means = np.zeros((len(weights), FANOUT**self.levels))
-        means[:, : weights.shape[1]] = weights
-        variance, out = 1.0, np.zeros(len(weights))
-        while means.shape[1] > 1:
-            children = means.reshape(len(weights), -1, FANOUT)
-            sums = children.sum(axis=2)
-            out += variance * ((children**2).sum(axis=(1, 2)) - (sums**2).sum(axis=1) / FANOUT)
-            means, variance = sums / FANOUT, FANOUT * variance / (1 + FANOUT * variance)
+        out, variance = np.zeros(len(first)), 1.0
+        for size in FANOUT ** np.arange(self.levels):
+            f, g = (ends % (FANOUT * size) / size for ends in (first, last))  # in children of the node
+            k, m = np.floor(f), np.floor(g)
+            left, right = (1 - f + k) ** 2 + FANOUT - 1 - k, m + (g - m) ** 2
+            apart = left - (FANOUT - f) ** 2 / FANOUT + right - g**2 / FANOUT
+            inside = np.where(k == m, (g - f) ** 2, left + right - FANOUT) - (g - f) ** 2 / FANOUT
+            out += variance * np.where(first // (FANOUT * size) == last // (FANOUT * size), inside, apart)
+            variance = FANOUT * variance / (1 + FANOUT * variance)
         return np.sqrt(out)
 
 

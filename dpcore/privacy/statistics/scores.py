@@ -15,8 +15,6 @@ from .answers import EPS, WorkloadStatistic
 
 LARGEST = 1e100  # weight, and its inverse
 
-LARGEST = 1e100  # weight, and its inverse
-
 
 @dataclass(frozen=True, eq=False)
 class TableErrors(WorkloadStatistic):

@@ -73,6 +73,17 @@ def shared() -> dict[str, Any]:
     return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
 
 
+def give(key: str, value: Any) -> None:
+    """Set a widget to a value, from what a click calls."""
+    st.session_state[key] = value
+    st.session_state[f"_given-{key}"] = True
+
+
+def unless_given(key: str, default: Any) -> Any:
+    """A widget's default, None when it is drawn with a value that was given: Streamlit takes one of the two."""
+    return None if st.session_state.pop(f"_given-{key}", False) else default
+
+
 def stakeholder() -> bool:
     """Whether this tab shows only what is public, typed or paid for: since the address said `?view=stakeholder`."""
     if (asked := st.query_params.get("view")) is not None:

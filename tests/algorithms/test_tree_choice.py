@@ -1,0 +1,160 @@
+"""What is measured of a table whose cells cannot be listed: by released answers and public numbers alone."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.algorithms.evidence import FLOOR, Pool, nearest, shares_of, singles_of
+from dpcore.algorithms.tree_choice import (
+    DRAWN,
+    HIDDEN,
+    WORTH,
+    Found,
+    choose_tree,
+    expected,
+    held,
+    pairs_of,
+    single_share,
+    single_spends,
+    worth,
+)
+from dpcore.models.junction import junction_tree
+from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.measurement import deviation
+from dpcore.privacy.statistics.answers import ONE_TABLE, Answers
+from dpcore.workloads import Marginals
+from tests.helpers import codes
+
+DOMAIN = codes(3, 2, 40, 5)
+TABLES = Marginals.all(DOMAIN, 3)
+PARTS = ([0.5, 0.3, 0.2], [0.9, 0.1], [1 / 40] * 40, [0.96, 0.01, 0.01, 0.01, 0.01])
+SHARES = {a: np.array(part) for a, part in enumerate(PARTS)}
+
+
+@given(st.lists(st.floats(-1e17, 1e17), min_size=1, max_size=8))
+def test_the_nearest_distribution_moves_what_is_left_alike_and_cuts_off_what_is_lower(y):
+    y = np.array(y)
+    p = nearest(y)
+    assert (p >= 0).all()
+    assert p.sum() == pytest.approx(1)
+    t = (y - y.max()) - p  # of those left it is the same number, and those cut off were no higher
+    assert np.ptp(t[p > 0]) == pytest.approx(0, abs=1e-9)
+    assert (t[p == 0] <= t[p > 0].max() + 1e-9).all()
+
+
+def test_shares_are_the_truth_without_noise_and_nearly_uniform_where_noise_is_larger_than_all_there_is():
+    singles = Marginals.all(DOMAIN, 1)
+    y = np.concatenate(list(SHARES.values()))
+    for found, own in zip(shares_of(singles, y, np.full(singles.m, 1e-12)), SHARES.values(), strict=True):
+        assert found == pytest.approx(own, abs=FLOOR)
+    noise = 1e3 * np.random.default_rng(0).standard_normal(singles.m)
+    for found in shares_of(singles, y + noise, np.full(singles.m, 1e3)):
+        assert found.sum() == pytest.approx(1)
+        assert found.max() < 1.1 / len(found)
+    empty = shares_of(singles, y + 1e-4 * np.sign(noise), np.full(singles.m, 1e-2))[3]
+    assert empty.min() > 0, "nothing is impossible"
+
+
+@pytest.mark.parametrize("budget", [Budget(1, 1e-6), Budget(1, 0)], ids=["zCDP", "pure"])
+def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
+    spends = single_spends(TABLES, budget, 0.3)
+    sizes = [2, 3, 5, 40]
+    assert [count for _, count in spends] == [1] * 4
+    cost = [spend.epsilon if budget.delta == 0 else spend.rho for spend, _ in spends]
+    whole = budget.epsilon if budget.delta == 0 else budget.rho
+    assert sum(cost) == pytest.approx(0.3 * whole)
+    assert sum(cost) <= 0.3 * whole
+
+    def noise(costs):
+        """Σ size · deviation."""
+        made = (Pure(c) if budget.delta == 0 else Gaussian(math.sqrt(2 * c)) for c in costs)
+        return sum(size * deviation(ONE_TABLE, spend, 100) for size, spend in zip(sizes, made, strict=True))
+
+    for i in range(4):
+        for j in range(4):
+            moved = np.array(cost)
+            moved[i] *= 0.99
+            moved[j] += cost[i] * 0.01
+            assert noise(moved) >= noise(cost) * (1 - 1e-9)
+    twins = Marginals.all(codes(4, 2, 4, 4), 2)
+    assert [count for _, count in single_spends(twins, budget, 0.3)] == [1, 3], "columns of one size share a charge"
+
+
+def test_single_columns_take_the_share_that_keeps_noise_on_them_low():
+    budget, n = Budget(1, 1e-6), 2_000
+    share = single_share(TABLES, n, budget)
+    assert 0.05 < share < 0.5
+    spends = [spend for spend, _ in single_spends(TABLES, budget, share)]
+    l1 = [
+        size * math.sqrt(2 / math.pi) * deviation(ONE_TABLE, s, n)
+        for size, s in zip((2, 3, 5, 40), spends, strict=True)
+    ]
+    assert np.mean(l1) == pytest.approx(0.1)
+    assert (single_share(TABLES, 10**6, budget), single_share(TABLES, 100, budget)) == (0.05, 0.5)
+
+
+@pytest.mark.parametrize("spend", [Gaussian(0.3), Pure(0.3)])
+def test_noise_is_foretold_as_it_is_drawn(spend):
+    """E|N(0, σ²)| = σ√(2/π), and of Laplace noise its scale, which is σ/√2."""
+    sigma = deviation(Answers(TABLES), spend, 500)
+    share = math.sqrt(2 / math.pi) if isinstance(spend, Gaussian) else 1 / math.sqrt(2)
+    assert expected(spend, len(TABLES.tables), 500) == pytest.approx(share * sigma)
+
+
+def found(junction, pairs=()):
+    return Found(Pool(TABLES), SHARES, junction, frozenset(pairs))
+
+
+def test_noise_hides_no_more_of_a_cell_than_there_is():
+    at = found(junction_tree(DOMAIN.shape, []))
+    assert at.hidden((1, 3), 0.02) == pytest.approx(0.02 + 0.02 + 4 * (0.009 + 0.001))
+    assert at.hidden((2,), 1.0) == pytest.approx(1)
+    assert at.hidden((0, 1, 2), 1e-9) == pytest.approx(240 * 1e-9)
+
+
+def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little():
+    junction = junction_tree(DOMAIN.shape, [(0, 1, 2), (3,)])
+    at, tables = found(junction, [(0, 2)]), held(TABLES, junction)
+    assert worth(tables, at, Gaussian(1.0), 1e9).axes == tables.axes, "next to no noise"
+    assert worth(tables, at, Gaussian(1.0), 1e-9).axes == ((0, 2),), "nothing but noise"
+    kept = worth(tables, at, Gaussian(1.0), 1500)
+    assert kept.axes == ((3,), (0, 1), (0, 2)), "six cells, five; 80 and 240 are too many, unless they were drawn"
+    noise = expected(Gaussian(1.0), 3, 1500)
+    assert max(at.hidden(axes, noise) for axes in ((3,), (0, 1))) <= WORTH < at.hidden((1, 2), noise)
+    nothing = found(junction)
+    assert len(worth(tables, nothing, Gaussian(1.0), 1e-9).axes) == 1, "something is always measured"
+
+
+def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
+    asked, singles, pairs = [], singles_of(TABLES), pairs_of(TABLES)
+
+    class Script:
+        """Answers without noise, and draws the pair of which noise hides least, as if all were independent."""
+
+        def measure(self, statistic, spend):
+            a = singles.tables.index(statistic.part)
+            assert spend.mu == pytest.approx(len(SHARES[a]))
+            return SimpleNamespace(values=SHARES[a], stddev=1e-9)
+
+        def select(self, statistic, spend):
+            asked.append(statistic)
+            return int(np.argmin(statistic.penalties))
+
+    plan = {"pairs": 6, "hides": 0.02, "cells": 100}
+    alone = [Gaussian(float(size)) for size in (2, 3, 5, 40)]
+    chosen = choose_tree(TABLES, plan, Script(), alone, BoundedRange(0.1))
+    for a, part in SHARES.items():
+        assert chosen.shares[a] == pytest.approx(part, abs=FLOOR)
+    (first, *_, last) = asked
+    assert len(asked) == 6
+    hidden = np.array([chosen.hidden(axes, 0.02) for axes in pairs.axes])
+    assert first.penalties == pytest.approx(HIDDEN * hidden)
+    assert (last.penalties == DRAWN).sum() == 5, "none is drawn twice"
+    assert 2 + HIDDEN < DRAWN, "as a score is within −0.6..2"
+    assert chosen.junction.cells <= 100
+    assert chosen.pairs == {axes for axes in pairs.axes if chosen.junction.home(axes) is not None}
+    assert 1 < len(chosen.pairs) < 6
