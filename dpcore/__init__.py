@@ -6,6 +6,8 @@ from .data.domain import Column, Domain, Rows
 from .data.privacy_unit import PrivacyUnit, limit_rows
 from .data.readers import read_json, read_table
 from .data.schema import domain_from_json, domain_to_json
+from .data.sources.counts import gather
+from .data.sources.files import source_at
 from .errors import BudgetError, InputError
 from .evaluation.run import Run
 from .parsing.queries import read_queries
@@ -32,9 +34,11 @@ __all__ = [
     "Union",
     "domain_from_json",
     "domain_to_json",
+    "gather",
     "limit_rows",
     "read_json",
     "read_queries",
     "read_table",
     "samples",
+    "source_at",
 ]

@@ -43,7 +43,7 @@ def execute(chosen: argparse.Namespace) -> None:
     check_folder(Path(chosen.out))
     start = chosen.start and public_start(workload.domain, read_table(chosen.start), support=chosen.start_support)
     request = ReleaseRequest(
-        frame=open_table(chosen, as_written=written),
+        frame=open_table(chosen, as_written=written, whole=opening is not None),
         workload=workload,
         asked=chosen.queries,
         algorithm=algorithm,

@@ -88,12 +88,15 @@ def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
     return read_queries(chosen.queries, domain)[0]
 
 
-def open_table(chosen: argparse.Namespace, *, as_written: bool) -> pd.DataFrame | Source:
-    """The table in memory, or where it is large, a folder, or was asked to be read in parts, its source."""
+def open_table(chosen: argparse.Namespace, *, as_written: bool, whole: bool = False) -> pd.DataFrame | Source:
+    """The table in memory, or where it is large, a folder, or was asked to be read in parts, its source.
+
+    What needs the `whole` table is read so, however large it is, unless parts were asked for.
+    """
     if is_database(chosen.table):
         return connect(chosen.table)
-    large = chosen.stream is None and is_large(chosen.table) and (chosen.person is None or Path(chosen.table).is_dir())
-    if not (large or chosen.stream):
+    whole = (whole or chosen.person is not None) and not Path(chosen.table).is_dir()
+    if not (chosen.stream or (chosen.stream is None and not whole and is_large(chosen.table))):
         return read_table(chosen.table, as_written=as_written)
     return source_at(chosen.table, as_written=as_written)
 

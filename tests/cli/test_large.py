@@ -58,6 +58,17 @@ def test_a_large_file_is_read_in_parts_unasked(here, monkeypatch, capsys):
     assert main([*wide, "--algorithm=private_evolution_table", "--set=rounds=1", "--no-stream"]) == 0
 
 
+def test_a_schema_is_measured_on_a_whole_table_however_large(here, monkeypatch, capsys):
+    monkeypatch.setattr(files, "LARGE", {".csv": 10})
+    columns = {n: {"kind": "integer", "low": 0, "high": 29} for n in WIDE}
+    columns["a"] = {"kind": "integer", "bounds": "private", "bins": 4}
+    (here / "open.json").write_text(json.dumps({"columns": columns}))
+    first = ("--schema=open.json", "--epsilon=2", "--total-epsilon=9", "--total-delta=1e-6")
+    assert release("wide.csv", "one", *first, "--stream") == 2
+    assert "a schema is measured on a whole table in memory" in capsys.readouterr().err
+    assert release("wide.csv", "one", *first) == 0
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
     command = ["--schema=wide.json", "--queries=marginals:2", "--algorithms=aim,residual", "--epsilons=1", "--repeat=1"]

@@ -71,7 +71,7 @@ class Counts:
         """Raise InputError for whoever asks for the records themselves."""
         raise InputError(
             "this needs the records one by one, and they were only counted: choose fewer columns, coarser bins or "
-            "another algorithm, or read a smaller table into memory"
+            "another algorithm, or read the whole table into memory"
         )
 
     @property
