@@ -11,7 +11,7 @@ from pages._ui.shell.frame import heading, tag
 from pages._ui.shell.words import WORDS
 
 heading("Letters", Tag.PUBLIC)
-st.dataframe(pd.DataFrame(LETTERS.items(), columns=pd.Index(["letter", "meaning"])), hide_index=True)
+st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in LETTERS.items()))
 
 heading("Words", Tag.PUBLIC)
 st.markdown("\n".join(f"- **{word}**: {WORDS[word]}" for word in sorted(WORDS)))

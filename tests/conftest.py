@@ -1,10 +1,12 @@
 """What several test modules need."""
 
 from multiprocessing import active_children
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 import streamlit as st
+from streamlit.elements.lib import policies
 from streamlit.runtime.caching import clear_session_data_cache, clear_session_resource_cache
 from streamlit.runtime.pages_manager import PagesManager
 from xdist.scheduler import LoadScopeScheduling
@@ -56,6 +58,17 @@ def tab():
     yield
     clear_session_resource_cache("test session id")
     clear_session_data_cache("test session id")
+
+
+@pytest.fixture
+def one_value(monkeypatch):
+    """Fails where a widget is drawn with a default and a value at once: a server logs that, a headless tab does not."""
+    warned = []
+    monkeypatch.setattr(policies, "runtime", SimpleNamespace(exists=lambda: True))
+    monkeypatch.setattr(policies, "_shown_default_value_warning", False)
+    monkeypatch.setattr(policies._LOGGER, "warning", lambda *said, **_: warned.append(said))
+    yield
+    assert warned == []
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -87,9 +87,9 @@ def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[s
     return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
 
 
-# Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most; cells
-# of a tree are passed over in small pieces, clique by clique.
-PASS, PASSES, TREE_PASSES, ARRAYS = 2e-9, 15, 45, 40
+# Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most, and of
+# m answers with those that a run compares them with; cells of a tree are passed over in small pieces, clique by clique.
+PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS = 2e-9, 15, 45, 40, 12
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
@@ -99,7 +99,7 @@ def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tup
     rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
     k = said.get("cells", problem.domain.size if algorithm.enumerates or algorithm.graphical else 0)
     passes = PASSES if k == problem.domain.size else TREE_PASSES
-    return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), 8.0 * ARRAYS * k
+    return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), 8.0 * (ARRAYS * k + ANSWERS * m)
 
 
 def softmax(x: np.ndarray, scale: float = 1.0, log_start: np.ndarray | None = None) -> np.ndarray:

@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import math
+import shlex
 import zipfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,12 @@ from ..data.readers import read_json
 from ..data.schema import domain_from_json
 from ..errors import InputError
 from ..evaluation.run import real_answers
+from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
 from ..intervals.questions import KINDS, Interval, answer, compare, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
+from ..privacy.accounting.budget import Accounting
 from ..releases import Records, UnbiasedAnswers
 from .arguments import real
 from .files import tell
@@ -35,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", type=real("--level"), default=0.95, help="how often intervals hold (default: %(default)s)"
     )
+    words = "also say what one more release must measure, at which epsilon, so that intervals are ± this share at most"
+    parser.add_argument("--within", type=real("--within"), metavar="SHARE", help=words)
     parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
 
 
@@ -42,6 +48,8 @@ def execute(chosen: argparse.Namespace) -> None:
     """Read the release, no table; answer; print."""
     if chosen.compare and len(chosen.questions) != 2:
         raise InputError(f"--compare {chosen.compare} takes two questions, {len(chosen.questions)} are given")
+    if chosen.compare and chosen.within is not None:
+        raise InputError("--within is worked out for questions on their own, without --compare")
     releases = [_read(name) for name in (chosen.release, *chosen.others)]
     _check_together(releases)
     known = combined([one.known for one in releases]) if chosen.others else releases[0].known
@@ -63,10 +71,17 @@ def execute(chosen: argparse.Namespace) -> None:
             answer(known, q, n, estimate=e, level=chosen.level, laplace=laplace)
             for q, e in zip(questions, said, strict=True)
         ]
+    more = [_more(releases[0].facts, known, q, chosen) for q in questions] if chosen.within is not None else []
     if chosen.json:
-        print(json.dumps([interval.to_json() for interval in found], indent=1))
-    else:
-        print("\n".join(line(interval) for interval in found))
+        told = [interval.to_json() for interval in found]
+        print(
+            json.dumps([t | {"next": asdict(m)} for t, m in zip(told, more, strict=True)] if more else told, indent=1)
+        )
+        return
+    for i, interval in enumerate(found):
+        print(line(interval))
+        if more:
+            print(f"  next: {_in_words(more[i], chosen.within)}")
 
 
 def line(interval: Interval) -> str:
@@ -79,6 +94,21 @@ def line(interval: Interval) -> str:
         people = f"population {interval.population_low:.4g} to {interval.population_high:.4g}"
     table = f"table {interval.low:.4g} to {interval.high:.4g}"
     return f"{interval.question}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
+
+
+def _more(facts: dict[str, Any], known: UnbiasedAnswers, question: Question, chosen: argparse.Namespace) -> Further:
+    n, promise = independent(facts["protects"]), facts["promise"]
+    accounting = Accounting.GDP if promise["accounting"] == Accounting.GDP else Accounting.ZCDP
+    return further(known, question, chosen.within, n, promise["delta"], accounting, level=chosen.level)
+
+
+def _in_words(more: Further, within: float) -> str:
+    if more.epsilon == 0:
+        return f"within ± {within:g} already"
+    return (
+        f"for ± {within:g} release once more with --algorithm gaussian_maxent --queries {shlex.quote(more.queries)} "
+        f"--epsilon {math.ceil(more.epsilon * 1000) / 1000:g} --delta {more.delta:g}, then ask both together by --with"
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,11 @@ from ..evaluation.run import Run
 from ..parsing.questions import understand
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
-from ..schemas.plan import describe, divide, within
+from ..schemas.plan import default_share, describe, divide, within
 from ..theory.optimal_noise import least_rmse
 from .arguments import unit_of
-from .task import forecast, queries_in, share_of
+from .files import tell
+from .task import forecast, queries_in
 
 
 class Measured:
@@ -50,7 +51,10 @@ class Measured:
         return least_rmse(problem.workload, budget, problem.effective_n)
 
     def _run(self, algorithm: Algorithm, budget: Budget, seed: int, categories: bool, fails: bool) -> Run:
-        division = divide(budget, share_of(self.chosen), categories=categories, fails=fails)
+        share, n = self.chosen.schema_share, len(self.unit.limited(self.frame, self.schema.names))
+        if share is None:
+            share = default_share(len(self.schema.open), n, self.unit.most_rows, budget)
+        division = divide(budget, share, categories=categories, fails=fails)
         found = explore_schema(self.schema, self.frame, self.unit, division, seed=seed)
         domain = found.domain
         rows = domain.encode(self.unit.limited(self.frame, domain.names))
@@ -59,6 +63,9 @@ class Measured:
             understand(question, domain)
         forecast(algorithm, problem, budget)
         plan = within(algorithm, problem, division, exact=False)
+        for f in found.found:
+            if f.nothing:
+                tell("warning", f"{f.column.name!r}: {f.words}")
         found_out = [{"column": f.column.name, "found": f.words, "tag": f.tag} for f in found.found]
         facts = {**describe(division, self.schema.open), "found": found_out, "schema": domain_to_json(domain)}
         self.said, self.rows = {"schema": facts}, rows

@@ -14,7 +14,7 @@ from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest, fixed_for, prepare
 from .arguments import add_budget, add_ledger, add_rows, budget_of, unit_of
 from .files import tell, total_of
-from .task import add_task_arguments, choose, queries_in, read_open, read_questions, share_of
+from .task import add_task_arguments, choose, open_table, queries_in, read_open, read_questions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def execute(chosen: argparse.Namespace) -> None:
     check_folder(Path(chosen.out))
     start = chosen.start and public_start(workload.domain, read_table(chosen.start), support=chosen.start_support)
     request = ReleaseRequest(
-        frame=read_table(chosen.table, as_written=written),
+        frame=open_table(chosen, as_written=written),
         workload=workload,
         asked=chosen.queries,
         algorithm=algorithm,
@@ -63,7 +63,7 @@ def execute(chosen: argparse.Namespace) -> None:
     if opening is None:
         ready = prepare(request, fixed=fixed)
     else:
-        what = Opening(schema=opening, ask=partial(queries_in, chosen), share=share_of(chosen))
+        what = Opening(schema=opening, ask=partial(queries_in, chosen), share=chosen.schema_share)
         ready = prepare_open(request, what, fixed=fixed)
     for caution in budget.cautions(ready.problem.n):
         tell("warning", caution)

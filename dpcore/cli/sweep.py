@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ from typing import Any
 from ..algorithms import solving
 from ..data.domain import Rows
 from ..data.readers import read_json
+from ..data.sources.base import Source
+from ..data.sources.counts import Counts
+from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
-from ..experiments.cluster import check_address, connect, sweep_on
+from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import Pool
 from ..experiments.sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
@@ -70,7 +74,13 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithms = _algorithms(chosen.algorithms, chosen.set)
     if (points := len(budgets) * len(algorithms) * chosen.repeat) > MOST_POINTS:
         raise InputError(f"{points:,} runs are asked for, at most {MOST_POINTS:,} are made")
-    problem, rows = read_task(chosen)
+    with closing(connect(chosen.scheduler, _certificates(chosen))) if chosen.scheduler else nullcontext() as client:
+        _execute(chosen, budgets, algorithms, client)
+
+
+def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict[str, Any], client: Any) -> None:
+    """Read the table, run what is missing here or through the client of a cluster, and print the means."""
+    problem, rows = read_task(chosen, partial(_spread, client, chosen.scheduler))
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)
     planned = cases(algorithms, problem, budgets, seeds)
     parameters = {name: settings_of(algorithm) for name, algorithm in algorithms.items()}
@@ -89,8 +99,7 @@ def execute(chosen: argparse.Namespace) -> None:
     try:
         if chosen.scheduler:
             tell("note", _shipped(rows, problem, chosen.scheduler))
-            with closing(connect(chosen.scheduler, _certificates(chosen))) as client:
-                _collect(points, waiting, chosen, file, partial(sweep_on, client, problem=problem, rows=rows))
+            _collect(points, waiting, chosen, file, partial(sweep_on, client, problem=problem, rows=rows))
         else:
             pool = Pool(workers=min(chosen.jobs, len(waiting))) if chosen.jobs > 1 and waiting else None
             with closing(pool) if pool else nullcontext():
@@ -133,10 +142,21 @@ def _collect(
     progress.clear()
 
 
-def _shipped(rows: Rows, problem: QueryRelease, address: str) -> str:
+def _spread(client: Any, address: str | None, source: Source) -> Source:
+    """Who counts a source: a cluster's workers, if they can read it in shares."""
+    if client is None or not isinstance(source, ParquetSource):
+        return source
+    tell("note", f"the workers of {address} read {source.name} themselves: path and schema are sent to them")
+    return OnCluster(client, replace(source, path=source.path.absolute()))
+
+
+def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:
     """What is about to leave this machine, in words."""
     columns = ", ".join(problem.domain.names)
-    what = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
+    if isinstance(rows, Counts):
+        what = f"counts of {len(rows.tables):,} tables of the columns {columns}"
+    else:
+        what = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
     return f"{what}, are sent to {address}; whoever runs that cluster can see them"
 
 

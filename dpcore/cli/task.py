@@ -1,8 +1,11 @@
 """What is asked of which table: the arguments that `run` and `sweep` share, and how numbers are shown."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from ..algorithms import ALGORITHMS, solving
 from ..algorithms.base import Algorithm
@@ -11,20 +14,30 @@ from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema, is_open, open_schema_from_json
 from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
+from ..data.sources.base import Source
+from ..data.sources.counts import Counts, broken, gather
+from ..data.sources.database import connect, is_database
+from ..data.sources.files import is_large, source_at
+from ..data.sources.people import limited
 from ..errors import InputError
 from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease, public_start
-from ..schemas.plan import SHARE
+from ..schemas.plan import SHARES
 from ..workloads import Workload
+from ..workloads.union import marginal_tables
 from .arguments import add_person, real, unit_of
-from .files import tell
+from .files import Progress, tell
+
+TABLE = "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://FILE#TABLE, postgres://…#TABLE"
 
 
 def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the table, what is public of it, what is asked and whom to protect."""
-    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
+    parser.add_argument("table", metavar="TABLE", help=TABLE)
+    words = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
+    parser.add_argument("--stream", action=argparse.BooleanOptionalAction, default=None, help=words)
     add_question_arguments(parser)
     add_person(parser)
     parser.add_argument("--start", metavar="PUBLIC", help="a public table of the same schema to start from")
@@ -36,7 +49,10 @@ def add_task_arguments(parser: argparse.ArgumentParser) -> None:
 def add_question_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the schema, the columns used and the queries."""
     parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
-    share = f'how much of the budget measures what the schema leaves "private" (default: {SHARE:g})'
+    share = (
+        f'how much of the budget measures what the schema leaves "private" (default: {SHARES[0]:g} to {SHARES[1]:g}, '
+    )
+    share += "by the numbers of columns and rows)"
     parser.add_argument("--schema-share", type=real("--schema-share"), metavar="S", help=share)
     parser.add_argument("--columns", metavar="a,b,c", help="only these columns of the schema (default: all)")
     parser.add_argument("--queries", required=True, action="append", metavar="Q", help=HELP)
@@ -67,23 +83,46 @@ def read_open(chosen: argparse.Namespace) -> OpenSchema | None:
     return found.project(split_names(chosen.columns)) if chosen.columns else found
 
 
-def share_of(chosen: argparse.Namespace) -> float:
-    """How much of the budget measures the schema."""
-    return SHARE if chosen.schema_share is None else chosen.schema_share
-
-
 def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
     """The queries as they are read in a domain."""
     return read_queries(chosen.queries, domain)[0]
 
 
-def read_task(chosen: argparse.Namespace) -> tuple[QueryRelease, Rows]:
-    """The problem and the records that the shared arguments describe."""
+def open_table(chosen: argparse.Namespace, *, as_written: bool) -> pd.DataFrame | Source:
+    """The table in memory, or where it is large, a folder, or was asked to be read in parts, its source."""
+    if is_database(chosen.table):
+        return connect(chosen.table)
+    large = chosen.stream is None and is_large(chosen.table) and (chosen.person is None or Path(chosen.table).is_dir())
+    if not (large or chosen.stream):
+        return read_table(chosen.table, as_written=as_written)
+    return source_at(chosen.table, as_written=as_written)
+
+
+def counted(source: Source, workload: Workload) -> Rows | Counts:
+    """What a source's records say of a workload's domain; progress is said on stderr."""
+    progress = Progress()
+
+    def watch(rows: int) -> None:
+        progress.say(lambda elapsed: f"{rows:,} rows read, {rows / max(elapsed, 1e-9):,.0f} a second")
+
+    tables = marginal_tables(workload)
+    rows = gather(source, workload.domain, tables.axes if tables else (), watch)
+    progress.clear()
+    return rows
+
+
+def read_task(
+    chosen: argparse.Namespace, spread: Callable[[Source], Source] = lambda source: source
+) -> tuple[QueryRelease, Rows | Counts]:
+    """The problem and the records that the shared arguments describe; `spread` says who counts a source."""
     workload = read_questions(chosen)
     domain, unit = workload.domain, unit_of(chosen)
-    table = read_table(chosen.table, as_written=bool(domain.measured))
-    rows = domain.encode(unit.limited(table, domain.names))
-    for constraint, count in domain.broken(rows):
+    table = open_table(chosen, as_written=bool(domain.measured))
+    if isinstance(table, pd.DataFrame):
+        rows = domain.encode(unit.limited(table, domain.names))
+    else:
+        rows = counted(limited(spread(table) if unit.person is None else table, unit, domain.names), workload)
+    for constraint, count in broken(domain, rows):
         what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
         tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")
     start = chosen.start and public_start(domain, read_table(chosen.start), support=chosen.start_support)

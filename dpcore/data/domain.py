@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -13,12 +14,44 @@ from .column import Column as Column
 from .constraints import Constraint, Order, in_order, kept, merged, witness
 
 
+class Countable(Protocol):
+    """Records of which tables can be counted: `Rows`, or what a source has counted, which has no values to show."""
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        ...
+
+    @property
+    def divisor(self) -> int:
+        """What sums over records are divided by: n, so that they are shares, or 1."""
+        ...
+
+    @property
+    def values(self) -> np.ndarray:
+        """Distinct codes (r, d); InputError where only tables are known."""
+        ...
+
+    @property
+    def weights(self) -> np.ndarray:
+        """How often each stands (r,), likewise."""
+        ...
+
+    def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
+        """How many records stand in each cell (size,) of the table on these columns, of these sizes."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Encoded records, grouped: distinct `values` (r, d), how often each stands, `weights` (r,); n = Σ weights."""
+    """Encoded records, grouped: distinct `values` (r, d), how often each stands, `weights` (r,); n = Σ weights.
+
+    Sums over records are left as they are where it is `whole`: answers are counts then, and exactly so.
+    """
 
     values: np.ndarray
     weights: np.ndarray
+    whole: bool = False
 
     @property
     def n(self) -> int:
@@ -27,8 +60,18 @@ class Rows:
 
     @property
     def divisor(self) -> int:
-        """What sums over records are divided by: n, so that they are shares."""
-        return self.n
+        """What sums over records are divided by: n, so that they are shares, or 1."""
+        return 1 if self.whole else self.n
+
+    @property
+    def counted(self) -> "Rows":
+        """The same records, of which sums are left as they are."""
+        return replace(self, whole=True)
+
+    def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
+        """How many records stand in each cell (size,) of the table on these columns, of these sizes."""
+        index = np.ravel_multi_index(tuple(self.values[:, a] for a in axes), tuple(shape))
+        return np.bincount(index, self.weights, minlength=math.prod(shape))
 
 
 @dataclass(frozen=True)
@@ -140,14 +183,18 @@ class Domain:
         """
         if len(frame) < 2:
             raise InputError(f"the table has {len(frame) or 'no'} row{'s' * (not len(frame))}; at least 2 are needed")
-        place = [str(c) for c in frame.columns]
+        place = self.places([str(c) for c in frame.columns])
+        cells = [pd.Series(frame.iloc[:, i]).reset_index(drop=True) for i in place]
+        return self.group(np.column_stack([c.encode(cell) for c, cell in zip(self.columns, cells, strict=True)]))
+
+    def places(self, columns: Sequence[str]) -> list[int]:
+        """Where each column of the domain stands among those of a table; InputError unless it stands there once."""
         for name in self.names:
-            there = place.count(name)
+            there = columns.count(name)
             if there != 1:
                 how = "no column" if there == 0 else f"{there} columns called"
-                raise InputError(f"the table has {how} {name!r}; its columns are {', '.join(place)}")
-        cells = [pd.Series(frame.iloc[:, place.index(name)]).reset_index(drop=True) for name in self.names]
-        return self.group(np.column_stack([c.encode(cell) for c, cell in zip(self.columns, cells, strict=True)]))
+                raise InputError(f"the table has {how} {name!r}; its columns are {', '.join(columns)}")
+        return [columns.index(name) for name in self.names]
 
     def group(self, codes: np.ndarray) -> Rows:
         """Group codes (n, d) into distinct rows and their counts."""

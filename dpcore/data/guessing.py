@@ -7,7 +7,7 @@ both, for the command line.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,9 +96,13 @@ class _Seen:
         return self.present >= FEW_ROWS and len(self.texts) >= 0.9 * self.present
 
 
-def guess_columns(frame: pd.DataFrame) -> tuple[Guess, ...]:
-    """A guess for every column: a private peek, as it looks at the records."""
-    return tuple(guess_column(str(name), pd.Series(frame.iloc[:, i])) for i, name in enumerate(frame.columns))
+def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> tuple[Guess, ...]:
+    """A guess for every column: a private peek, as it looks at the records. `told` hears how many are done."""
+    guesses = []
+    for i, name in enumerate(frame.columns):
+        told(i)
+        guesses.append(guess_column(str(name), pd.Series(frame.iloc[:, i])))
+    return tuple(guesses)
 
 
 def guess_column(name: str, cells: pd.Series) -> Guess:

@@ -120,9 +120,11 @@ class OpenSchema:
 
         Raises what `Domain.encode` raises about the public columns, and InputError for an open one that is not there.
         """
+        place, names = [str(c) for c in frame.columns], {c.name for c in self.open}
+        blank = pd.DataFrame({i: None if c in names else frame.iloc[:, i] for i, c in enumerate(place)}, frame.index)
+        blank.columns = place
         known = tuple(c for c in self.columns if isinstance(c, Column))
-        Domain((*known, *(c.placeholder for c in self.open))).encode(frame)
-        place = [str(c) for c in frame.columns]
+        Domain((*known, *(c.placeholder for c in self.open))).encode(blank)
         return [Cells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read) for c in self.open]
 
 

@@ -9,12 +9,14 @@ import io
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pyarrow import Table, int64, uint64
 from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
@@ -29,6 +31,7 @@ MOST_CELLS = 1_000_000_000  # of a Parquet file
 UPLOADED = 50_000_000  # cells of a compressed file that a page takes
 MOST_COLUMNS = 20_000
 MOST_FILLED = 10_000_000  # cells of a text file, and four a character: more come from short rows only
+EXACT_FLOATS = 2**53  # up to which every whole number is a float
 SAMPLE = 1_000_000  # characters in which a text file's header ends
 LONG_RUN = re.compile(r'[^,;\t|"\r\n]{1000,}')
 MATRIX_KINDS = "biufc"  # numbers
@@ -48,8 +51,17 @@ def read_table(source: Source, name: str = "", *, as_written: bool = False) -> p
     return read(source, name, as_written=as_written).frame
 
 
-def read(source: Source, name: str = "", cells: int = MOST_CELLS, *, as_written: bool = False) -> Reading:
+def read(
+    source: Source,
+    name: str = "",
+    cells: int = MOST_CELLS,
+    *,
+    as_written: bool = False,
+    told: Callable[[float], object] = lambda _: None,
+) -> Reading:
     """Read `source`; the ending of `name` (default: the path) says the format, `cells` how many Parquet may hold.
+
+    `told` hears which share of a text or of a sheet is read, Parquet comes in one go; what it raises ends the reading.
 
     Text files: encoding (UTF-8, UTF-16 by its mark, else Windows-1252), delimiter and decimal comma are detected.
     `as_written` leaves decimal commas as they are: whether a column holds nothing else depends on all of its cells.
@@ -64,9 +76,9 @@ def read(source: Source, name: str = "", cells: int = MOST_CELLS, *, as_written:
         if ending == ".parquet":
             reading = Reading(_parquet(source, cells), "Parquet")
         elif ending == ".xlsx":
-            reading = Reading(_excel(source), "Excel, first sheet")
+            reading = Reading(_excel(source, told), "Excel, first sheet")
         else:
-            reading = _text(content(source, MOST_TEXT), ending, as_written)
+            reading = _text(content(source, MOST_TEXT), ending, as_written, told)
     except ImportError:
         raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
     except pd.errors.EmptyDataError:
@@ -76,7 +88,7 @@ def read(source: Source, name: str = "", cells: int = MOST_CELLS, *, as_written:
     except MemoryError:
         raise InputError(f"{label}: needs more memory than there is") from None
     except Exception as error:
-        raise InputError(f"{label}: not readable as {ending[1:]}: {_why(error)}") from None
+        raise InputError(f"{label}: not readable as {ending[1:]}: {why(error)}") from None
     if twice := [str(c) for c in reading.frame.columns[reading.frame.columns.duplicated()]]:
         raise InputError(f"{label}: column {twice[0]!r} stands twice in the header")
     return reading
@@ -126,13 +138,25 @@ def read_matrix(source: Source) -> np.ndarray:
         raise InputError(f"{source}: not readable as a .npy matrix of numbers") from None
 
 
-def _text(data: bytes, ending: str, as_written: bool) -> Reading:
+class _Told(io.StringIO):
+    """Text that says which share of it was taken, whenever more is."""
+
+    def __init__(self, text: str, told: Callable[[float], object]) -> None:
+        super().__init__(text)
+        self._size, self._told = max(len(text), 1), told
+
+    def read(self, size: int | None = -1, /) -> str:
+        self._told(self.tell() / self._size)
+        return super().read(size)
+
+
+def _text(data: bytes, ending: str, as_written: bool, told: Callable[[float], object]) -> Reading:
     text, encoding = _decoded(data)
     if "\0" in text:
         raise InputError("not a text file (it holds zero bytes)")
-    delimiter = "\t" if ending == ".tsv" else _delimiter(text)
-    _check_header(text, delimiter)
-    frame = pd.read_csv(io.StringIO(text), sep=delimiter, header=None, dtype=str, keep_default_na=False)
+    delimiter = "\t" if ending == ".tsv" else delimiter_of(text)
+    check_header(text, delimiter)
+    frame = pd.read_csv(_Told(text, told), sep=delimiter, header=None, dtype=str, keep_default_na=False)
     frame = _headed(frame)
     how = f"{encoding}, separated by {DELIMITERS[delimiter]}"
     commas = not as_written and delimiter != "," and frame.columns.is_unique
@@ -151,13 +175,13 @@ def _decoded(content: bytes) -> tuple[str, str]:
     try:
         return content.decode("utf-8-sig"), "UTF-8"
     except UnicodeDecodeError:
-        lines = [_line(line) for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+        lines = [line_of(line) for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
     mixed_up = any(text.isascii() is False for text, plain in lines if plain)
     how = "UTF-8, in some lines Windows-1252" if mixed_up else "Windows-1252"
     return "\n".join(text for text, _ in lines), how
 
 
-def _line(line: bytes) -> tuple[str, bool]:
+def line_of(line: bytes) -> tuple[str, bool]:
     """A line, and whether it is UTF-8."""
     try:
         return line.decode("utf-8"), True
@@ -165,7 +189,7 @@ def _line(line: bytes) -> tuple[str, bool]:
         return line.decode("cp1252", errors="replace"), False
 
 
-def _delimiter(text: str) -> str:
+def delimiter_of(text: str) -> str:
     """The delimiter that cuts the first lines into most equal rows; a comma where none does."""
     beginning = LONG_RUN.sub("…", text[:SAMPLE])  # long cells count as one, like all others
     lines = [line for line in beginning.splitlines()[:50] if line]
@@ -181,7 +205,7 @@ def _widths(lines: list[str], delimiter: str) -> list[int]:
         return []
 
 
-def _check_header(text: str, delimiter: str) -> None:
+def check_header(text: str, delimiter: str) -> None:
     """Refuse a table that would be many times its file: too many columns, or rows much shorter than the header."""
     rows = csv.reader(io.StringIO(text[:SAMPLE], newline=None), delimiter=delimiter)
     try:
@@ -210,9 +234,9 @@ def _decimal_points(frame: pd.DataFrame) -> list[str]:
     return changed
 
 
-def _excel(source: Source) -> pd.DataFrame:
+def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:
     with opened(source, MOST_BYTES[".xlsx"]) as file:
-        rows = first_sheet(file)
+        rows = first_sheet(file, told)
     if not rows:
         raise InputError("the first sheet is empty")
     return _headed(pd.DataFrame(rows, dtype=object))
@@ -228,10 +252,20 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
             raise InputError(f"has {found.num_columns:,} columns, at most {MOST_COLUMNS:,} are read")
         table = packed.read()
         table.validate(full=True)  # else text that is no UTF-8 is found when it is looked at
-        return table.to_pandas()
+        return _wide_numbers(table.to_pandas(), table)
 
 
-def _why(error: Exception) -> str:
+def _wide_numbers(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
+    """Whole numbers as they were written, also where a missing one beside them would make them floats, rounded."""
+    for i, cells in enumerate(table.columns):
+        if frame.dtypes.iloc[i].kind == "f" and str(cells.type) in ("int64", "uint64"):
+            whole = cells.to_pandas(types_mapper={int64(): pd.Int64Dtype(), uint64(): pd.UInt64Dtype()}.get)
+            if (whole.abs() > EXACT_FLOATS).any():
+                frame.isetitem(i, whole.to_numpy(dtype=object, na_value=None))
+    return frame
+
+
+def why(error: Exception) -> str:
     """What a reader of text files stumbled over, in a person's words; readers of other formats say nothing of use."""
     said = str(error)
     if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said):

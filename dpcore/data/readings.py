@@ -75,6 +75,8 @@ def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
     """The texts (r,) that cells are, and which of them each is (n,), −1 for no value: whatever they are, one by one."""
     if isinstance(cells.dtype, pd.StringDtype) or (isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iufbM"):
         codes, values = pd.factorize(cells, use_na_sentinel=True)
+        if isinstance(cells.dtype, pd.StringDtype):
+            values = values.to_numpy(dtype=object)  # type: ignore[union-attr]  # read one by one in a fifth of the time
         return codes, [written(value) for value in values]
     found: dict[str, int] = {}
     codes = [-1 if _is_none(v) else found.setdefault(written(v), len(found)) for v in cells.astype(object).tolist()]

@@ -9,7 +9,7 @@ import os
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, BinaryIO
 from xml.parsers import expat
@@ -32,11 +32,11 @@ CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,10})")
 Row = list[Any]
 
 
-def first_sheet(file: BinaryIO) -> list[Row]:
+def first_sheet(file: BinaryIO, told: Callable[[float], object] = lambda _: None) -> list[Row]:
     """The rows of the first sheet, from its first row on, as long as the longest one, empty cells "" and errors None.
 
-    Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. InputError for what
-    is no such file, and for one that is larger than is read.
+    Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `told` hears which
+    share of the sheet is read. InputError for what is no such file, and for one that is larger than is read.
     """
     _check_directory(file)
     with zipfile.ZipFile(file) as packed:  # which gives no more bytes than it says there are
@@ -44,7 +44,7 @@ def first_sheet(file: BinaryIO) -> list[Row]:
             raise InputError(f"unpacks to {size:,} bytes, at most {MOST_BYTES:,} are read; save it as CSV or Parquet")
         book = _Book(packed)
         sheet = _Sheet(book)
-        _parse(packed, book.sheet, sheet, MOST_BYTES)
+        _parse(packed, book.sheet, sheet, MOST_BYTES, told)
     rows = sheet.rows
     while rows and not rows[-1]:
         rows.pop()
@@ -268,9 +268,11 @@ def _elements(packed: zipfile.ZipFile, name: str) -> Iterator[tuple[str, dict[st
     return iter(seen.found)
 
 
-def _parse(packed: zipfile.ZipFile, name: str, reader: Any, most: int) -> None:
+def _parse(
+    packed: zipfile.ZipFile, name: str, reader: Any, most: int, told: Callable[[float], object] = lambda _: None
+) -> None:
     """Feed a part to `reader.start(tag, attributes)`, `.data(text)` and `.end(tag)`, tags without namespaces."""
-    if packed.getinfo(name).file_size > most:
+    if (size := packed.getinfo(name).file_size) > most:
         raise InputError(f"its part {name[:80]!r} unpacks to more than {most:,} bytes")
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
@@ -281,6 +283,7 @@ def _parse(packed: zipfile.ZipFile, name: str, reader: Any, most: int) -> None:
     with packed.open(name) as part:
         while chunk := part.read(CHUNK):
             parser.Parse(chunk, False)
+            told(part.tell() / size)
     parser.Parse(b"", True)
 
 

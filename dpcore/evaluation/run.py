@@ -14,10 +14,10 @@ import pandas as pd
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, Step, make_plan
-from ..data.domain import Domain, Rows
+from ..data.domain import Countable, Domain, Rows
 from ..errors import InputError, PrivacyWarning
 from ..numbers import check_rows
-from ..privacy.accounting.budget import Budget, Spend, Spent
+from ..privacy.accounting.budget import Budget, Spend, Spent, Sums
 from ..privacy.accounting.ledger import Plan
 from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
@@ -76,7 +76,7 @@ class Run:
         self,
         algorithm: Algorithm,
         problem: Any,
-        rows: Rows,
+        rows: Countable,
         budget: Budget,
         *,
         seed: int = 0,
@@ -110,11 +110,15 @@ class Run:
         self.stopped = False
         self._iterator: Iterator[Record] | None = None
         self._peak: Peak | None = None
+        self._total: tuple[Sums, Spent] | None = None
 
     @property
     def spent(self) -> Spent:
-        """What the ledger holds so far."""
-        return self._curator.ledger.spent
+        """What the ledger holds so far; the same sums are the same total."""
+        ledger = self._curator.ledger
+        if self._total is None or self._total[0] != ledger.sums:
+            self._total = ledger.sums, ledger.spent
+        return self._total[1]
 
     @property
     def measured(self) -> list[MeasuredAnswers]:
@@ -164,8 +168,8 @@ class Run:
             yield self._record(step, seconds)
 
     def _record(self, step: Step, seconds: float) -> Record:
-        both = self.truth.empirical(step.release), self.truth.population(step.release)
-        record = Record(step.t, self.spent, *both, seconds, step.note)
+        empirical, population = self.truth.both(step.release)
+        record = Record(step.t, self.spent, empirical, population, seconds, step.note)
         self.records.append(record)
         return record
 
@@ -215,12 +219,12 @@ class Comparison:
         return np.argsort(-self.gaps, kind="stable")[:count]
 
 
-def compare(release: Release, rows: Rows, workload: Workload) -> Comparison:
+def compare(release: Release, rows: Countable, workload: Workload) -> Comparison:
     """Put a release beside the truth on any workload of its domain."""
     return Comparison(workload, workload.answers_of_rows(rows), release.answers(workload))
 
 
-def real_answers(rows: Rows, workload: Workload) -> np.ndarray:
+def real_answers(rows: Countable, workload: Workload) -> np.ndarray:
     """The answers (m,) of the records themselves: a private peek."""
     return workload.answers_of_rows(rows)
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..data.domain import Rows
+from ..data.domain import Countable, Rows
 from ..errors import InputError
 from ..geometry.transport import w1
 from ..learning.risks import Risk, smallest
@@ -41,11 +41,15 @@ class Truth(Protocol):
         """Errors against the data-generating distribution; None where it is not known."""
         ...
 
+    def both(self, release: Any) -> tuple[Measured, Measured | None]:
+        """The two together."""
+        ...
+
 
 class QueryTruth:
     """Answers (m,) of the workload on the records, and on a population P (k,) where that was given."""
 
-    def __init__(self, problem: QueryRelease, rows: Rows, population: np.ndarray | None) -> None:
+    def __init__(self, problem: QueryRelease, rows: Countable, population: np.ndarray | None) -> None:
         self.workload = problem.workload
         self.answers = self.workload.answers_of_rows(rows)
         self.population_answers = None
@@ -55,13 +59,17 @@ class QueryTruth:
 
     def empirical(self, release: Release) -> Errors:
         """Errors against the records."""
-        return errors(release.answers(self.workload), self.answers, self.workload)
+        return self.both(release)[0]
 
     def population(self, release: Release) -> Errors | None:
         """Errors against the population."""
-        if self.population_answers is None:
-            return None
-        return errors(release.answers(self.workload), self.population_answers, self.workload)
+        return self.both(release)[1]
+
+    def both(self, release: Release) -> tuple[Errors, Errors | None]:
+        """The two together, the release being asked once."""
+        answers, known = release.answers(self.workload), self.population_answers
+        beyond = None if known is None else errors(answers, known, self.workload)
+        return errors(answers, self.answers, self.workload), beyond
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,10 @@ class RiskTruth:
         """Risk of a released parameter on the held-out records."""
         return None if self._held_out is None else self._errors(release.x, *self._held_out)
 
+    def both(self, release: Parameter) -> tuple[RiskErrors, RiskErrors | None]:
+        """The two together."""
+        return self.empirical(release), self.population(release)
+
     def _measure(self, rows: Rows) -> tuple[Risk, np.ndarray, float]:
         risk = Risk(self.problem.loss, rows.values, rows.weights, location=self.problem.location)
         x = smallest(risk, self.problem.region)
@@ -155,6 +167,10 @@ class PointTruth:
     def population(self, release: Points) -> None:
         """None: the data-generating distribution is not known."""
         return None
+
+    def both(self, release: Points) -> tuple[Distance, None]:
+        """The two together."""
+        return self.empirical(release), None
 
 
 TRUTHS: dict[type, type] = {QueryRelease: QueryTruth, RiskMinimisation: RiskTruth, PointRelease: PointTruth}

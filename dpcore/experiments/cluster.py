@@ -1,23 +1,30 @@
 """The same sweep on a Dask cluster: the optional extra `cluster`.
 
-The records travel to the cluster's workers, and errors come back: whoever runs the cluster can see the table.
+The records travel to the cluster's workers, or their counts, and errors come back: whoever runs the cluster can see
+the table. A table that is read in parts stays where it is: the workers read it themselves.
 """
 
 import ipaddress
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from ..data.domain import Rows
+from ..data.domain import Domain, Rows
+from ..data.sources.base import Axes, Tally, Watch, unwatched
+from ..data.sources.counting import count
+from ..data.sources.counts import Counts
+from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..problems import QueryRelease
 from .sweep import POLL_SECONDS, Case, run_case
 from .sweep_point import SweepPoint
 
 CONNECT_SECONDS = 10
+SHARES = 4  # for each worker, so that one that is slow or dies holds up little
 
 
 def check_address(address: str) -> str:
@@ -69,11 +76,75 @@ def connect(address: str, certificates: dict[str, str] | None = None) -> Any:
         ) from None
 
 
+@dataclass(frozen=True, eq=False)
+class OnCluster:
+    """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
+
+    Every share is counted once: one whose worker dies is counted again elsewhere, and only then added. Paths and the
+    schema travel to the workers, and counts come back.
+    """
+
+    client: Any
+    source: ParquetSource
+
+    @property
+    def name(self) -> str:
+        """That of the source."""
+        return self.source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the source."""
+        return self.source.columns
+
+    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+        """The counts of all shares together, added as they come; what `watch` raises cancels the others."""
+        from distributed import as_completed
+
+        workers = max(1, len(self.client.scheduler_info()["workers"]))
+        k = max(1, min(self.source.groups, SHARES * workers))
+        asked = self.client.scatter([self.source, domain, list(tables)], broadcast=True, hash=False)
+        running = {self.client.submit(_share, *asked, (i, k), pure=False) for i in range(k)}
+        waiting, found = as_completed(list(running), loop=self.client.loop), None
+        try:
+            while not waiting.is_empty():
+                watch(found.n if found else 0)
+                batch = waiting.next_batch(block=False)
+                for future in batch:
+                    if future.status in ("lost", "pending"):  # it ended, and its worker died before it was read
+                        waiting.add(future)
+                        continue
+                    running.remove(future)
+                    if future.status != "finished":
+                        raise InputError(f"{self.name}: the cluster lost a share of it; nothing was counted")
+                    tally = future.result()
+                    if isinstance(tally, str):
+                        raise InputError(tally)
+                    found = tally if found is None else found + tally
+                if not batch:
+                    time.sleep(POLL_SECONDS)
+        finally:
+            self.client.cancel([*running, *asked], force=True)
+        return found or Tally(0, {})
+
+    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
+        """That of the source, read here."""
+        return self.source.fingerprint(key, watch)
+
+
+def _share(source: ParquetSource, domain: Domain, tables: list[Axes], share: tuple[int, int]) -> Tally | str:
+    """The counts of a share, on a worker; words for what is refused, as an error would be tried again."""
+    try:
+        return count(source, domain, tables, share=share)
+    except InputError as error:
+        return str(error)
+
+
 def sweep_on(
     client: Any,
     waiting: Iterable[Case],
     problem: QueryRelease,
-    rows: Rows,
+    rows: Rows | Counts,
     *,
     population: np.ndarray | None = None,
     watch: Callable[[], None] = lambda: None,
@@ -86,6 +157,7 @@ def sweep_on(
     from distributed import as_completed
 
     running: dict[Any, Case] = {}
+    rows = rows.apart if isinstance(rows, Counts) else rows  # whose file is this machine's
     shared = client.scatter([problem, rows, population], broadcast=True, hash=False)
     try:
         for case in waiting:

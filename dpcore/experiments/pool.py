@@ -5,9 +5,9 @@ only records and releases come back.
 """
 
 import contextlib
+import math
 import multiprocessing
 import signal
-import sys
 import threading
 import time
 import uuid
@@ -23,6 +23,9 @@ import numpy as np
 
 from ..algorithms.base import Algorithm
 from ..data.domain import Rows
+from ..data.sources.base import Axes
+from ..data.sources.counts import Counts
+from ..data.sources.processes import hidden_main
 from ..errors import PrivacyWarning, in_words
 from ..evaluation.run import Record, Run
 from ..intervals.known import known
@@ -34,16 +37,15 @@ REPORT_SECONDS = 0.1
 
 
 class SharedRows:
-    """Grouped records in one block of shared memory; `free` gives the memory back."""
+    """Grouped records, or counts of tables, in one block of shared memory; `free` gives the memory back."""
 
-    def __init__(self, rows: Rows) -> None:
-        r, d = rows.values.shape
-        self.shape = (r, d + 1)
-        self.kind = "float64" if rows.values.dtype.kind == "f" else "int64"
-        self._block = SharedMemory(create=True, size=max(8, 8 * r * (d + 1)))
+    def __init__(self, rows: Rows | Counts) -> None:
+        self.tables = () if isinstance(rows, Rows) else tuple(rows.tables)
+        whole = _packed(rows)
+        self.shape, self.kind = whole.shape, whole.dtype.name
+        self._block = SharedMemory(create=True, size=max(8, whole.nbytes))
         self.name = self._block.name
-        whole = np.ndarray(self.shape, dtype=self.kind, buffer=self._block.buf)
-        whole[:, :d], whole[:, d] = rows.values, rows.weights
+        np.ndarray(self.shape, dtype=self.kind, buffer=self._block.buf)[...] = whole
 
     def free(self) -> None:
         """Unlink the block; running jobs keep their view until they end."""
@@ -65,8 +67,9 @@ class JobSpec:
     budget: Budget
     seeds: tuple[int, ...]
     block: str
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     kind: str = "int64"  # of the block's numbers: codes, or the float64 of points and features
+    tables: tuple[Axes, ...] = ()  # where the block holds counts of tables: of these columns, one after the other
     population: np.ndarray | None = None
     every: int | None = None
     path: bool = False
@@ -222,26 +225,13 @@ def _follow(job: Job, pipe: Connection) -> None:
             return
 
 
-_starting = threading.Lock()
-
-
 def _start_worker() -> tuple[BaseProcess, Connection]:
-    """A fresh process and the parent's end of its pipe.
-
-    Spawned children import the parent's main script. Under a page server that is the page itself, so it is hidden for
-    the moment of the start.
-    """
+    """A fresh process and the parent's end of its pipe."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,), daemon=True)
-    with _starting:
-        main = sys.modules["__main__"]
-        hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
-        try:
-            main.__spec__ = None
-            process.start()
-        finally:
-            main.__dict__.update(hidden)
+    with hidden_main():
+        process.start()
     theirs.close()
     return process, ours
 
@@ -266,7 +256,7 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
     try:
         whole = np.ndarray(task.shape, dtype=task.kind, buffer=block.buf)
         whole.flags.writeable = False
-        rows = Rows(whole[:, :-1], whole[:, -1])
+        rows = _unpacked(task, whole)
         del whole
         return _run_all(task, rows, pipe)
     finally:
@@ -276,7 +266,24 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
             block.close()
 
 
-def _run_all(task: JobSpec, rows: Rows, pipe: Connection) -> str:
+def _packed(rows: Rows | Counts) -> np.ndarray:
+    """Codes and weights side by side (r, d + 1), or all tables one after the other."""
+    if isinstance(rows, Counts):
+        return np.concatenate(list(rows.tables.values()))
+    kind = "float64" if rows.values.dtype.kind == "f" else "int64"
+    return np.column_stack([rows.values, rows.weights]).astype(kind)
+
+
+def _unpacked(task: JobSpec, whole: np.ndarray) -> Rows | Counts:
+    """What `_packed` put into a block; counts without their source, whose file is the parent's to read."""
+    if not task.tables:
+        return Rows(whole[:, :-1], whole[:, -1])
+    domain = task.problem.domain
+    ends = np.cumsum([math.prod(domain.shape[a] for a in axes) for axes in task.tables])
+    return Counts(domain, task.problem.n, dict(zip(task.tables, np.split(whole, ends[:-1]), strict=True)))
+
+
+def _run_all(task: JobSpec, rows: Rows | Counts, pipe: Connection) -> str:
     heard = time.monotonic()
 
     def cancelled() -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from ..algorithms.base import Algorithm, forecast, make_plan
 from ..data.domain import Rows
 from ..data.schema import domain_to_json
+from ..data.sources.counts import Counts
 from ..errors import InputError, PrivacyWarning, in_words
 from ..evaluation.run import Run
 from ..params import parameters
@@ -109,7 +110,7 @@ def _seconds(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> flo
 def sweep(
     waiting: Iterable[Case],
     problem: QueryRelease,
-    rows: Rows,
+    rows: Rows | Counts,
     *,
     population: np.ndarray | None = None,
     pool: Pool | None = None,
@@ -148,7 +149,9 @@ def sweep(
 def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.ndarray | None = None) -> JobSpec:
     """A case as a pool takes it."""
     what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
-    return JobSpec(**what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind)
+    return JobSpec(
+        **what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind, tables=block.tables
+    )
 
 
 def collect(case: Case, job: Job) -> SweepPoint:
@@ -159,7 +162,7 @@ def collect(case: Case, job: Job) -> SweepPoint:
 def run_case(
     case: Case,
     problem: QueryRelease,
-    rows: Rows,
+    rows: Rows | Counts,
     population: np.ndarray | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> SweepPoint:
@@ -189,8 +192,13 @@ def identity(problem: QueryRelease) -> dict[str, Any]:
     }
 
 
-def rows_digest(rows: Rows) -> str:
-    """A digest of the records, whatever their order: a private peek, as a guess of the whole table can be checked."""
+def rows_digest(rows: Rows | Counts) -> str:
+    """A digest of the records, whatever their order: a private peek, as a guess of the whole table can be checked.
+
+    Of records that were only counted, a digest of their tables.
+    """
+    if isinstance(rows, Counts):
+        return _digest(part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes]))
     return _digest([rows.values, rows.weights])
 
 

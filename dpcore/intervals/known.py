@@ -100,6 +100,11 @@ def components(axes: tuple[int, ...], g: np.ndarray) -> dict[tuple[int, ...], np
     return out
 
 
+def spread_of(known: UnbiasedAnswers, a: dict, b: dict) -> float:
+    """Covariance Σ_S v_S ⟨a_S, b_S⟩ of two answers given by their `components`, from the noise alone, exactly."""
+    return sum(known.variance[S] * float(a[S] @ b[S]) for S in a if S in b and S in known.places)
+
+
 def _tables(m: MeasuredAnswers) -> list[tuple[Marginals, slice]]:
     if isinstance(m.workload, Marginals):
         return [(m.workload, slice(0, m.workload.m))]

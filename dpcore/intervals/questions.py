@@ -1,6 +1,7 @@
 """Intervals for questions, differences, ratios and odds ratios: for the table, and for the population it comes from.
 
-Everything is linear in noisy tables but ratios. Where a question needs what no table says, nothing is claimed.
+Everything is linear in noisy tables but ratios. What was not measured together is bounded by what was measured of its
+parts, conservatively; where no table says anything of a question, nothing is claimed.
 """
 
 import math
@@ -10,19 +11,18 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..errors import InputError
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
 from ..workloads.residuals import MOST_WAYS
-from .known import components, share_of_cells, values_of
+from .compatible import Band, bounds
+from .known import components, share_of_cells, spread_of, values_of
+from .levels import check_level, moved, quantile, sampling_errors
 
 KINDS = ("difference", "ratio", "odds")
 NEAR = 4.0  # standard errors from 0 and 1 within which log odds are not taken for normal
-LEVELS = (0.5, 0.9999)
 MOST_TOGETHER = 1_000_000  # cells of both questions' columns
-Band = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,6 @@ def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, le
     (⟨gg', P⟩ − pp')/n, where tables know the columns of both together; else it is taken to be the lowest there can be,
     which makes differences wider, never narrower.
     """
-    z = quantile(level)
     forms, shares, missing = [], [], []
     for question in questions:
         axes, g = values_of(question.workload)
@@ -80,13 +79,12 @@ def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, le
         forms.append(h)
         seen = {S: known.parts[known.places[S]] for S in h if S in known.places}
         shares.append(share_of_cells(g) + sum(float(h[S] @ part) for S, part in seen.items()))
-    noise = np.array([[_covariance(known, a, b) for b in forms] for a in forms])
-    moved = (np.clip(shares, 0, 1) * n + z**2 / 2) / (n + z**2)
-    spread = np.sqrt(moved * (1 - moved) / n)
+    noise = np.array([[spread_of(known, a, b) for b in forms] for a in forms])
+    towards, spread = moved(shares, n, level), sampling_errors(shares, n, level)
     sampling = np.diag(spread**2)
     for i, j in combinations(range(len(forms)), 2):
         both, most = _together(known, questions[i], questions[j]), spread[i] * spread[j]
-        between = -most if both is None else min(max((both - moved[i] * moved[j]) / n, -most), most)
+        between = -most if both is None else min(max((both - towards[i] * towards[j]) / n, -most), most)
         sampling[i, j] = sampling[j, i] = between
     return Evidence(np.array(shares), noise, sampling, tuple(missing))
 
@@ -95,10 +93,22 @@ def answer(
     known: UnbiasedAnswers, question: Question, n: float, *, estimate: float | None = None, level: float = 0.95,
     laplace: bool = False,
 ) -> Interval:  # fmt: skip
-    """The interval of one question's share. With `laplace` noise quantiles are those of the Laplace distribution."""
-    found = evidence(known, [question], n, check_level(level))
+    """The interval of one question's share; with `laplace` noise quantiles are those of the Laplace distribution.
+
+    What was not measured together has the bounds of `compatible`, and no unbiased share.
+    """
+    return _answer(known, question, n, estimate, check_level(level), laplace=laplace)
+
+
+def _answer(
+    known: UnbiasedAnswers, question: Question, n: float, estimate: float | None, level: float, *, laplace: bool
+) -> Interval:
+    found = evidence(known, [question], n, level)
     if found.missing[0]:
-        return _unknown(question.text, estimate, level, found.missing)
+        bands = bounds(known, question, n, level, laplace=laplace)
+        if bands is None:
+            return _unknown(question.text, estimate, level, found.missing)
+        return _interval(question.text, estimate, None, *bands, level, _parts(found.missing))
     share, noise, both = float(found.shares[0]), float(found.noise[0, 0]), found.noise + found.sampling
     table = _band(share, noise, level, laplace=laplace)
     people = _band(share, float(both[0, 0]), level, laplace=laplace)
@@ -113,7 +123,8 @@ def compare(
 
     Difference: normal, exact. Ratio a/b: Fieller's set {r: (a − rb)² ≤ z² Var(a − rb)}, exact for normal noise; where b
     is not told apart from 0 it has no end, and that is said. Odds ratio: normal in the logarithm by the delta method
-    where both shares are far from 0 and 1; else from both shares' own intervals at half the error each, conservative.
+    where both shares are far from 0 and 1; else from both shares' own intervals at half the error each, conservative,
+    and so are all three where one of the questions was not measured itself.
     """
     if kind not in KINDS:
         raise InputError(f"compare={kind!r} is none of {', '.join(KINDS)}")
@@ -121,7 +132,7 @@ def compare(
     found = evidence(known, [first, second], n, check_level(level))
     value = None if estimate is None else _compared(kind, *estimate)
     if any(found.missing):
-        return _unknown(text, value, level, found.missing)
+        return _from_parts(known, (first, second), n, kind, text, value, level, laplace=laplace)
     a, b = (float(share) for share in found.shares)
     how = _how(laplace)
     bands: list[Band | None] = []
@@ -135,12 +146,35 @@ def compare(
             band, careful = _odds(a, b, covariance, level, laplace=laplace)
             bands.append(band)
             how += "; conservative: near 0 or 1" if careful and "conservative: near" not in how else ""
+    return _of_two(text, value, _compared(kind, a, b), bands, second, level, how)
+
+
+def _from_parts(
+    known: UnbiasedAnswers, asked: tuple[Question, Question], n: float, kind: str, text: str, value: float | None,
+    level: float, *, laplace: bool,
+) -> Interval:  # fmt: skip
+    """Two questions compared by their own intervals, at half the error each: at least as often covered as is said."""
+    each = [_answer(known, question, n, None, (1 + level) / 2, laplace=laplace) for question in asked]
+    unknown = next((one for one in each if one.low is None), None)
+    if unknown:
+        return Interval(text, value, None, None, None, None, None, level, unknown.how)
+    a, b = ((one.low, one.high) for one in each)
+    people = ((one.population_low, one.population_high) for one in each)
+    bands = [_apart(kind, *both) for both in ((a, b), tuple(people))]  # type: ignore[arg-type]
+    return _of_two(text, value, None, bands, asked[1], level, next(o.how for o in each if o.unbiased is None))
+
+
+def _of_two(
+    text: str, value: float | None, unbiased: float | None, bands: Sequence[Band | None], second: Question,
+    level: float, how: str,
+) -> Interval:  # fmt: skip
+    """The interval of two questions compared, from bands of the table and of the population: None where without end."""
     if bands[0] is None:
         why = f"cannot be bounded: noise does not tell ({second.text}) apart from 0"
-        return Interval(text, value, _compared(kind, a, b), None, None, None, None, level, why)
+        return Interval(text, value, unbiased, None, None, None, None, level, why)
     if bands[1] is None:
         how += "; not bounded for the population, where it may be 0"
-    return _interval(text, value, _compared(kind, a, b), bands[0], bands[1], level, how)
+    return _interval(text, value, unbiased, bands[0], bands[1], level, how)
 
 
 def independent(protects: Mapping[str, Any]) -> float:
@@ -149,19 +183,6 @@ def independent(protects: Mapping[str, Any]) -> float:
     b rows of one person may all say the same, and a share's variance is then up to b times that of n records.
     """
     return protects["records"] / protects["rows_per_person"]
-
-
-def check_level(level: float) -> float:
-    """The level; InputError outside of what is served."""
-    if not LEVELS[0] <= level <= LEVELS[1]:
-        raise InputError(f"level={level:g} is outside {LEVELS[0]:g}..{LEVELS[1]:g}")
-    return level
-
-
-def quantile(level: float, *, laplace: bool = False) -> float:
-    """Standard deviations on either side; of one Laplace variable, which sums of several do not exceed at 0.9 on."""
-    normal = float(ndtri((1 + level) / 2))
-    return max(normal, -math.log(1 - level) / math.sqrt(2)) if laplace else normal
 
 
 def _together(known: UnbiasedAnswers, first: Question, second: Question) -> float | None:
@@ -177,10 +198,6 @@ def _together(known: UnbiasedAnswers, first: Question, second: Question) -> floa
     if not all(S in known.places for S in parts):
         return None
     return share_of_cells(both) + sum(float(x @ known.parts[known.places[S]]) for S, x in parts.items())
-
-
-def _covariance(known: UnbiasedAnswers, a: dict, b: dict) -> float:
-    return sum(known.variance[S] * float(a[S] @ b[S]) for S in a if S in b and S in known.places)
 
 
 def _band(middle: float, variance: float, level: float, *, laplace: bool) -> Band:
@@ -212,14 +229,22 @@ def _odds(a: float, b: float, covariance: np.ndarray, level: float, *, laplace: 
         low, high = _band(_log_odds(a) - _log_odds(b), float(slope @ covariance @ slope), level, laplace=laplace)
         return (math.exp(low), math.exp(high)), False
     half = (1 + level) / 2
-    (a_low, a_high), (b_low, b_high) = (
-        _inside(_band(p, float(e**2), half, laplace=laplace), 0, 1) for p, e in zip((a, b), errors, strict=True)
-    )
-    if b_low <= 0 or a_high >= 1:
-        return None, True
+    own = [_inside(_band(p, float(e**2), half, laplace=laplace), 0, 1) for p, e in zip((a, b), errors, strict=True)]
+    return _apart("odds", *own), True
+
+
+def _apart(kind: str, a: Band, b: Band) -> Band | None:
+    """What two shares within their bands can make together; None where it has no upper end."""
+    (a_low, a_high), (b_low, b_high) = a, b
+    if kind == "difference":
+        return a_low - b_high, a_high - b_low
+    if b_low <= 0 or (kind == "odds" and a_high >= 1):
+        return None
+    if kind == "ratio":
+        return a_low / b_high, a_high / b_low
     low = 0.0 if b_high >= 1 or a_low <= 0 else math.exp(_log_odds(a_low) - _log_odds(b_high))
     high = 0.0 if a_high <= 0 else math.exp(_log_odds(a_high) - _log_odds(b_low))
-    return (low, high), True
+    return low, high
 
 
 def _log_odds(p: float) -> float:
@@ -247,6 +272,16 @@ def _interval(
 
 
 def _unknown(text: str, estimate: float | None, level: float, missing: Sequence[str]) -> Interval:
+    return Interval(text, estimate, None, None, None, None, None, level, f"cannot be bounded: {_unmeasured(missing)}")
+
+
+def _parts(missing: Sequence[str]) -> str:
+    return (
+        f"conservative: {_unmeasured(missing)}, and every table is allowed that agrees with what was; population: "
+        "sampling of n independent records added"
+    )
+
+
+def _unmeasured(missing: Sequence[str]) -> str:
     what = next(words for words in missing if words)
-    why = f"cannot be bounded: nothing was measured about {what}" + (" together" if " × " in what else "")
-    return Interval(text, estimate, None, None, None, None, None, level, why)
+    return f"nothing was measured about {what}" + (" together" if " × " in what else "")

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..data.domain import Domain, Rows
+from ..data.domain import Countable, Domain
 from ..data.plain import plain
+from ..data.sources.counts import Counts
 from ..errors import BudgetError, InputError
 from ..geometry.regions import Ball, Box, Space
 from ..learning.losses import Logistic, PiecewiseLinear, SquaredDistance
@@ -32,6 +33,7 @@ from .statistics.votes import CodeVotes, PointStatistic, Votes
 
 VOTED: Final = (Votes, CodeVotes)
 MEASURED: Final = (Answers, SomeAnswers, CellAnswers, Residuals, MeanGradient, RegularisedMinimiser, *VOTED)
+ONE_BY_ONE: Final = (CellAnswers, MeanGradient, RegularisedMinimiser, *VOTED)  # what counts of tables do not answer
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
 MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vector, both shares
@@ -40,24 +42,23 @@ MADE_OF: Final = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance) 
 PLANNED: Final = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
-class _Counted(Rows):
-    """Records of which sums are left as they are: answers are counts, multiples of a step and exactly so."""
-
-    @property
-    def divisor(self) -> int:
-        """Nothing is divided."""
-        return 1
+def check_readable(rows: Countable, plan: Plan) -> None:
+    """Raise InputError where a plan asks of records one by one what is known as counts of tables only."""
+    kinds = {c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges}
+    if isinstance(rows, Counts) and not kinds.isdisjoint(ONE_BY_ONE):
+        rows.refuse()
 
 
 class Curator:
     """Holds records and a ledger; answers what a plan has paid for, with noise from the generator it was given.
 
-    Args: `rows`, grouped records; `plan`, what may be charged; `n`, their public number; `rng`, the noise; `group`, how
-    many records neighbours may differ in (each sensitivity is that many times larger); `domain`, that of the records,
-    where they have one: workloads that speak of another are refused. A plan that is `exact` has noise drawn as whole
-    numbers, on counts or on a public grid (`privacy.grid`), from the operating system's entropy, and selections drawn
-    without rounding, from the bits of `rng`; `exactly` says which laws were drawn so, and how often, `step` on which
-    grid what was no counts; all else that was charged was paid for noise in floating point.
+    Args: `rows`, grouped records, or counts of their tables; `plan`, what may be charged; `n`, their public number;
+    `rng`, the noise; `group`, how many records neighbours may differ in (each sensitivity is that many times larger);
+    `domain`, that of the records, where they have one: workloads that speak of another are refused. A plan that is
+    `exact` has noise drawn as whole numbers, on counts or on a public grid (`privacy.grid`), from the operating
+    system's entropy, and selections drawn without rounding, from the bits of `rng`; `exactly` says which laws were
+    drawn so, and how often, `step` on which grid what was no counts; all else that was charged was paid for noise in
+    floating point.
 
     Every question is made anew before a record is read: of numbers, plain arrays, and twins of workloads.
     """
@@ -81,7 +82,7 @@ class Curator:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: Countable,
         n: int,
         plan: Plan,
         rng: np.random.Generator,
@@ -91,13 +92,14 @@ class Curator:
     ) -> None:
         if rows.n != n:
             raise InputError(f"the problem speaks of n={n} records, the table has {rows.n}")
+        check_readable(rows, plan)
         if not 1 <= (group := plain(group)) <= n:
             raise InputError(f"group={group} is outside 1..{n}, the number of records")
         self.__plan = plan
         self.__ledger = Ledger(Plan(*plain((plan.budget, plan.charges), PLANNED), exact=bool(plan.exact)))
         self.__unit = rows.n / group  # sensitivities are those of one record moving in n · P_n
         self.__group = group
-        self.__rows = rows
+        self.__rows: Any = rows  # what counts do not answer they refuse
         self.__rng = rng
         self.__domain = None if domain is None else sealed_domain(domain)
         self.__twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that
@@ -341,7 +343,7 @@ class Curator:
             own, step = replace(statistic, workload=workload), self.__grids[id(statistic.workload)][2]
         else:
             own, step = grid.on_grid(statistic, n)
-            seen = _Counted(self.__rows.values, self.__rows.weights)
+            seen = self.__rows.counted
         whole, scale = own.value(seen) / step, noise_scale(own, spend, step / b)
         self.__step = min(self.__step, step)
         self._note("discrete Gaussian" if isinstance(spend, Gaussian) else "discrete Laplace")
@@ -360,8 +362,7 @@ class Curator:
         _, own, step = self.__grids[id(workload)]
         self.__step = min(self.__step, step)
         if id(own) not in self.__counts:
-            counted = _Counted(self.__rows.values, self.__rows.weights)
-            self.__counts[id(own)] = (own, own.answers_of_rows(counted))
+            self.__counts[id(own)] = (own, own.answers_of_rows(self.__rows.counted))
         return own, self.__counts[id(own)][1]
 
     def _true_answers(self, workload: Workload) -> np.ndarray:

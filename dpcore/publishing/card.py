@@ -75,7 +75,7 @@ def _rows(rows: Iterable[tuple[str, str, Tag]]) -> str:
 
 def _columns(facts: dict[str, Any]) -> list[tuple[str, str, Tag]]:
     """Every column with its allowed values; they are public, or marked where they were read off the records."""
-    out = []
+    out, found = [], {m["column"]: f"; found: {m['found']}" for m in facts["measured"]}
     for name, spec in facts["schema"]["columns"].items():
         if "values" in spec:
             allowed = ", ".join(str(v) for v in spec["values"])
@@ -84,7 +84,7 @@ def _columns(facts: dict[str, Any]) -> list[tuple[str, str, Tag]]:
         else:
             allowed = f"{spec['low']:g} to {spec['high']:g}, each whole number"
         rules = f"missing: {spec['missing']}; out of range: {spec['out_of_range']}"
-        out.append((name, f"{spec['kind']}: {allowed} ({rules})", _origin(facts, name)))
+        out.append((name, f"{spec['kind']}: {allowed} ({rules}){found.get(name, '')}", _origin(facts, name)))
     return out
 
 

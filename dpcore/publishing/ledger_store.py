@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..data.fingerprint import fingerprint
+from ..data.fingerprint import SECOND, marks_of
+from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Concentrated, Lifetime, events_to_json
@@ -42,7 +43,7 @@ class Store:
 
     def reserve(
         self,
-        frame: pd.DataFrame,
+        frame: pd.DataFrame | Source,
         events: Events,
         budget: Budget,
         *,
@@ -58,17 +59,19 @@ class Store:
     ) -> Reservation:
         """Charge a release of the table `frame` with `events`; with `preview` tell what that would give, and stop.
 
-        The data set is the one called `dataset`, or without a name the one with this content, or else the one called
-        `default_name`. Raises OverspendError when the total budget does not allow it; InputError when the content is
-        known under another name, or changed without `new_version`, or a first use has no `total`, or a later one
-        another total or unit. Nothing is charged then. `events` must bound whatever the release will do; `budget` is
-        its own promise, recorded beside them.
+        The table may be a source. The data set is the one called `dataset`, or without a name the one with this
+        content, or else the one called `default_name`. Raises OverspendError when the total budget does not allow it;
+        InputError when the content is known under another name, or changed without `new_version`, or a first use has no
+        `total`, or a later one another total or unit. Nothing is charged then. `events` must bound whatever the release
+        will do; `budget` is its own promise, recorded beside them.
         """
+        streamed = self._streamed(frame)
         with self._write() as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
-            mark = fingerprint(frame, key)
-            name, found, version = self._place(db, mark, dataset, default_name, new_version)
+            marks = streamed or _marks(db, frame, key)
+            name, found, version = self._place(db, marks, dataset, default_name, new_version)
             if found is None:
+                _check_comparable(db, frame)
                 if total is None:
                     raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
                 lifetime = Lifetime.fixed_by(total, events)
@@ -90,7 +93,7 @@ class Store:
                 number = version["number"] if version else self._versions(db, place) + 1
                 before = totals[place]
             if version is None:
-                fields = {"dataset": place, "number": number, "fingerprint": mark, "time": now()}
+                fields = {"dataset": place, "number": number, "fingerprint": marks[0], "time": now()}
                 version = {"seq": chain.append(db, "versions", **fields)[0]}
             after = totals[place] = before.plus(lifetime, events)
             spent, promised = after.epsilon(lifetime), lifetime.budget
@@ -121,12 +124,13 @@ class Store:
         return Reservation(seq, entry, ledger, name, number, lifetime, spent, after.left(lifetime))
 
     def accounting(
-        self, frame: pd.DataFrame, *, dataset: str | None, default_name: str | None, new_version: bool
+        self, frame: pd.DataFrame | Source, *, dataset: str | None, default_name: str | None, new_version: bool
     ) -> Accounting | None:
         """What adds up the data set that `reserve` would charge, since its first release; None for a new one."""
+        streamed = self._streamed(frame)
         with self._read() as (db, _):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
-            found = self._place(db, fingerprint(frame, key), dataset, default_name, new_version)[1]
+            found = self._place(db, streamed or _marks(db, frame, key), dataset, default_name, new_version)[1]
             return None if found is None else book.lifetime(found).accounting
 
     def account(self, release: int) -> dict[str, Any]:
@@ -168,11 +172,20 @@ class Store:
         with chain.reading(self.path):
             return Book(content).shown()
 
+    def _streamed(self, table: pd.DataFrame | Source) -> tuple[str, ...]:
+        """The fingerprint of a source, which may take minutes: read while nobody waits for the ledger."""
+        if isinstance(table, pd.DataFrame):
+            return ()
+        with chain.opened(self.path, WAIT) as db, chain.reading(self.path):
+            key = db.execute("SELECT key FROM meta").fetchone()[0]
+        return (table.fingerprint(key),)
+
     def _place(
-        self, db: sqlite3.Connection, mark: str, name: str | None, default: str | None, new_version: bool
+        self, db: sqlite3.Connection, marks: tuple[str, ...], name: str | None, default: str | None, new_version: bool
     ) -> tuple[str, sqlite3.Row | None, sqlite3.Row | None]:
         """The data set's name, its row, and the version with this content; None where it is new."""
-        version = db.execute("SELECT * FROM versions WHERE fingerprint = ?", (mark,)).fetchone()
+        asked = f"SELECT * FROM versions WHERE fingerprint IN ({', '.join('?' * len(marks))})"
+        version = db.execute(asked, marks).fetchone()
         if version:
             found = db.execute("SELECT * FROM datasets WHERE seq = ?", (version["dataset"],)).fetchone()
             if name not in (None, found["name"]):
@@ -254,6 +267,26 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
 
 def _problems(content: chain.Content) -> list[str]:
     return chain.problems(content) or Book(content).lost()
+
+
+def _marks(db: sqlite3.Connection, table: Any, key: bytes) -> tuple[str, ...]:
+    """The fingerprints by which a ledger may know a table in memory: that of a new version first."""
+    return marks_of(table, key, first=_has_first(db))
+
+
+def _has_first(db: sqlite3.Connection) -> bool:
+    """Whether some table is known by a fingerprint of the first format, which needs all rows in memory at once."""
+    return bool(db.execute(f"SELECT 1 FROM versions WHERE fingerprint NOT LIKE '{SECOND}%' LIMIT 1").fetchone())
+
+
+def _check_comparable(db: sqlite3.Connection, table: pd.DataFrame | Source) -> None:
+    """Refuse a new data set that may be an old one: no source compares with fingerprints of the first format."""
+    if not isinstance(table, pd.DataFrame) and _has_first(db):
+        raise InputError(
+            "this ledger knows tables by fingerprints of an earlier format, with which a table that is streamed cannot "
+            "be compared: if it is one of them say so by its name and --new-version, or read it into memory, or "
+            "begin a new ledger"
+        )
 
 
 def _instead(lifetime: Lifetime, events: Events) -> str:

@@ -16,18 +16,18 @@ from ..privacy.accounting.lifetime import Concentrated, Event
 from ..privacy.columns import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import SHARE, Division, SchemaPlan, check_whole, divide, plan_schema, within
+from ..schemas.plan import Division, SchemaPlan, check_whole, default_share, divide, plan_schema, within
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Opening:
-    """The part of a release that is not known before: its schema, how queries are read in it, its share."""
+    """The part of a release that is not known before: its schema, how queries are read in it, its share if given."""
 
     schema: OpenSchema
     ask: Callable[[Domain], Workload]
-    share: float = SHARE
+    share: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class OpenRelease(PreparedRelease):
         """The release that a measured schema allows; InputError where it fits no machine, or no question."""
         n, group = self.problem.n, self.problem.group
         request = replace(self.request, workload=self.opening.ask(found.domain))
-        rows = found.domain.encode(request.unit.limited(request.frame, found.domain.names))
+        rows = found.domain.encode(request.unit.limited(request.table, found.domain.names))
         problem = QueryRelease(request.workload, n, group)
         affordable(request.algorithm, problem, request.budget)
         plan = within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
@@ -75,7 +75,9 @@ class SettledRelease(PreparedRelease):
     @property
     def measured_columns(self) -> tuple[str, ...]:
         """The column that each charge of the schema paid for, in their order."""
-        counted = ((f.column.name, 1 if f.column.values else 2) for f in self.found.found)  # values, or range and bins
+        counted = (
+            (f.column.name, 1 if f.column.values else 3) for f in self.found.found
+        )  # values, or range, look, bins
         return tuple(name for name, times in counted for _ in range(times))
 
 
@@ -90,7 +92,7 @@ def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting
     """Check and plan with placeholders; what a public column refuses is told here. Nothing is drawn or charged."""
     if request.start is not None:
         raise InputError("a public start needs a schema that is known: it says how likely each cell is")
-    limited = request.unit.limited(request.frame, opening.schema.names)
+    limited = request.unit.limited(request.table, opening.schema.names)
     cells = opening.schema.cells(limited)
     n, group, columns = len(limited), request.unit.most_rows, opening.schema.open
     problem = QueryRelease(request.workload, n, group)
@@ -99,11 +101,12 @@ def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting
         raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
     exact = request.noise != "float" and not (request.noise == "auto" and fixed is Accounting.GDP)
     known = any(c.categorical for c in columns)
+    share = default_share(len(columns), n, group, request.budget) if opening.share is None else opening.share
     try:
-        division = divide(request.budget, opening.share, categories=known)
+        division = divide(request.budget, share, categories=known)
         plan = within(request.algorithm, problem, division, exact=exact)
     except BudgetError:
-        division = divide(request.budget, opening.share, categories=known, fails=True)
+        division = divide(request.budget, share, categories=known, fails=True)
         plan = within(request.algorithm, problem, division, exact=exact)
     if request.noise == "exact" and not plan.exact:
         raise InputError("noise=exact: the algorithm measures what whole noise does not fit; use float")

@@ -5,6 +5,7 @@ so that a proof cannot speak of another program than the one that runs.
 """
 
 import inspect
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -195,5 +196,11 @@ def _doc(thing: Any) -> str:
 
 
 def _prose(words: str) -> str:
-    """A docstring as paragraphs."""
-    return "".join(f"<p>{text(part)}</p>" for part in words.split("\n\n"))
+    """A docstring as paragraphs and lists."""
+    return "".join(map(_paragraph, words.split("\n\n")))
+
+
+def _paragraph(words: str) -> str:
+    first, *items = re.split(r"(?:^|\n)\s*- ", words)
+    listed = "".join(f"<li>{text(item)}</li>" for item in items)
+    return (f"<p>{text(first)}</p>" if first.strip() else "") + (f"<ul>{listed}</ul>" if listed else "")

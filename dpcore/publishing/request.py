@@ -17,6 +17,9 @@ from ..algorithms.base import Algorithm, make_plan
 from ..algorithms.forecasts import affordable
 from ..data.domain import Rows
 from ..data.privacy_unit import PrivacyUnit
+from ..data.sources.base import Source
+from ..data.sources.counts import Counts, gather
+from ..data.sources.people import limited
 from ..errors import InputError
 from ..numbers import check_rows
 from ..privacy import grid
@@ -24,8 +27,10 @@ from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import Accounting, Budget, Gaussian
 from ..privacy.accounting.ledger import Choice, Plan
 from ..privacy.accounting.lifetime import Event, reserved
+from ..privacy.curator import check_readable
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Workload
+from ..workloads.union import marginal_tables
 from .ledger_store import Reservation, Store
 
 NOISES = ("auto", "exact", "float")
@@ -40,6 +45,7 @@ WHY_DISCRETE = (
 class ReleaseRequest:
     """What is to be released: a whole table as it was read, what is asked of it, by what, at what price.
 
+    A table may be a source, which is read in parts.
     `unit` is whom it protects; `reason` says in words why a schema that was read off the records is used all the same.
     `total` is the budget of a new data set, and `default_name` its name when `dataset` is not given. `noise` "exact"
     asks for whole noise and selections without rounding, "auto" for that too, but where Gaussian noise cannot be had
@@ -47,7 +53,7 @@ class ReleaseRequest:
     subspace seen through tables. "float" is refused at δ = 0, a promise that no noise in floating point keeps.
     """
 
-    frame: pd.DataFrame
+    frame: pd.DataFrame | Source
     workload: Workload
     asked: Sequence[str]
     algorithm: Algorithm
@@ -62,6 +68,15 @@ class ReleaseRequest:
     rows: int | None = None
     neutralize: bool = False
     noise: str = "auto"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The whole table; InputError for a source, which is never in memory."""
+        if isinstance(self.frame, pd.DataFrame):
+            return self.frame
+        raise InputError(
+            f"{self.frame.name}: a schema is measured on a whole table in memory, not on one read in parts"
+        )
 
     def __post_init__(self) -> None:
         if self.noise not in NOISES:
@@ -78,7 +93,7 @@ class PreparedRelease:
 
     request: ReleaseRequest
     problem: QueryRelease
-    rows: Rows
+    rows: Rows | Counts
     plan: Plan
     events: tuple[tuple[Event, int], ...]
 
@@ -115,15 +130,16 @@ def reserve(store: Store, request: Any, events: tuple[tuple[Event, int], ...], *
     )
 
 
-def prepare(request: ReleaseRequest, rows: Rows | None = None, *, fixed: Accounting | None = None) -> PreparedRelease:
+def prepare(
+    request: ReleaseRequest, rows: Rows | Counts | None = None, *, fixed: Accounting | None = None
+) -> PreparedRelease:
     """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves.
 
     The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very table's, where they
     are encoded already; `fixed` is its data set's accounting in the ledger.
     """
     if rows is None:
-        domain = request.workload.domain
-        rows = domain.encode(request.unit.limited(request.frame, domain.names))
+        rows = records_of(request.frame, request.workload, request.unit)
     problem = QueryRelease(request.workload, rows.n, request.unit.most_rows, request.start)
     affordable(request.algorithm, problem, request.budget)
     plan = make_plan(request.algorithm, problem, replace(request.budget, additive=True))
@@ -132,7 +148,17 @@ def prepare(request: ReleaseRequest, rows: Rows | None = None, *, fixed: Account
             raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
     elif request.noise == "exact" or Gaussian not in plan.kinds or fixed is not Accounting.GDP:
         plan = _exact(request, problem, plan)
+    check_readable(rows, plan)
     return PreparedRelease(request, problem, rows, plan, reserved(plan, request.algorithm.adaptive))
+
+
+def records_of(table: pd.DataFrame | Source, workload: Workload, unit: PrivacyUnit) -> Rows | Counts:
+    """What a table's records say of a workload's domain: all of it, or of a source the tables that are asked for."""
+    domain = workload.domain
+    if isinstance(table, pd.DataFrame):
+        return domain.encode(unit.limited(table, domain.names))
+    tables = marginal_tables(workload)
+    return gather(limited(table, unit, domain.names), domain, tables.axes if tables else ())
 
 
 def fixed_for(request: ReleaseRequest, ledger: Path) -> Accounting | None:

@@ -8,6 +8,7 @@ fixed beforehand and each is a valid filter, so that the algorithm may depend on
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from ..algorithms.base import Algorithm, make_plan
@@ -22,14 +23,15 @@ from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Filtered, reserved
 from ..privacy.columns import passing
 from ..privacy.measurement import noise_scale
-from ..privacy.statistics.columns import Categories, KindCounts, Magnitudes, Nodes, TreeCounts
+from ..privacy.statistics.columns import Categories, ColumnStatistic, KindCounts, Magnitudes, Nodes, TreeCounts
 from ..problems import QueryRelease
+from .numbers import ENDS, fullest
 
-SHARE = 0.1  # of the additive cost
+SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
 FAILURE = 0.25  # of δ for values above a threshold, and as much for an algorithm that may fail
-RANGE, KIND = 0.3, 0.2  # of a column's cost: for the range of its numbers, and for its kind where that is measured
+RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # of a column's cost: for the range of its numbers, a first look, and its kind
 TRIES, CLOSE = 60, 1e-6
-ENOUGH = 0.05  # of all rows: a category that should pass
+ENOUGH = 0.05  # of all rows: what should be seen of any column
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,16 @@ class Division:
         return tuple((kind(cost, failure), 1) for cost, failure in parts if cost > 0)
 
 
+def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
+    """The share at which RARE of all rows are six deviations of the noise on a category's count, within SHARES."""
+    rows = RARE * n / group
+    if budget.delta == 0:
+        wanted = 2 * 6 * columns / (budget.epsilon * rows)
+    else:
+        wanted = 6**2 * columns / (conversions.zcdp_rho(budget.epsilon, budget.delta) * rows**2)
+    return min(max(wanted, SHARES[0]), SHARES[1])
+
+
 def divide(budget: Budget, share: float, *, categories: bool, fails: bool = False) -> Division:
     """`share` of what the budget allows for the schema, the rest for an algorithm, which `fails` or not."""
     if not 0 < share <= 1:
@@ -89,7 +101,11 @@ class SchemaPlan:
     kinds: Gaussian | Pure | None
     values: Gaussian | None
     bounds: Gaussian | Pure
+    look: Gaussian | Pure
     tree: Gaussian | Pure
+    columns: tuple[OpenColumn, ...]
+    division: Division
+    unknown: int  # columns of which not even the kind is known
 
     @property
     def threshold(self) -> float:
@@ -102,15 +118,54 @@ class SchemaPlan:
             if self.values is None:
                 return "cannot be measured at delta = 0"
             return f"a value leaves if about {self.threshold:,.0f} rows of {self.n:,} say it, the rest is one category"
-        ranks = self.ranks
-        return f"the ends and the bins are off by about {ranks:,.0f} of {self.n:,} rows ({ranks / self.n:.1%})"
+        ranks, beyond = self.ranks, ENDS * self.ranks
+        ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond an end"
+        return f"{ends}, and a bin is off by about {ranks:,.0f} ({ranks / self.n:.1%})"
 
     @property
     def ranks(self) -> float:
         """The typical error of how many rows are below an edge: one node's noise on each of three levels."""
-        levels, gaussian = 3, isinstance(self.tree, Gaussian)
-        scale = noise_scale(Nodes(levels), self.tree, 1 / self.group) * (1.0 if gaussian else math.sqrt(2))
-        return scale * math.sqrt(levels)
+        levels = 3
+        return _deviation(Nodes(levels), self.tree, self.group) * math.sqrt(levels)
+
+    def least(self, column: OpenColumn) -> float:
+        """How many rows must say one value, or numbers of one size, for it to be seen."""
+        if column.categorical:
+            return self.threshold
+        gaussian = isinstance(self.bounds, Gaussian)
+        return max(fullest(_deviation(Magnitudes(), self.bounds, self.group), gaussian), ENDS * self.ranks)
+
+    def needed(self, column: OpenColumn) -> float:
+        """The ε, shared as it is now, at which ENOUGH of all rows are seen in a column; ∞ where none is served."""
+        asked = self.columns, self.n, self.group, self.division
+        return _needed(replace(column, name=""), *asked, exact=self.plan.exact, unknown=self.unknown)
+
+    def wanting(self, column: OpenColumn) -> str:
+        """What it would take for anything to be seen in a column, in words."""
+        epsilon, rows = self.needed(column), f"{ENOUGH * self.n:,.0f} rows ({ENOUGH:.0%})"
+        return f"{rows} would be seen at epsilon = {epsilon:.3g}" if epsilon < math.inf else f"{rows} would not at any"
+
+
+@lru_cache(maxsize=100)
+def _needed(
+    column: OpenColumn, columns: Sequence[OpenColumn], n: int, group: int, own: Division, *, exact: bool, unknown: int
+) -> float:
+    def seen(log_epsilon: float) -> bool:
+        budget, share = replace(own.budget, epsilon=math.exp(log_epsilon)), own.schema / (own.schema + own.rest)
+        division = divide(budget, share, categories=own.failure > 0, fails=own.spare > 0)
+        return plan_schema(columns, n, group, division, exact=exact, kinds=unknown).least(column) <= ENOUGH * n
+
+    low, high = math.log(SMALLEST * 10), math.log(1e6)
+    if not seen(high):
+        return math.inf
+    for _ in range(24):
+        middle = (low + high) / 2
+        low, high = (low, middle) if seen(middle) else (middle, high)
+    return math.exp(high)
+
+
+def _deviation(statistic: ColumnStatistic | Nodes, spend: Gaussian | Pure, group: int) -> float:
+    return noise_scale(statistic, spend, 1 / group) * (1.0 if isinstance(spend, Gaussian) else math.sqrt(2))
 
 
 def plan_schema(
@@ -137,34 +192,20 @@ def plan_schema(
     values = None
     if known and not pure:
         values = Gaussian(math.sqrt(2 * each), division.failure / known * MARGIN)
-    bounds, tree = spend(RANGE), spend(1 - RANGE)
+    bounds, look, tree = spend(RANGE), spend(LOOK), spend(1 - RANGE - LOOK)
+    numbers: tuple[tuple[Any, Any], ...] = ((bounds, Magnitudes()), (look, TreeCounts), (tree, TreeCounts))
     charges = [Charge("count", seen, kinds, KindCounts())] if seen else []
     for column in columns:
         if column.categorical and values is not None:
             charges.append(Charge("frequent", values, 1, Categories()))
         else:
-            charges += [Charge("count", bounds, 1, Magnitudes()), Charge("count", tree, 1, TreeCounts)]
+            charges += [Charge("count", spend, 1, of) for spend, of in numbers]
     if kinds and values is not None:  # as dear as the counts of numbers, which a column may take in its place
         charges.append(Charge("frequent", values, kinds, Categories()))
     elif kinds:
-        charges += [Charge("count", bounds, kinds, Magnitudes()), Charge("count", tree, kinds, TreeCounts)]
-    return SchemaPlan(_enclosed(charges, division, exact), n, group, seen, values, bounds, tree)
-
-
-def needed(columns: Sequence[OpenColumn], n: int, group: int, budget: Budget, share: float, *, exact: bool) -> float:
-    """The ε at which a category that `ENOUGH` of all rows say would pass, ∞ where none is served."""
-    low, high = math.log(SMALLEST * 10), math.log(1e6)
-
-    def passes(log_epsilon: float) -> bool:
-        division = divide(Budget(math.exp(log_epsilon), budget.delta), share, categories=True)
-        return plan_schema(columns, n, group, division, exact=exact).threshold <= ENOUGH * n
-
-    if budget.delta == 0 or not passes(high):
-        return math.inf
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return math.exp(high)
+        charges += [Charge("count", spend, kinds, of) for spend, of in numbers]
+    own = _enclosed(charges, division, exact)
+    return SchemaPlan(own, n, group, seen, values, bounds, look, tree, tuple(columns), division, kinds)
 
 
 def within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:

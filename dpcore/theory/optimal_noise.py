@@ -127,8 +127,12 @@ def against_line(rmse: float, least: float) -> str:
     if abs(math.log(ratio)) < ALIKE:
         return "as little as any unbiased method could have"
     if ratio < 1:
-        return f"{1 / ratio:.2g} × below what any unbiased method could do: the fit borrows strength"
-    return f"{ratio:.2g} × above the least that an unbiased method could have"
+        return f"{_times(1 / ratio)} × below what any unbiased method could do: the fit borrows strength"
+    return f"{_times(ratio)} × above the least that an unbiased method could have"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def _balanced(c: np.ndarray, moves: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:

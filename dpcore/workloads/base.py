@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 
-from ..data.domain import Domain, Rows
+from ..data.domain import Countable, Domain
 
 EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to so many columns, and products, all pairs are compared
 BLOCK = 10_000_000  # entries of a dense block
@@ -37,7 +37,7 @@ class Workload(Protocol):
         """⟨q_j, D⟩ for all j, (m,), for weights D (k,)."""
         ...
 
-    def answers_of_rows(self, rows: Rows) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> np.ndarray:
         """⟨q_j, P_n⟩ for all j, (m,), without the k cells where possible."""
         ...
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from ..data.domain import Domain, Rows
+from ..data.domain import Countable, Domain
 from ..data.plain import unchanging
 from ..errors import InputError
 from .base import largest_distance
@@ -102,7 +102,7 @@ class Explicit:
         """⟨q_j, D⟩ (m,)."""
         return self._short.coordinates @ (self._short.basis @ D) if self._short else self.matrix @ D
 
-    def answers_of_rows(self, rows: Rows) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> np.ndarray:
         """⟨q_j, P_n⟩ (m,), from the columns of the matrix that hold records."""
         return self.matrix[:, self.domain.index(rows.values)] @ (rows.weights / rows.divisor)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from ..data.domain import Column, Domain, Rows
+from ..data.domain import Column, Countable, Domain
 from ..errors import InputError
 from .base import BLOCK, extremes, largest_distance
 from .marginals import Marginals, components
@@ -175,7 +175,7 @@ class TableQueries:
         """⟨q_j, D⟩ (m,)."""
         return self.matrix @ self.base.answers(D)
 
-    def answers_of_rows(self, rows: Rows) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> np.ndarray:
         """⟨q_j, P_n⟩ (m,), from one count a table."""
         return self.matrix @ self.base.answers_of_rows(rows)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from ..data.domain import Rows
+from ..data.domain import Countable
 from ..errors import InputError
 from .base import Workload
 from .explicit import Explicit
@@ -78,7 +78,7 @@ class Union:
             out[place] = w.answers(D)
         return out
 
-    def answers_of_rows(self, rows: Rows) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> np.ndarray:
         """⟨q_j, P_n⟩ (m,)."""
         out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers_of_rows(rows)
         for w, place in self._explicit():

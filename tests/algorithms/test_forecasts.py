@@ -21,10 +21,16 @@ def pairs(domain) -> QueryRelease:
 def test_a_forecast_grows_with_the_cells_and_is_said_in_words():
     few, many = forecast(METHOD, pairs(codes(3, 3, 3)), BUDGET), forecast(METHOD, pairs(codes(*[10] * 6)), BUDGET)
     assert few[0] < many[0]
-    assert many[1] == pytest.approx(8 * 40 * 10**6)
+    assert many[1] == pytest.approx(8 * (40 * 10**6 + 12 * 15 * 100))
     assert forecasts.words(*many) == f"about {many[0]:.0f} s and 305 MiB of memory"
     assert forecasts.words(0.2, 2**20) == "under 1 s and 1 MiB of memory"
     assert forecasts.words(600, 3 * 2**30) == "about 10 min and 3 GiB of memory"
+
+
+def test_answers_count_where_no_cells_are_listed():
+    tables = Marginals.all(domain_from_json({f"c{i}": 10 for i in range(30)}), 3)
+    size = forecast(ALGORITHMS["residual"](), QueryRelease(tables, 5000), BUDGET)[1]
+    assert size == 8 * 12 * tables.m
 
 
 def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(monkeypatch):

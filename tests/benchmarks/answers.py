@@ -7,7 +7,6 @@ import argparse
 import json
 import math
 import time
-from itertools import combinations
 from pathlib import Path
 
 from dpcore.data.domain import Domain
@@ -18,7 +17,7 @@ from dpcore.workloads import Marginals
 
 def told(name: str, domain: Domain, ways: int) -> None:
     """One line: tables, seconds, and RMSE of raw tables with equal noise over the optimum."""
-    tables = Marginals(domain, combinations(domain.names, ways))
+    tables = Marginals.all(domain, ways)
     optimum(tables)  # once, so that what is loaded for the first time is not counted
     start = time.perf_counter()
     found = optimum(tables)
@@ -39,7 +38,7 @@ def main() -> None:
     uneven = domain_from_json({f"c{i}": 2 + i % 15 for i in range(48)})
     told("48 uneven, pairs", uneven, 2)
     told("100 × 10, pairs", wide, 2)
-    told("100 × 10, triples", wide, 3)
+    told("100 × 10, triples", wide, 3)  # 161,700 of them
 
 
 if __name__ == "__main__":

@@ -43,6 +43,10 @@ def sliders(page):
     return [found.nth(number).bounding_box() for number in range(3)]
 
 
+CUT = """all => all.filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
+  .map(e => [e.value || e.innerText, e.scrollWidth, e.clientWidth])"""
+
+
 def to_the_end(page):
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)")
     page.wait_for_timeout(300)
@@ -66,6 +70,9 @@ def test_verdict_four_charts_and_three_sliders_are_in_sight_at_once(page, server
                 or box["y"] + box["height"] <= other["y"] + 1 or other["y"] + other["height"] <= box["y"] + 1
             )  # fmt: skip
             assert apart, (box, other)
+    chosen = page.locator("[data-testid=stSelectbox] input, [data-testid=stSidebar] [data-testid=stPageLink] span")
+    assert chosen.count() >= 5
+    assert chosen.evaluate_all(CUT) == []
     to_the_end(page)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") > 100
     assert all(inside(page, box, WIDE) for box in sliders(page))

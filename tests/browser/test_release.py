@@ -72,7 +72,7 @@ def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
     page.goto(f"{server}/audit?audit-runs=500")
     page.get_by_role("button", name="Play the game").click()
     expect(page.get_by_text("What does this show?")).to_be_visible()
-    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line")).to_have_count(4)
+    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line")).to_have_count(8)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -27,7 +27,7 @@ def asked(capsys, *extra):
 
 @pytest.mark.parametrize("algorithm", ["gaussian_maxent", "residual"])
 def test_a_release_answers_with_intervals_without_its_table(here, capsys, algorithm):
-    assert release(algorithm=algorithm) == 0
+    assert release(algorithm=algorithm, epsilon=5, total=("40", "1e-6")) == 0  # so that no interval is cut at 0
     (here / "t.csv").unlink()
     wide, narrow = (asked(capsys, "sex = m and age > 21", "--level", level)[0] for level in ("0.99", "0.5"))
     for found in (wide, narrow):
@@ -41,12 +41,17 @@ def test_a_release_answers_with_intervals_without_its_table(here, capsys, algori
     assert both[0]["low"] < both[0]["unbiased"] < both[0]["high"]
 
 
-def test_what_was_not_measured_together_is_not_bounded(here, capsys):
-    assert release(queries="marginals:1") == 0
-    (found,) = asked(capsys, "sex = m and age > 21")
-    assert found["low"] is None
-    assert found["how"] == "cannot be bounded: nothing was measured about age × sex together"
-    assert main(["ask", "out", "sex = m", "sex = m and age > 21"]) == 0
+def test_what_was_not_measured_together_is_bounded_by_its_parts(here, capsys):
+    assert release(queries='marginals:[["age"],["sex"]]', epsilon=5, total=("40", "1e-6")) == 0
+    parts, both, other = asked(capsys, "sex = m", "sex = m and age > 21", "sex = m and edu = x and edu = y")
+    assert both["how"].startswith("conservative: nothing was measured about age × sex together")
+    assert both["unbiased"] is None
+    assert 0 <= both["low"] < parts["low"] < both["high"] < 1
+    assert other["high"] == pytest.approx(0, abs=1e-9), "no record can fulfil it"
+    (none,) = asked(capsys, "edu = x")
+    assert none["low"] is None
+    assert none["how"] == "cannot be bounded: nothing was measured about edu"
+    assert main(["ask", "out", "sex = m", "edu = x"]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("sex = m: ")
     assert "population" in first
@@ -77,6 +82,26 @@ def test_a_second_look_is_combined_with_the_first(here, capsys):
     assert asked(capsys, "sex = m and edu = x and age = 20", "--with", "more")[0]["estimate"] is None
 
 
+@pytest.mark.parametrize("first", ["marginals:2", 'marginals:[["age"],["sex"]]'])
+def test_what_to_measure_next_is_worked_out_and_holds(here, capsys, first):
+    """One more release as it says; both together are then as sharp as was asked, and not sharper than they must be."""
+    assert release(epsilon=5, queries=first, total=("400", "1e-6")) == 0
+    text = "sex = m and age > 21"
+    (one,) = asked(capsys, text, "--within", "0.02")
+    more = one["next"]
+    assert more["queries"] == 'marginals:[["age","sex"]]'
+    assert release("more", epsilon=more["epsilon"], total=None, queries=more["queries"]) == 0
+    (both,) = asked(capsys, text, "--with", "more", "--within", "0.02")
+    assert (both["high"] - both["low"]) / 2 == pytest.approx(0.02, rel=0.01)
+    (again,) = asked(capsys, text, "--with", "more", "--within", "0.021")
+    assert again["next"]["epsilon"] == 0
+    assert main(["ask", "out", text, "--within", "0.02"]) == 0
+    words = capsys.readouterr().out.splitlines()[1]
+    assert '--queries \'marginals:[["age","sex"]]\' --epsilon' in words
+    assert "then ask both together by --with" in words
+    assert float(words.split("--epsilon ")[1].split()[0]) == pytest.approx(more["epsilon"], abs=1.1e-3)
+
+
 def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
     assert release() == 0
     assert release("again", epsilon=0.3, total=None) == 0
@@ -99,6 +124,14 @@ def refused(other, words, capsys):
     assert told.err.startswith("error: ")
     assert told.err.count("\n") == 1
     assert words in told.err
+
+
+@pytest.mark.parametrize("within", ["0", "-1", "0.6", "nan", "x"])
+def test_what_to_measure_next_has_limits(here, capsys, within):
+    assert release() == 0
+    capsys.readouterr()
+    assert main(["ask", "out", "sex = m", f"--within={within}"]) == 2
+    assert "within" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

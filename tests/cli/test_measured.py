@@ -74,7 +74,9 @@ def test_a_release_measures_its_schema_and_its_claim_can_be_recomputed(here, cap
     assert claim["schema"]["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
     assert {m["tag"] for m in claim["measured"]} == {"paid for"}
     assert claim["bounds"].startswith("measured privately and paid for with this release: job, pay, age")
-    assert "paid for" in (here / "out" / "card.html").read_text(encoding="utf-8")
+    card = (here / "out" / "card.html").read_text(encoding="utf-8")
+    assert "paid for" in card
+    assert "found: 2 values passed the threshold of" in card
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
     assert verify("l.sqlite", claim["ledger"]) == []
@@ -203,3 +205,15 @@ def test_a_private_schema_that_fails_stays_charged(here, monkeypatch, capsys):
 def test_a_private_schema_needs_its_budget_and_ledger(here, given, capsys):
     assert main(["schema", "t.csv", *given]) == 2
     assert "--private" in capsys.readouterr().err
+
+
+def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(here, capsys):
+    names = pd.read_csv("t.csv").assign(job=[f"name {i}" for i in range(3000)])
+    names.to_csv("t.csv", index=False)
+    assert main(["run", "t.csv", "--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent",
+                 "--epsilon=1", "--delta=1e-6"]) == 0  # fmt: skip
+    assert "'job': no value passed the threshold of" in capsys.readouterr().err
+    assert release() == 0
+    words = capsys.readouterr().out
+    assert "150 rows (5%) would be seen at epsilon = " in words
+    assert words.split("would be seen at epsilon = ")[1].split()[0] in (here / "out" / "card.html").read_text("utf-8")

@@ -390,3 +390,21 @@ def test_a_traceback_of_a_broken_file_carries_no_cell(tmp_path, name):
     assert "During handling" not in logged
     assert "direct cause" not in logged
     assert PLANTED not in place(caught.value)
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, ending):
+    frame, path = pd.DataFrame({"a": range(10_000), "b": "x" * 60}), tmp_path / f"t.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_excel(path, index=False)
+    told = []
+    assert len(tables.read(path, told=told.append).frame) == 10_000
+    assert len(told) >= 3
+    assert told == sorted(set(told))
+    assert 0 <= told[0] < 0.4
+    assert 0.6 < told[-1] <= 1
+
+    def ended(_):
+        raise RuntimeError("enough")
+
+    with pytest.raises(InputError, match="not readable"):
+        tables.read(path, told=ended)

@@ -1,17 +1,22 @@
 """A sweep on a real local cluster: identical points, also when a worker is killed midway; and no table in the clear."""
 
+import itertools
 import json
 import os
 import signal
 import time
 import warnings
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
+from dpcore.data.schema import domain_from_json
+from dpcore.data.sources.parquet import ParquetSource
 from dpcore.errors import InputError
-from dpcore.experiments.cluster import check_address, connect, sweep_on
+from dpcore.experiments.cluster import OnCluster, check_address, connect, sweep_on
 from dpcore.experiments.sweep import cases, sweep
 from dpcore.privacy.accounting.budget import Budget
 from tests.cli.files import write_files
@@ -86,6 +91,86 @@ def test_a_worker_that_dies_with_results_nobody_has_read_loses_nothing(cluster):
     finally:
         client.close()
     assert told(found) == told(sweep(waiting, problem, rows))
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """A wide table in forty row groups, and its domain."""
+    path = tmp_path_factory.mktemp("parts") / "t.parquet"
+    codes = np.random.default_rng(0).integers(0, 20, (200_000, 8)).astype(np.uint8)
+    pd.DataFrame(codes, columns=list("abcdefgh")).to_parquet(path, row_group_size=5_000)
+    return ParquetSource(path), domain_from_json(dict.fromkeys("abcdefgh", 20))
+
+
+def counted_on(cluster, parts, watch=lambda _rows: None):
+    source, domain = parts
+    tables = list(itertools.combinations(range(8), 3))
+    client = connect(cluster.scheduler_address)
+    try:
+        found = OnCluster(client, source).count(domain, tables, lambda rows: watch(client, rows))
+    finally:
+        client.close()
+    here = source.count(domain, tables)
+    assert found.n == here.n == 200_000
+    assert all((found.tables[axes] == here.tables[axes]).all() for axes in tables)
+
+
+def test_a_table_counted_on_a_cluster_has_the_counts_of_this_process(cluster, parts):
+    seen = []
+    counted_on(cluster, parts, lambda _client, rows: seen.append(rows))
+    assert seen == sorted(seen)
+
+
+def test_a_worker_killed_midway_neither_loses_nor_doubles_a_row(cluster, parts):
+    killed = []
+
+    def kill(client, rows: int) -> None:
+        if rows and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    counted_on(cluster, parts, kill)
+    assert killed
+
+
+def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_stopped(cluster, parts):
+    source, domain = parts
+    client = connect(cluster.scheduler_address)
+
+    def enough(rows: int) -> None:
+        raise TimeoutError
+
+    try:
+        with pytest.raises(InputError, match="t.parquet, row group .*: column 'a': .* is outside 0..4"):
+            OnCluster(client, source).count(domain_from_json({"a": 5}), [(0,)])
+        with pytest.raises(TimeoutError):
+            OnCluster(client, source).count(domain, [(0,)], enough)
+    finally:
+        client.close()
+
+
+def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.json").write_text(json.dumps(dict.fromkeys("abcdefgh", 20)))
+    command = [
+        "sweep",
+        str(parts[0].path),
+        "--schema",
+        "s.json",
+        "--queries",
+        "marginals:1",
+        "--algorithms",
+        "residual",
+    ]
+    command += ["--algorithms", "residual", "--epsilons", "1", "--repeat", "1", "--delta", "1e-6", "--stream"]
+    assert main([*command, "--json", "here.json"]) == 0
+    assert main([*command, "--json", "there.json", "--scheduler", cluster.scheduler_address]) == 0
+    said = capsys.readouterr().err
+    assert "read " + str(parts[0].path) + " themselves" in said
+    assert "counts of 8 tables of the columns a, b" in said
+    here, there = (json.loads((tmp_path / name).read_text())["points"] for name in ("here.json", "there.json"))
+    assert [{**p, "seconds": 0, "memory": 0} for p in here] == [{**p, "seconds": 0, "memory": 0} for p in there]
+    assert here[0]["state"] == "done"
 
 
 def test_stopping_early_cancels_what_runs(cluster):

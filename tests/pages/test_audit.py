@@ -8,6 +8,7 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.experiments.audit import Audit, audit
+from dpcore.experiments.transcripts import transcribe
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
@@ -35,15 +36,30 @@ def played(runs=500, algorithm="gaussian_maxent", bug=False, **sliders):
     return app
 
 
+def plainly(markdown):
+    """Without what keeps text from being read as markdown."""
+    return markdown.replace("\\", "").replace("\u2060", "")
+
+
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     app = played(500)
     assert "consistent with this game" in app.success[0].value
     values = [float(m.value) for m in app.metric]
     assert values[0] == pytest.approx(1, abs=1e-3)
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
-    (figure,) = figures(app)
+    figure, transcripts = figures(app)
     assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
     assert "Passing proves little" in said(app)
+    measured, promised, shown, _ = transcripts["data"]
+    assert (measured["name"], promised["name"][:12], shown["name"][:25]) == (
+        "measured",
+        "promised: μ ",
+        "shown with 99% confidence",
+    )
+    told = plainly(next(c.value for c in app.caption if "transcripts of tables" in c.value))
+    share = re.search(r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that is charged", told)
+    assert float(share[1]) / float(share[3]) == pytest.approx(float(share[2]) / 100, abs=0.01)
+    assert 0 < float(share[1]) < float(share[3])
 
 
 def test_the_planted_bug_is_caught():
@@ -56,6 +72,26 @@ def test_an_algorithm_without_gaussian_noise_has_the_limit_by_epsilon_and_delta_
     app = played(500, "dpfw")
     assert app.success
     assert [t["name"] for t in figures(app)[0]["data"]] == ["this game", "limit by ε and δ", "a coin"]
+
+
+def test_what_transcripts_show_is_drawn_below_what_is_promised():
+    evidence = transcribe(ALGORITHMS["gaussian_maxent"](), Budget(6.0, 0.01), transcripts=2000)
+    frame = audits.transcript_curves(evidence)
+    assert frame.iloc[0]["right"] < 0.2 < frame.iloc[-1]["right"] == 1
+    assert frame["false alarms"].is_monotonic_increasing
+    inner = frame.iloc[1:-1]
+    assert (inner["shown"] < inner["promised"]).all()
+    assert (np.abs(inner["right"] - inner["promised"]) < 0.12).all(), "the tables use all that is promised"
+    assert (inner["right"] > inner["shown"]).mean() > 0.75
+
+
+def test_a_breach_that_only_transcripts_show_is_one():
+    evidence = transcribe(ALGORITHMS["gaussian_maxent"](), Budget(3.0, 0.01), transcripts=1500, bug="half-sensitivity")
+    found = audit(ALGORITHMS["gaussian_maxent"](), Budget(3.0, 0.01), runs=20)
+    assert not evidence.kept
+    assert found.kept
+    assert not audits.Played(found, evidence).kept
+    assert audits.Played(found, None).kept
 
 
 def test_every_algorithm_is_on_offer():
@@ -130,11 +166,11 @@ def test_progress_goes_to_one():
 
 
 def test_work_ends_in_words_whatever_happens():
-    work = Work()
-    work.run(lambda _: 1 / 0)
+    work = Work(job=lambda _: 1 / 0)
+    work.run()
     assert (work.state, work.ended) == ("failed", True)
     assert "unexpected ZeroDivisionError" in work.error
-    work = Work()
+    work = Work(job=lambda _: "never")
     work.cancel()
-    work.run(lambda _: "never")
+    work.run()
     assert (work.state, work.result) == ("stopped", None)

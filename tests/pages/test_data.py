@@ -9,7 +9,7 @@ from dpcore.algorithms import solving
 from dpcore.data.schema import domain_from_json
 from dpcore.problems import QueryRelease
 from pages._ui.shell.table import Table
-from tests.pages.test_pages import button, said
+from tests.pages.test_pages import button, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[2]
@@ -28,9 +28,13 @@ def opened(content=CSV, name="t.csv", **query) -> AppTest:
         app.query_params[key] = value
     app = app.switch_page(str(ROOT / "pages/data.py")).run()
     if content is not None:
-        app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
+        settled(app.file_uploader(key="upload").set_value((name, content, "text/csv")).run())
     assert not app.exception
     return app
+
+
+def press(app, label) -> AppTest:
+    return settled(button(app, label).click().run())
 
 
 def table(app) -> Table:
@@ -47,12 +51,12 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
     assert "**1 column is** set aside: looks like an ID" in shown(app)
     assert "**when** is set aside: dates have no cells" in shown(app)
     assert "5 columns: 3 in use, 2 set aside" in " ".join(t.value for t in app.text)
-    button(app, "Month").click().run()
+    press(app, "Month")
     assert table(app).schema["columns"]["when"] == {
         "kind": "integer", "low": 1, "high": 12, "read": "month of d/m/y",
     }  # fmt: skip
     assert "when" in table(app).done
-    button(app, "Use id").click().run()
+    press(app, "Use id")
     assert "id" in table(app).schema["columns"]
 
 
@@ -70,7 +74,7 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     app = opened()
     table(app).change({"age": {"kind": "integer", "low": 0, "high": 120, "bins": 12}})
     app.run()
-    button(app, READ).click().run()
+    press(app, READ)
     mine = table(app)
     assert mine.schema["columns"]["age"] == {"kind": "integer", "low": 0, "high": 120, "bins": 12}, "typed"
     assert mine.origins == {"answer": "read off", "age": "guessed", "rare": "read off"}
@@ -78,7 +82,7 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     assert mine.domain.peeked
     assert KNOWN not in {b.label for b in app.button}, "what was read off cannot be known any more"
     assert app.session_state["session"].has_looked(mine)
-    button(app, "Count its spellings as one value").click().run()
+    press(app, "Count its spellings as one value")
     assert table(app).schema["columns"]["answer"]["values"] == ["no", "yes"]
     assert "id" not in table(app).schema["columns"], "what was set aside stays so"
 
@@ -91,20 +95,20 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     mine.change({"age": {"kind": "integer", "low": 0, "high": 120}})
     app.run()
     assert table(app).domain.peeked, "kinds came from the records"
-    button(app, KNOWN).click().run()
+    press(app, KNOWN)
     assert not table(app).domain.peeked
     assert set(table(app).origins.values()) == {"typed"}
     assert "peeked" not in table(app).schema
     assert not app.session_state["session"].has_looked(mine), "no cell was shown"
-    button(app, "Month").click().run()
+    press(app, "Month")
     assert table(app).domain.peeked, "which number is the month was guessed from the records"
-    button(app, KNOWN).click().run()
+    press(app, KNOWN)
     assert not table(app).domain.peeked
 
 
 def test_once_read_off_a_table_stays_marked_whatever_is_left_out():
     app = opened()
-    button(app, READ).click().run()
+    press(app, READ)
     mine = table(app)
     mine.confirm()
     mine.change({"answer": None, "rare": None})
@@ -122,10 +126,10 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     assert "1 column without values or bounds" in shown(app)
     assert app.session_state["session"].has_looked(mine), "what is wrong quotes cells"
     assert app.get("progress")
-    button(app, "Count them in the outermost cells").click().run()
-    button(app, "Give missing values a cell of their own").click().run()
+    press(app, "Count them in the outermost cells")
+    press(app, "Give missing values a cell of their own")
     assert set(table(app).done) == {"age", "rare"}
-    button(app, "Leave them out").click().run()
+    press(app, "Leave them out")
     assert table(app).domain.names == ("age", "rare")
 
 
@@ -173,7 +177,7 @@ def test_a_table_of_200_columns_is_ready_with_a_choice_that_is_said():
     names = [f"c{i}" for i in range(200)]
     rows = "\n".join(",".join(str((i * (j + 3)) % (2 + j % 5)) for j in range(200)) for i in range(60))
     app = opened(f"{','.join(names)}\n{rows}\n".encode())
-    button(app, READ).click().run()
+    press(app, READ)
     assert not app.exception
     assert "10^" in " ".join(t.value for t in app.text)
     app = app.switch_page(str(ROOT / "pages/explore.py")).run()
@@ -195,16 +199,16 @@ def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
     app.run()
     area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
     area.set_value('[{"order": ["first", "lst"]}]').run()
-    button(app, "Use this schema").click().run()
+    press(app, "Use this schema")
     assert "constraint 1: there is no column 'lst'; the columns are first, last" in told(app)
     assert not table(app).domain.constraints
     area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
     area.set_value("{").run()
-    button(app, "Use this schema").click().run()
+    press(app, "Use this schema")
     assert "the constraints are no JSON list" in told(app)
     area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
     area.set_value('[{"order": ["first", "last"]}]').run()
-    button(app, "Use this schema").click().run()
+    press(app, "Use this schema")
     assert [c.words for c in table(app).domain.constraints] == ["first ≤ last"]
     assert "What cannot be: first ≤ last." in told(app)
     assert not table(app).peeked

@@ -6,7 +6,9 @@ import re
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
+from plotly.colors import get_colorscale
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
@@ -230,3 +232,13 @@ def questions_drawn(app):
     return next(
         f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions, worst first"
     )
+
+
+def test_every_chart_is_one_that_plotly_takes_with_the_colours_it_has_here():
+    app = settled(open_page(EXPLORE))
+    drawn = figures(app)
+    assert len(drawn) >= 6
+    for figure in drawn:
+        assert go.Figure(figure).data  # which checks all of it
+    scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
+    assert scales == [[list(one) for one in get_colorscale(name)] for name in ("Blues", "Blues", "RdBu")]

@@ -20,7 +20,7 @@ from pages._ui.charts import privacy as promise
 from pages._ui.guarantee.planned import DELTAS
 from pages._ui.guarantee.promise import share
 from tests.helpers import QUERIES
-from tests.pages.test_pages import figures, open_page, said
+from tests.pages.test_pages import figures, open_page, said, settled
 
 PAGE = "pages/guarantee.py"
 pytestmark = pytest.mark.usefixtures("tab")
@@ -145,7 +145,7 @@ def test_without_delta_the_promise_holds_without_exception():
 
 def test_a_table_without_a_schema_still_learns_what_epsilon_means():
     app = open_page("pages/data.py")
-    app.file_uploader(key="upload").set_value(("t.csv", b"a,b\n1,x\n2,y\n", "text/csv")).run()
+    settled(app.file_uploader(key="upload").set_value(("t.csv", b"a,b\n1,x\n2,y\n", "text/csv")).run())
     app.switch_page(str(ROOT / PAGE))
     app.run()
     assert not app.exception

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.maximum_entropy import GaussianMaxEnt
@@ -139,3 +140,23 @@ def test_the_lessons_on_printed_noise_are_decided_by_theory():
         "Far more than 4",
     ]
     assert printed.PARTITION.found().words == "It keeps 0.0043, 43 times what is claimed."
+
+
+def _slider_beside_a_drag():
+    import streamlit as st
+
+    from pages._ui.lessons.moving import _choose
+    from pages._ui.shell.controls import epsilon_slider
+
+    for stop in (0, 8):
+        st.button(str(stop), on_click=_choose, args=(stop,))
+    st.text(epsilon_slider())
+
+
+def test_where_the_drag_is_let_go_the_slider_of_the_page_stands(one_value):
+    app = AppTest.from_function(_slider_beside_a_drag).run()
+    assert app.text[0].value == "1.0"
+    for stop in (8, 0):
+        app = button(app, str(stop)).click().run()
+        assert app.text[0].value == str(EPSILONS[stop])
+        assert app.run().text[0].value == str(EPSILONS[stop]), "and stays there"

@@ -230,18 +230,17 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
 
 def test_an_upload_is_refused_or_taken_with_a_message():
     app = open_page("pages/data.py")
-    app.file_uploader(key="upload").set_value(("t.csv", b"", "text/csv")).run()
+    settled(app.file_uploader(key="upload").set_value(("t.csv", b"", "text/csv")).run())
     assert "empty" in app.error[0].value
     before = app.error[0].value.replace("\\", "").replace("\u2060", "")
-    app.file_uploader(key="upload").set_value(
-        ("t.csv", b"a;b;when\n1,5;x;2026-01-02\n2;y;2026-01-03\n", "text/csv")
-    ).run()
+    content = b"a;b;when\n1,5;x;2026-01-02\n2;y;2026-01-03\n"
+    settled(app.file_uploader(key="upload").set_value(("t.csv", content, "text/csv")).run())
     assert not app.exception
     assert "semicolons, decimal comma in a" in " ".join(t.value for t in app.text)
     assert "The table is still the one before: Invented census" in before
     assert "a person must fill them in" in said(app)
     assert "dates have no cells" in said(app)
-    button(app, "Read bounds and values off the records").click().run()
+    settled(button(app, "Read bounds and values off the records").click().run())
     assert "not covered by the guarantee" in " ".join(c.value for c in app.caption)
     button(app, "Forget my table").click().run()
     assert not app.exception
@@ -251,7 +250,7 @@ def test_an_upload_is_refused_or_taken_with_a_message():
 def test_people_with_several_rows_are_protected_by_more_noise():
     app = open_page("pages/data.py")
     rows = "\n".join(f"{i // 3},{i % 2}" for i in range(3000))
-    app.file_uploader(key="upload").set_value(("t.csv", f"who,x\n{rows}\n".encode(), "text/csv")).run()
+    settled(app.file_uploader(key="upload").set_value(("t.csv", f"who,x\n{rows}\n".encode(), "text/csv")).run())
     table = app.session_state["session"].table
     table.set_schema({"columns": {"x": {"kind": "integer", "size": 2}}})
     app.run()

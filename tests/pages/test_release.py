@@ -65,7 +65,7 @@ def test_before_a_ledger_is_named_the_page_says_what_will_happen(tmp_path):
 def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
     """The Data page after an upload with a typed schema."""
     app = opened(None, "data", **query)
-    app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
+    settled(app.file_uploader(key="upload").set_value((name, content, "text/csv")).run())
     app.session_state["session"].table.set_schema(schema)
     return app.run()
 
@@ -345,7 +345,7 @@ def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
     app = go(uploaded(), "explore")
     app = go(app, "data")
     button(app, "Forget my table").click().run()
-    app.file_uploader(key="upload").set_value(("other.csv", PEOPLE, "text/csv")).run()
+    settled(app.file_uploader(key="upload").set_value(("other.csv", PEOPLE, "text/csv")).run())
     app.session_state["session"].table.set_schema(SCHEMA)
     app = go(app.run(), "release", tmp_path)
     assert app.text_area

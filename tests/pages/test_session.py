@@ -31,7 +31,7 @@ def uploaded() -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
     app = app.switch_page(str(ROOT / "pages/data.py")).run()
     rows = "\n".join(f"{(UNIQUE, 'plain')[i % 2]},{i % 3}" for i in range(600))
-    app.file_uploader(key="upload").set_value(("t.csv", f"kind,size\n{rows}\n".encode(), "text/csv")).run()
+    settled(app.file_uploader(key="upload").set_value(("t.csv", f"kind,size\n{rows}\n".encode(), "text/csv")).run())
     values = {"kind": "categorical", "values": [UNIQUE, "plain"]}
     table = app.session_state["session"].table
     table.set_schema({"columns": {"kind": values, "size": {"kind": "integer", "size": 3}}})

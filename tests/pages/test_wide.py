@@ -43,7 +43,7 @@ def words(app) -> str:
     return " ".join(e.value for e in [*app.caption, *app.error]).replace("\\", "").replace("\u2060", "")
 
 
-def test_all_columns_are_one_click_away_and_their_ties_are_shown():
+def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     app = explored({"columns": COLUMNS})
     assert "This run keeps no tree" in words(app), "a few columns are listed"
     app = settled(button(app, "Use all 12 columns").click().run())
@@ -51,6 +51,10 @@ def test_all_columns_are_one_click_away_and_their_ties_are_shown():
     assert "Which columns are tied together?" in " ".join(h.value for h in app.subheader)
     assert "of 66 pairs of columns are tied, in" in words(app)
     assert "Typical error" in said(app)
+    columns = next(m for m in app.multiselect if m.label == "Columns")
+    assert columns.value == list(COLUMNS)
+    app = settled(columns.set_value(list(COLUMNS)[:3]).run())
+    assert next(m for m in app.multiselect if m.label == "Columns").value == list(COLUMNS)[:3]
 
 
 def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):

@@ -15,7 +15,7 @@ from dpcore.data.domain import Rows
 from dpcore.privacy import entropy, exact, flips, grid, mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator, _Counted
+from dpcore.privacy.curator import Curator
 from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
@@ -290,7 +290,7 @@ def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
         counts = np.random.default_rng(6).integers(10**4, 10**5, 8)
         exactly = [sum(int(c) * Fraction(b) for c, b in zip(counts, column, strict=True)) for column in B.T]
         rows = Rows(np.array(list(itertools.product(range(2), repeat=3))), counts)
-        counted = _Counted(rows.values, rows.weights)
+        counted = rows.counted
         assert [Fraction(f) for f in own.answers_of_rows(counted)] == exactly
         assert (counted.n, counted.divisor) == (rows.n, 1)
         assert rows.divisor == rows.n

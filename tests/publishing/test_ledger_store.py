@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, ndtri
 
 from dpcore.data.fingerprint import fingerprint
+from dpcore.data.sources.frames import FrameSource
 from dpcore.errors import InputError, OverspendError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
@@ -34,6 +35,7 @@ from dpcore.privacy.accounting.lifetime import (
     planned,
     reserved,
 )
+from dpcore.publishing import chain, ledger_store
 from dpcore.publishing.ledger_store import Store, verify
 from tests.data.test_schema import JSON
 from tests.helpers import hockey_stick, within
@@ -41,6 +43,7 @@ from tests.helpers import hockey_stick, within
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
 TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
+FIRST = "491938121848b25222113a4876cf3c0614c886ee104a3b597efb4d08dd847b85"  # FRAME's, of the first format, key k…k
 SPEND = ((gaussian_share(SMALL, [1.0])[0], 1),)
 
 
@@ -208,10 +211,40 @@ def test_content_multiplicity_names_and_key_count():
     marks += [fingerprint(pd.concat([FRAME, FRAME]), b"k"), fingerprint(FRAME[["a"]], b"k")]
     shifted = [pd.DataFrame({"a": ["x1:y"], "b": [""]}), pd.DataFrame({"a": ["x"], "b": ["1:y"]})]
     marks += [fingerprint(frame, b"k") for frame in shifted]
+    marks += [
+        fingerprint(pd.DataFrame({"a": [*a], "b": [*b]}), b"k") for a, b in map(str.split, ("xy uv", "uv xy", "xy vu"))
+    ]
     marks.append(fingerprint(pd.DataFrame({"a": [True, 1]}), b"k"))
     marks.append(fingerprint(pd.DataFrame({"a": [1, 1]}), b"k"))
     assert len(set(marks)) == len(marks)
     assert fingerprint(pd.DataFrame({"a": [[1], None]}), b"k")
+
+
+def test_a_table_known_by_a_fingerprint_of_the_first_format_is_recognised(tmp_path, monkeypatch):
+    for known, made in ((FIRST, True), ("0" * 64, False)):
+        with monkeypatch.context() as old:
+            old.setattr(chain.secrets, "token_bytes", lambda n: b"k" * n)
+            store = Store(tmp_path / f"{known[:4]}.sqlite", create=True)
+            old.setattr(ledger_store, "marks_of", lambda *_a, known=known, **_k: (known,))
+            store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
+        if made:
+            assert store.reserve(FRAME.iloc[::-1], SPEND, SMALL, default_name="file").version == 1
+            with pytest.raises(InputError, match="this table is the data set 'people'"):
+                store.reserve(FRAME, SPEND, SMALL, dataset="fresh", total=TOTAL)
+        else:
+            with pytest.raises(InputError, match="has changed"):
+                store.reserve(FRAME, SPEND, SMALL, dataset="people")
+        with pytest.raises(InputError, match="fingerprints of an earlier format"):
+            store.reserve(FrameSource(OTHER), SPEND, SMALL, dataset="fresh", total=TOTAL)
+        assert store.reserve(FrameSource(OTHER), SPEND, SMALL, dataset="people", new_version=True).version == 2
+        assert store.reserve(OTHER, SPEND, SMALL, dataset="people").version == 2
+
+
+def test_a_source_and_the_table_in_memory_are_one_version(store):
+    assert store.reserve(FrameSource(FRAME, rows=1), SPEND, SMALL, default_name="file").version == 1
+    with pytest.raises(InputError, match="this table is the data set 'people'"):
+        store.reserve(FrameSource(OTHER), SPEND, SMALL, dataset="fresh", total=TOTAL)
+    assert store.accounting(FrameSource(FRAME), dataset=None, default_name="file", new_version=False) is Accounting.GDP
 
 
 # Reservations
@@ -306,6 +339,7 @@ def test_ten_at_once_cannot_overspend(tmp_path):
 def test_two_processes_cannot_overspend(tmp_path):
     code = """
 import sys, pandas as pd
+from dpcore.publishing import chain, ledger_store
 from dpcore.publishing.ledger_store import Store
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import gaussian_share

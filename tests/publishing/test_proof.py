@@ -13,7 +13,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
-from dpcore.publishing.proof import proof, proof_page, sentence
+from dpcore.publishing.proof import _prose, proof, proof_page, sentence
 from tests import helpers, risk_tasks
 from tests.algorithms import test_evolution as points
 
@@ -129,3 +129,11 @@ def test_half_a_charge_is_seen():
     other = PLDAccountant(NEIGHBOURS)
     other.compose(event(twice.spend), twice.times)
     assert other.get_epsilon(1e-6) > 1.9 * theirs
+
+
+def test_a_list_in_a_derivation_is_printed_as_one():
+    told = _prose("Over <all>:\n- one\n  more\n- two − 1\n\nEnd - of it.")
+    assert told == (
+        "<p><bdi>Over &lt;all&gt;:</bdi></p><ul><li><bdi>one\n  more</bdi></li><li><bdi>two − 1</bdi></li></ul>"
+        "<p><bdi>End - of it.</bdi></p>"
+    )

@@ -87,10 +87,12 @@ def test_it_fails_with_a_line_for_what_is_wrong(folder):
 
 
 def flips(content: bytes, most: int) -> list[bytes]:
-    """The content with one digit changed, at up to so many places."""
-    places = [m.start() for m in re.finditer(rb"[0-9]", content)]
+    """The content with one digit changed, or a byte of what is no text, at up to so many places."""
+    text = b"\xff" not in content  # which UTF-8 never holds, and a packed file does
+    places = [m.start() for m in re.finditer(rb"[0-9]" if text else rb"(?s).", content)]
     step = max(1, len(places) // most)
-    return [content[:i] + b"%d" % ((content[i] - 47) % 10) + content[i + 1 :] for i in places[::step]]
+    other = [b"%d" % ((content[i] - 47) % 10) if text else bytes([content[i] ^ 1]) for i in places]
+    return [content[:i] + b + content[i + 1 :] for i, b in list(zip(places, other, strict=True))[::step]]
 
 
 def test_a_changed_digit_fails_wherever_it_stands(folder):

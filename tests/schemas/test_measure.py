@@ -18,9 +18,10 @@ from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import reserved
 from dpcore.privacy.columns import ColumnCurator
+from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
 from dpcore.problems import QueryRelease
 from dpcore.schemas.measure import guess_kinds, measure_schema
-from dpcore.schemas.plan import SchemaPlan, check_whole, divide, needed, plan_schema, spent, within
+from dpcore.schemas.plan import SchemaPlan, check_whole, default_share, divide, plan_schema, spent, within
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 from tests.helpers import QUERIES
@@ -71,11 +72,15 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     assert found.tag is Tag.PAID
     job, _, age, pay, temp, _ = domain.columns
     assert job.values == ("clerk", "nurse", "smith", OTHER)
-    assert abs(age.bounds[0] - 18) <= 4
-    assert abs(age.bounds[1] - 90) <= 4
+    # Noise hides no more than four years at an end, and no rank is off by .08, but for one in 10^9 runs: 7 deviations.
+    assert age.bounds[0] <= 22
+    assert age.bounds[1] >= 86
+    if not exact:  # that nothing is taken for an end but what holds numbers has a chance of its own: CHANCE
+        assert age.bounds[0] >= 16
+        assert age.bounds[1] <= 92
     truth = np.quantile(frame["pay"].astype(float), np.arange(1, 16) / 16)
     ranks = [float((frame["pay"].astype(float) < e).mean()) for e in pay.edges[1:-1]]
-    assert np.abs(np.array(ranks) - np.arange(1, len(ranks) + 1) / 16).max() < 0.06, truth
+    assert np.abs(np.array(ranks) - np.arange(1, len(ranks) + 1) / 16).max() < (0.08 if exact else 0.06), truth
     assert temp.present == 8
     assert (np.diff(temp.edges) > 0).all()
     assert domain_from_json(domain_to_json(domain)) == domain
@@ -83,6 +88,44 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     whatever["job"], whatever["age"], whatever["pay"] = "?!", "1e12", "<b>"
     assert domain.encode(whatever).n == N, "and of any other table"
     assert sum(spend.rho for _, spend in curator.ledger.events) > 0
+
+
+LAWS = {
+    "ages": (WHOLE, lambda rng: rng.integers(18, 91, N)),
+    "uniform": (BINS, lambda rng: rng.uniform(0, 1, N).round(4)),
+    "normal": (BINS, lambda rng: rng.normal(100, 3, N).round(2)),
+    "lognormal": (QUANTILES, lambda rng: np.exp(rng.normal(8, 2, N)).round(2)),
+    "heavy tails on both sides": (QUANTILES, lambda rng: rng.standard_cauchy(N).round(3)),
+    "mostly zero": (WHOLE, lambda rng: np.where(rng.random(N) < 0.7, 0, rng.integers(1000, 5000, N))),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_an_end_is_one_of_what_is_there(name):
+    spec, law = LAWS[name]
+    values = law(np.random.default_rng(3))
+    frame = pd.DataFrame({f"c{i}": values for i in range(5)}).astype(str)
+    far = np.sort(np.abs(values))[-3]
+    for seed in range(8):
+        for f in measured(frame, {"columns": dict.fromkeys(frame, spec)}, seed=seed)[0].found:
+            low, high = f.column.edges[0], f.column.edges[-1]
+            assert (values < low).mean() < 0.06, f.words
+            assert (values > high).mean() < 0.06, f.words
+            assert max(-low, high) <= 2 * far, f.words
+            assert high - low <= 1.6 * np.ptp(np.quantile(values, [0.002, 0.998])), f.words
+
+
+def test_a_fitted_trees_deviations_are_those_of_least_squares():
+    tree = TreeCounts(np.arange(20.0))
+    leaves = FANOUT**tree.levels
+    design = np.vstack([np.kron(np.eye(FANOUT**h), np.ones(leaves // FANOUT**h)) for h in range(1, tree.levels + 1)])
+    null = np.eye(leaves)[:, 1:] - np.eye(leaves)[:, :1]  # the total is known
+    covariance = null @ np.linalg.inv(null.T @ design.T @ design @ null) @ null.T
+    first, last = (ends.ravel() for ends in np.mgrid[:21, :21])
+    first, last = first[first < last], last[first < last]
+    weights = np.array([(np.arange(leaves) >= a) & (np.arange(leaves) < b) for a, b in zip(first, last, strict=True)])
+    expected = np.sqrt(np.einsum("ij,jk,ik->i", weights, covariance, weights))
+    assert tree.deviations(first, last) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
@@ -166,18 +209,61 @@ def test_a_person_with_several_rows_costs_as_many_times_the_noise():
     assert plans[1].threshold > 3.9 * plans[0].threshold
 
 
+def test_the_share_of_a_schema_lets_rare_values_be_seen_and_leaves_most_of_a_budget():
+    for n, epsilon, delta in ((30_000, 1, 1e-9), (8_000, 4, 1e-6), (20_000, 2, 0.0)):
+        share = default_share(4, n, 1, Budget(epsilon, delta))
+        assert 0.05 < share < 0.25
+        division = divide(Budget(epsilon, delta), share, categories=False)
+        each = division.schema / 4
+        noise = 2 / each if delta == 0 else math.sqrt(2) / math.sqrt(2 * each)
+        assert 6 * noise == pytest.approx(0.01 * n, rel=0.01)
+        assert default_share(4, n, 2, Budget(epsilon, delta)) > share
+        assert default_share(4, 100 * n, 1, Budget(epsilon, delta)) == 0.05
+        assert default_share(4, 100, 1, Budget(epsilon, delta)) == 0.25
+
+
+def test_a_heavy_value_is_a_bin_of_its_own_and_dates_are_found_to_the_year():
+    rng = np.random.default_rng(0)
+    hours = np.where(rng.random(N) < 0.5, 40, rng.integers(0, 90, N))
+    frame = pd.DataFrame({"hours": hours, "born": [f"{y}-05-17" for y in rng.integers(1950, 2010, N)]}).astype(str)
+    spec = {"hours": WHOLE | {"bins": "private"}, "born": WHOLE | {"read": "year of y-m-d"}}
+    for seed in range(5):
+        hours, born = (f.column for f in measured(frame, {"columns": spec}, seed=seed)[0].found)
+        assert "40" in hours.labels
+        assert 1950 <= born.bounds[0] <= 1953
+        assert 2006 <= born.bounds[1] <= 2010
+
+
 def test_nothing_found_says_so_and_what_it_would_need():
     frame = pd.DataFrame({"job": [f"name {i}" for i in range(N)], "pay": [""] * N})
     found = measured(frame, {"columns": {"job": CATEGORIES, "pay": QUANTILES}})[0]
     assert [f.nothing for f in found.found] == [True, True]
     assert found.domain.columns[0].values == (OTHER,)
     assert found.domain.encode(frame).n == N
-    columns = open_schema_from_json(FILE).open
-    epsilon = needed(columns, N, 1, Budget(0.01, 1e-6), 0.1, exact=False)
-    for factor, enough in ((1.001, True), (0.98, False)):
-        division = divide(Budget(epsilon * factor, 1e-6), 0.1, categories=True)
-        assert (plan_schema(columns, N, 1, division, exact=False).threshold <= 0.05 * N) is enough
-    assert needed(columns, N, 1, Budget(1, 0.0), 0.1, exact=False) == math.inf
+    assert "would be seen at epsilon = " in found.found[0].words
+    for delta, spec in ((1e-6, FILE["columns"]), (0.0, {"age": WHOLE, "pay": QUANTILES})):
+        columns = open_schema_from_json({"columns": spec}).open
+
+        def planned(epsilon, columns=columns, delta=delta):
+            division = divide(Budget(epsilon, delta), 0.1, categories=delta > 0)
+            return plan_schema(columns, N, 2, division, exact=True)
+
+        for column in (columns[0], columns[-1]):
+            epsilon = planned(0.01).needed(column)
+            assert planned(epsilon * 1.001).least(column) <= 0.05 * N < planned(epsilon * 0.98).least(column)
+            assert f"200 rows (5%) would be seen at epsilon = {epsilon:.3g}" in planned(0.3).wanting(column)
+
+
+def test_what_is_needed_is_what_it_takes():
+    """A column of which 5 % of the rows say the same is seen from about there on, and not far below."""
+    values = np.where(np.arange(N) < 0.05 * N, "here", [f"name {i}" for i in range(N)])
+    frame, columns = pd.DataFrame({"job": values}), {"columns": {"job": CATEGORIES}}
+    needed = measured(frame, columns, epsilon=0.01)[2].needed(open_schema_from_json(columns).open[0])
+    for factor, nothing in ((2, False), (1 / 3, True)):
+        for seed in range(3):
+            found = measured(frame, columns, epsilon=needed * factor, seed=seed)[0].found[0]
+            assert found.nothing is nothing
+            assert ("would be seen at epsilon = " in found.words) is nothing
 
 
 def test_without_delta_categories_are_refused_before_anything_is_touched():
@@ -198,7 +284,7 @@ def test_a_constant_column_has_a_schema(value, spec):
 
 def test_noise_of_any_size_gives_a_schema():
     frame = table(60)
-    for seed in range(25):
+    for seed in range(12):
         for epsilon in (0.01, 1.0, 50.0):
             found = measured(frame, epsilon=epsilon, seed=seed)[0]
             assert domain_from_json(domain_to_json(found.domain)) == found.domain

@@ -152,5 +152,23 @@ class TreeCounts(_Binned):
             settled = (children + ((settled - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
         return settled[: len(self.edges)]
 
+    def deviations(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
+
+        A node's children are its own estimate in equal parts and z less the mean of their z, which is independent of
+        all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w the part of a child that is asked for and v the
+        variance of its z. That is 0 but for nodes which hold an end of the range.
+        """
+        out, variance = np.zeros(len(first)), 1.0
+        for size in FANOUT ** np.arange(self.levels):
+            f, g = (ends % (FANOUT * size) / size for ends in (first, last))  # in children of the node
+            k, m = np.floor(f), np.floor(g)
+            left, right = (1 - f + k) ** 2 + FANOUT - 1 - k, m + (g - m) ** 2
+            apart = left - (FANOUT - f) ** 2 / FANOUT + right - g**2 / FANOUT
+            inside = np.where(k == m, (g - f) ** 2, left + right - FANOUT) - (g - f) ** 2 / FANOUT
+            out += variance * np.where(first // (FANOUT * size) == last // (FANOUT * size), inside, apart)
+            variance = FANOUT * variance / (1 + FANOUT * variance)
+        return np.sqrt(out)
+
 
 ColumnStatistic = KindCounts | Magnitudes | TreeCounts

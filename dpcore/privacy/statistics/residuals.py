@@ -68,12 +68,11 @@ class Residuals:
 
     def value(self, rows: Rows) -> np.ndarray:
         """All parts (Σ k_S,); of counted records whole numbers times the weights."""
-        shape, counts = self.workload.domain.shape, rows.weights / rows.divisor
+        shape = self.workload.domain.shape
         out = []
         for S, kind in spaces_of(self.workload).type_of.items():
             sizes = tuple(shape[a] for a in S)
-            cells = np.ravel_multi_index(tuple(rows.values[:, a] for a in S), sizes)
-            table = np.bincount(cells, counts, math.prod(sizes)).reshape(sizes)
+            table = (rows.count(S, sizes) / rows.divisor).reshape(sizes)
             for axis, n in enumerate(sizes):
                 table = n * table - table.sum(axis=axis, keepdims=True)
             out.append(self.weights[kind] * table.ravel())

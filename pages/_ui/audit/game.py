@@ -1,4 +1,4 @@
-"""The distinguishing game on a page: settings, progress, the empirical curve under its limit, and the lesson."""
+"""The distinguishing game on a page: settings, progress, both measured curves under their limits, and the lesson."""
 
 from dataclasses import dataclass
 
@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short
+from dpcore.experiments.transcripts import TRUST, Evidence, trade_off, transcribe
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
@@ -28,6 +29,19 @@ DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
 
 
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What the releases of an algorithm show of its promise, and what all that leaves the Curator shows of it."""
+
+    found: Audit
+    evidence: Evidence | None
+
+    @property
+    def kept(self) -> bool:
+        """Whether neither shows the promise to be broken."""
+        return self.found.kept and (self.evidence is None or self.evidence.kept)
+
+
 @dataclass(eq=False)
 class Game:
     """A tab's audit: under way, done or none yet."""
@@ -41,11 +55,15 @@ class Game:
         self.of = name
         algorithm = short(ALGORITHMS[name]())
 
-        def play(work: Work) -> Audit:
+        def play(work: Work) -> Played:
             def told(share: float) -> None:
-                work.tell(share, f"{share:.0%} of {runs:,} runs on each of two tables")
+                work.tell(share / 2, f"{share:.0%} of {runs:,} runs on each of two tables")
 
-            return audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
+            def more(share: float) -> None:
+                work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} transcripts")
+
+            found = audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
+            return Played(found, transcribe(algorithm, budget, transcripts=2 * runs, bug=bug, seed=seed, progress=more))
 
         self.work = begin("audit", play)
 
@@ -110,11 +128,18 @@ def verdict(game: Game) -> None:
     """What was found, the curve, and the lesson."""
     if game.work is None or game.work.state != "done":
         return
-    found: Audit = game.work.result
+    played: Played = game.work.result
+    found, evidence = played.found, played.evidence
     heading("Is the promise kept?", Tag.PUBLIC)
     planted = found.bug == HALF
     low = max(found.epsilon_low, found.accounted_low)
-    if found.kept:
+    if found.kept and evidence is not None and not evidence.kept:
+        st.error(
+            f"The promise is broken: {symbol(evidence)} = {evidence.promised:.3g} is charged, but what leaves the "
+            f"Curator needs at least {evidence.sure_low:.3g}, with {CONFIDENCE:.1%} confidence.",
+            icon=":material/gpp_bad:",
+        )
+    elif found.kept:
         st.success(
             f"The promise is consistent with this game: the true ε is at least {low:.3g}, {found.promised:.3g} is "
             f"promised at δ = {found.budget.delta:g}.", icon=":material/check_circle:"
@@ -141,7 +166,47 @@ def verdict(game: Game) -> None:
         f"records: {telling(found, frame)}"
     )
     panel(figure(frame), summary, frame, "audit")
-    _lesson(found, planted)
+    if evidence is not None:
+        _transcripts(evidence)
+    _lesson(played, planted)
+
+
+def symbol(evidence: Evidence) -> str:
+    """The letter of what is judged."""
+    return "μ" if evidence.kind == "noise" else "ε₀ of the first selection"
+
+
+def _transcripts(evidence: Evidence) -> None:
+    """What all that leaves the Curator shows, by the sharpest test there is: measured beside promised."""
+    heading("How much of the promise is really used?", Tag.PUBLIC)
+    st.caption(
+        "A release shows a part of what was drawn from the records; the price is for all of it. Here the algorithm's "
+        "own questions are put to new Curators of the worst pair of small tables, and what they answer is judged by "
+        "its exact likelihood ratio under the stated noise."
+    )
+    frame = transcript_curves(evidence)
+    panel(transcript_figure(frame, evidence), in_words(evidence), frame, "transcripts")
+
+
+def in_words(evidence: Evidence) -> str:
+    """What was shown of what was promised, in one sentence."""
+    share = evidence.low / evidence.promised
+    said = (
+        f"{evidence.transcripts:,} transcripts of tables of {evidence.records} records show {symbol(evidence)} ≥ "
+        f"{evidence.low:.3g} with {TRUST:.0%} confidence: {share:.0%} of the {evidence.promised:.3g} that is charged"
+    )
+    return f"{said}; more would show up to {evidence.there:.3g}." if evidence.low < evidence.there else f"{said}."
+
+
+def transcript_curves(evidence: Evidence) -> pd.DataFrame:
+    """The measured trade-off, what is shown of it with confidence, and what is promised, at false alarms up to 1."""
+    at = np.unique(np.linspace(0, len(evidence.hits) - 1, DRAWN).astype(int))
+    x = np.unique(np.concatenate([np.linspace(0, 1, DRAWN // 2 + 1), evidence.false_alarms[at]]))
+    seen = np.interp(x, np.append(0.0, evidence.false_alarms), np.append(0.0, evidence.hits))
+    sizes = {"promised": evidence.promised, "shown": evidence.low}
+    return pd.DataFrame(
+        {"false alarms": x, "right": seen, **{k: trade_off(evidence.kind, size, x) for k, size in sizes.items()}}
+    )
 
 
 def curves(found: Audit) -> pd.DataFrame:
@@ -175,15 +240,33 @@ def telling(found: Audit, frame: pd.DataFrame) -> str:
 
 def figure(frame: pd.DataFrame) -> go.Figure:
     """Right answers against false alarms, under their limits."""
+    names = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
+    return _trade_off(frame, {name: title for name, title in names.items() if name in frame})
+
+
+def transcript_figure(frame: pd.DataFrame, evidence: Evidence) -> go.Figure:
+    """The same of transcripts: measured, promised, and shown with confidence."""
+    return _trade_off(
+        frame,
+        {
+            "right": "measured",
+            "promised": f"promised: {symbol(evidence)} = {evidence.promised:.3g}",
+            "shown": f"shown with {TRUST:.0%} confidence: {evidence.low:.3g}",
+        },
+    )
+
+
+def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
+    """Curves of a frame over its false alarms, the measured one first."""
     out = go.Figure()
     x = frame["false alarms"]
-    out.add_scatter(x=x, y=frame["right"], name="this game", mode="lines", line={"color": charts.REAL, "width": 3})
-    out.add_scatter(
-        x=x, y=frame["limit"], name="limit by ε and δ", mode="lines", line={"color": charts.SYNTHETIC, "dash": "dash"}
+    lines = (
+        {"color": charts.REAL, "width": 3},
+        {"color": charts.SYNTHETIC, "dash": "dash"},
+        {"color": charts.THIRD, "dash": "dashdot"},
     )
-    if "gaussian" in frame:
-        line = {"color": charts.THIRD, "dash": "dashdot"}
-        out.add_scatter(x=x, y=frame["gaussian"], name="limit by the plan's μ", mode="lines", line=line)
+    for (column, title), line in zip(names.items(), lines, strict=False):
+        out.add_scatter(x=x, y=frame[column], name=title, mode="lines", line=line)
     out.add_scatter(x=[0, 1], y=[0, 1], name="a coin", mode="lines", line={"color": charts.GREY, "dash": "dot"})
     share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
     out.update_xaxes(title="false alarms: says second, is first (share of runs)", **share)
@@ -191,10 +274,10 @@ def figure(frame: pd.DataFrame) -> go.Figure:
     return charts.finish(out, 440)
 
 
-def _lesson(found: Audit, planted: bool) -> None:
+def _lesson(played: Played, planted: bool) -> None:
     """What to learn from it, in words."""
     heading("What does this show?", Tag.PUBLIC)
-    if planted and not found.kept:
+    if planted and not played.kept:
         words = (
             "**The planted bug is caught.** The noise was half of what the plan says. Nothing on the outside shows it: "
             "the release looks better, the card states the same ε. Only somebody who tries to break the promise "
@@ -205,7 +288,7 @@ def _lesson(found: Audit, planted: bool) -> None:
             "**The planted bug is not caught this time.** The noise was half of what the plan says, and this game was "
             "too weak to prove it. Play more runs, or choose a larger δ: passing a test is not being right."
         )
-    elif found.kept:
+    elif played.kept:
         words = (
             "**Passing proves little.** The lower bound says what this one test could show about these two tables; a "
             "better test may show more. The guarantee rests on the proof. Plant the bug and play again to see that the "

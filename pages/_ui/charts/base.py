@@ -1,6 +1,7 @@
 """DataFrames to Plotly figures; nothing here computes or knows an algorithm. Colours are the Okabe–Ito ones."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,14 @@ LINES = {  # error: colour, dash, words
 
 
 def finish(figure: go.Figure, height: int = 380) -> go.Figure:
+    """A figure with the margins, height and legend of every figure."""
+    return figure.update_layout(frame_of(height))
+
+
+def frame_of(height: int) -> dict[str, Any]:
     """The margins, height and legend of every figure."""
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
-    return figure.update_layout(height=height, margin={"l": 10, "r": 10, "t": 40, "b": 10}, legend=legend)
+    return {"height": height, "margin": {"l": 10, "r": 10, "t": 40, "b": 10}, "legend": legend}
 
 
 def ticks(labels: list[str], most: int) -> dict[str, list]:
@@ -54,16 +60,15 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     """Error by group, the smallest group on top, its share of the records beside its name."""
     names = [f"{figure_text(g, 20)} ({s:.2%})" for g, s in zip(frame["group"], frame["share"], strict=True)]
     places = list(range(len(names)))
-    figure = go.Figure()
-    hover = "%{customdata}: %{x:.2%}<extra></extra>"
-    figure.add_bar(
-        x=frame["error"], y=places, orientation="h", marker_color=SYNTHETIC, customdata=names, hovertemplate=hover
-    )
-    figure.update_yaxes(title=figure_text(title), autorange="reversed", **ticks(names, 30))
-    figure.update_xaxes(
-        title="disagreement: 0% says the same, 100% nothing in common", tickformat=".2~%", rangemode="tozero"
-    )
-    return finish(figure, 120 + 26 * min(len(names), 30))
+    bars = {
+        "type": "bar", "x": frame["error"].to_numpy(), "y": places, "orientation": "h", "marker": {"color": SYNTHETIC},
+        "customdata": names, "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
+    }  # fmt: skip
+    beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
+    words = "disagreement: 0% says the same, 100% nothing in common"
+    below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
+    layout = frame_of(120 + 26 * min(len(names), 30)) | {"xaxis": below, "yaxis": beside}
+    return go.Figure({"data": [bars], "layout": layout})
 
 
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:

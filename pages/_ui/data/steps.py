@@ -9,14 +9,16 @@ from dpcore.data.guessing import DATE, Guess, begun
 from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
 from dpcore.data.readings import ANY_CASE
 from dpcore.data.repairs import Problem
+from dpcore.errors import InputError
 from dpcore.tags import Tag
 
 from ..shell.frame import heading, tag
 from ..shell.session import session
 from ..shell.state import stakeholder, table
-from ..shell.table import GUESSED, Table
+from ..shell.table import GUESSED, Table, Told
 from ..shell.text import clean, plain
-from .table_editor import attempt, edit, upload_schema, whom
+from .reading import CANCELLED, Change, attempt, changing, refuse
+from .table_editor import edit, typed, upload_schema, whom
 
 SHOWN = 40  # lines of one list: the rest is in the grid
 READ_LABEL = "Read bounds and values off the records"
@@ -57,6 +59,8 @@ def public(current: Table) -> None:
     total = len(current.done) + len(wrong)
     if total:
         st.progress(len(current.done) / total, f"{len(current.done)} of {total} columns done")
+    if changing(current):
+        return
     if hidden(current):
         st.caption("Its schema was guessed or read off the records, a private peek: not shown in this view.")
         upload_schema(current)
@@ -70,7 +74,7 @@ def public(current: Table) -> None:
             )  # fmt: skip
     told, refused = st.session_state.pop("_schema_problem", ("", ""))
     if refused and told == current.name:
-        st.error(_words(refused))
+        (st.warning if refused == CANCELLED else st.error)(refused if refused == CANCELLED else _words(refused))
     _open([problem for problem in current.problems if problem.open])
     rest = [problem for problem in current.problems if not problem.open]
     offered = _spellings(current)
@@ -153,18 +157,39 @@ def _line(key: str, name: str, what: str, fixes: Iterable[str]) -> None:
 
 
 def _confirm() -> None:
-    table().confirm()
+    _attempt(lambda mine, _: mine.confirm())
 
 
 def _mend(names: list[str], fix: str) -> None:
-    current = table()
     if fix in repairs.PEEKS:
-        session().look(current)
-    attempt(current, lambda: current.mend(names, fix))
+        session().look(table())
+    stated = dict(table().schema.get("columns", {}))
+
+    def mend(mine: Table, told: Told) -> None:
+        entries, wrong = mine.schema.get("columns", {}), _wrong(mine)
+        still = [name for name in names if name in wrong or entries.get(name) == stated.get(name)]
+        mine.mend(still, fix, told)
+
+    _attempt(mend)
 
 
 def _use(guess: Guess, read: str) -> None:
-    table().change({guess.name: begun(read) if read else guess.entry}, GUESSED)
+    _attempt(lambda mine, told: mine.change({guess.name: begun(read) if read else guess.entry}, GUESSED, told))
+
+
+def _attempt(change: Change) -> None:
+    """Make a change, after what was typed into the grid and not used yet."""
+    try:
+        first = typed(table())
+    except InputError as error:
+        refuse(table(), str(error))
+        return
+
+    def both(mine: Table, told: Told) -> None:
+        first(mine, told)
+        change(mine, told)
+
+    attempt(both)
 
 
 def _parts(guess: Guess) -> list[tuple[str, str]]:

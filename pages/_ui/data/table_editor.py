@@ -1,21 +1,21 @@
 """Choose a table, uploaded or a sample, and say what is public about it in an editable grid."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.readers import UPLOADED, read, read_json
+from dpcore.data.readers import read_json
 from dpcore.data.readings import AS_WRITTEN, READINGS
-from dpcore.errors import InputError, in_words
+from dpcore.errors import InputError
 from dpcore.tags import Tag
 
 from ..shell.frame import heading
-from ..shell.state import SAMPLES, public_host, stakeholder, table, use_sample, use_upload
-from ..shell.table import Table
+from ..shell.state import SAMPLES, public_host, stakeholder, table, use_sample
+from ..shell.table import Table, Told
 from ..shell.text import clean, plain
+from .reading import Change, arriving, attempt, bring, drop, refuse
 
 READ_AS = {"as written": AS_WRITTEN} | {how: how for how in READINGS if how}
 GRID = {
@@ -49,8 +49,7 @@ def choose_table() -> Table:
     """The table section: where it comes from, and how it was read."""
     with st.container(border=True, key="table"):
         heading("Your table", Tag.TYPED)
-        if "sample" not in st.session_state:  # first time here, or back from another page
-            st.session_state["sample"] = None if table().uploaded else table().name
+        st.session_state["sample"] = None if table().uploaded else table().name
         left, right = st.columns(2)
         words = {name: title for name, (title, _) in SAMPLES.items()}
         hint = "…or take a sample"
@@ -67,8 +66,10 @@ def choose_table() -> Table:
                 "This server can be reached by others, and whoever runs it can see what you upload. Upload only what "
                 "may be shared with them; for private tables run the app on your own machine."
             )
-        if wrong := st.session_state.pop("_upload_problem", None):
-            st.error(plain(wrong, 400))
+        arriving()
+        state, wrong = st.session_state.pop("_upload_problem", ("", ""))
+        if wrong:
+            (st.warning if state == "stopped" else st.error)(plain(wrong, 400))
         current = table()
         size = f"{len(current.frame):,} rows, {len(current.frame.columns)} columns. {current.source}"
         st.text(f"{words.get(current.name, clean(current.name))}: {size}")
@@ -89,19 +90,28 @@ def hidden(current: Table) -> bool:
 def _take_sample() -> None:
     if st.session_state["sample"] is not None:
         st.session_state.pop("_lost", None)
+        drop()
         use_sample(st.session_state["sample"])
 
 
 def _take_upload() -> None:
-    """Take the file just uploaded; one that cannot be read leaves the table that was there, and says so."""
+    """Read the file just uploaded; until then, and if it cannot be read, the table is the one that was there."""
     file = st.session_state["upload"]
     if file is not None:
-        try:
-            use_upload(file.name, read(file, file.name, UPLOADED))
-            st.session_state["sample"] = None
-        except Exception as error:  # noqa: BLE001 - a file that no reader foresaw must not end the page
-            name = SAMPLES[table().name][0] if not table().uploaded else clean(table().name)
-            st.session_state["_upload_problem"] = f"{in_words(error)}. The table is still the one before: {name}."
+        bring(file.name, file)
+
+
+def _take_schema(key: str) -> None:
+    """A schema from a file: a person's own statement, whatever was guessed."""
+    file = st.session_state[key]
+    if file is None:
+        return
+    try:
+        schema = read_json(file, file.name)
+    except InputError as error:
+        refuse(table(), str(error))
+    else:
+        attempt(lambda mine, told: mine.set_schema(schema, told))
 
 
 def edit(current: Table) -> None:
@@ -119,7 +129,10 @@ def edit(current: Table) -> None:
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button("Use this schema", type="primary", icon=":material/check:"):
-            attempt(current, lambda: _use(current, edited, said))
+            try:
+                attempt(_stated(current, edited, said))
+            except InputError as error:
+                refuse(current, str(error))
             st.rerun()
         text = json.dumps(current.schema, indent=2, ensure_ascii=False)
         st.download_button("Download schema", text, "schema.json", "application/json", on_click="ignore")
@@ -127,30 +140,36 @@ def edit(current: Table) -> None:
 
 
 def upload_schema(current: Table) -> None:
-    """A schema from a file: a person's own statement, whatever was guessed."""
-    file = st.file_uploader("Or upload a schema", ["json"], key=f"schema-file-{current.version}")
-    if file is not None:
-        attempt(current, lambda: current.set_schema(read_json(file, file.name)))
-        st.rerun()
+    """A schema from a file."""
+    key = f"schema-file-{current.version}"
+    st.file_uploader("Or upload a schema", ["json"], key=key, on_change=_take_schema, args=(key,))
 
 
-def attempt(current: Table, change: Callable[[], None]) -> None:
-    """Make a change; what cannot be changed so is said on the page."""
-    try:
-        change()
-    except InputError as error:
-        st.session_state["_schema_problem"] = (current.name, str(error))
+def typed(current: Table) -> Change:
+    """What stands in the grid and in the constraints and was not used yet; InputError where it cannot be read."""
+    grid = _to_grid(current)
+    edits = st.session_state.get(f"schema-{current.version}", {}).get("edited_rows", {})
+    for row, cells in edits.items():
+        for name, cell in cells.items():
+            grid.loc[int(row), name] = cell
+    said = st.session_state.get(f"constraints-{current.version}", _listed(current.constraints))
+    return _stated(current, grid, said)
 
 
-def _use(current: Table, grid: pd.DataFrame, said: str) -> None:
-    """Take what the grid says of the columns that were changed in it, and the constraints."""
+def _stated(current: Table, grid: pd.DataFrame, said: str) -> Change:
+    """The change to what the grid says of the columns that were changed in it, and to the constraints."""
     constraints = _constraints(said)
     before, after = _to_grid(current), _from_grid(grid, current.schema)["columns"]
     same = (grid.astype("string").fillna("") == before.astype("string").fillna("")).all(axis=1)
-    if not same.all():
-        current.change({row: after.get(row) for row in grid["column"][~same]})
-    if constraints != current.constraints:
-        current.constrain(constraints)
+    entries = {name: after.get(name) for name in grid["column"][~same]}
+
+    def change(mine: Table, told: Told) -> None:
+        if entries:
+            mine.change(entries, told=told)
+        if constraints != mine.constraints:
+            mine.constrain(constraints)
+
+    return change
 
 
 def _listed(constraints: list[Any]) -> str:

@@ -105,7 +105,10 @@ def in_words(found: Interval, kind: str | None = None) -> str:
     if found.population_low is not None and found.population_high is not None:
         ends = f"{_number(found.population_low, kind)} to {_number(found.population_high, kind)}"
         people = f", in the population it was drawn from {ends}"
-    careful = " (conservative)" if "conservative" in found.how else ""
+    careful = ""
+    if "conservative" in found.how:
+        why = found.how.partition("; population")[0] if found.unbiased is None else "conservative"
+        careful = f" ({plain(why, 300)})"
     return f"From the release alone, at {found.level:.0%}{careful}: {here}{people}."
 
 

@@ -85,6 +85,12 @@ PRESENT = """<style>
 [class*="st-key-head-"] > div:first-child {min-width: 6rem;}
 [class*="st-key-head-"] [data-testid="stTooltipIcon"] {display: none;}
 [class*="st-key-head-"] [data-testid="stSelectbox"] {max-width: 7.5rem;}
+[class*="st-key-head-"] [data-testid="stSelectbox"] input {font-size: 0.7rem;}
+[data-testid="stSidebar"] [data-testid="stSelectbox"] input {font-size: 0.62rem;}
+[data-testid="stSidebar"] [data-testid="stMultiSelect"] span {font-size: 0.68rem;}
+[class*="st-key-head-"] [aria-label="Clear value"] {display: none;}  /* as the first option does it too */
+[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"] {padding-left: 0; padding-right: 0;}
+[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"] > span {white-space: normal;}
 </style>"""
 
 

@@ -26,8 +26,10 @@ class Work(Job):
     words: str = "Waiting for its turn…"
     error: str = ""
     result: Any = None
+    job: Callable[["Work"], Any] | None = field(default=None, repr=False)
     _ended: threading.Event = field(default_factory=threading.Event)
     _stopped: threading.Event = field(default_factory=threading.Event)
+    _closed: bool = False
 
     def tell(self, progress: float, words: str) -> None:
         """Called by the work itself; ends it where a person asked for that."""
@@ -40,9 +42,10 @@ class Work(Job):
         self._stopped.set()
 
     def close(self) -> None:
-        """Ask for the end, and let go of what came of it."""
+        """Ask for the end, and let go of what came of it, and of a job that has not begun."""
         self.cancel()
-        self.result = None
+        self._closed = True
+        self.result = self.job = None
 
     @property
     def cancelled(self) -> bool:
@@ -58,28 +61,34 @@ class Work(Job):
         """Whether nothing more will come."""
         return self._ended.is_set()
 
-    def run(self, job: Callable[["Work"], Any]) -> None:
-        """Do `job` and settle; a bug ends this work with a message, not the server."""
+    def run(self) -> None:
+        """Do the job and settle; a bug ends this work with a message, not the server."""
         try:
             self.state = "running"
             self.tell(0.0, "Starting…")
-            self.result, self.state = job(self), "done"
+            job, self.job = self.job, None
+            if job is not None:
+                self.result = job(self)
+            if self._closed:  # meanwhile
+                self.result = None
+            self.state = "done"
         except Stopped:
             self.state = "stopped"
         except Exception as error:  # noqa: BLE001
-            self.error, self.state = in_words(error), "failed"
+            stopped = self._stopped.is_set()  # what was asked to stop may say so in its own words
+            self.error, self.state = ("", "stopped") if stopped else (in_words(error), "failed")
         finally:
             self._ended.set()
 
 
 @st.cache_resource(show_spinner=False)
-def _threads(kind: str) -> ThreadPoolExecutor:
-    """One thread of this kind a server: its work is done in turn."""
-    return ThreadPoolExecutor(1, thread_name_prefix=kind)
+def _threads(kind: str, at_once: int) -> ThreadPoolExecutor:
+    """The threads of this kind a server has: their work is done in turn."""
+    return ThreadPoolExecutor(at_once, thread_name_prefix=kind)
 
 
-def begin(kind: str, job: Callable[[Work], Any]) -> Work:
-    """Queue a job; it gets its Work, to tell how far it is."""
-    work = Work()
-    _threads(kind).submit(work.run, job)
+def begin(kind: str, job: Callable[[Work], Any], at_once: int = 1) -> Work:
+    """Queue a job; it gets its Work, to tell how far it is. `at_once` of a kind are done at a time."""
+    work = Work(job=job)
+    _threads(kind, at_once).submit(work.run)
     return work

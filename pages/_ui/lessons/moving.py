@@ -8,6 +8,7 @@ from ..charts.drag import Frames, drag
 from ..shell.controls import EPSILONS, number
 from ..shell.frame import peek
 from ..shell.results import below
+from ..shell.state import give
 from .runs import Tries
 
 TITLE = "How much do the real and the synthetic table disagree about a group?"
@@ -41,7 +42,7 @@ def draw(frames: Frames, key: str, epsilon: float) -> None:
 
 def _choose(stop: int) -> None:
     """The page's own slider has this ε then, and writes it into the address."""
-    st.session_state["epsilon"] = EPSILONS[stop]
+    give("epsilon", EPSILONS[stop])
 
 
 def _said(epsilon: float, groups: list[str], shares: np.ndarray) -> str:

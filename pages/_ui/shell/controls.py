@@ -13,6 +13,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 
 from .link import Rule
+from .state import unless_given
 
 AUTO, STAR = "auto", "*"
 EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
@@ -40,7 +41,8 @@ def number(value: Any) -> str:
 def epsilon_slider() -> float:
     """ε on a logarithmic scale."""
     words = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
-    return st.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="epsilon", help=words, **KEPT)
+    first = unless_given("epsilon", 1.0)
+    return st.select_slider("ε, privacy budget", EPSILONS, first, number, key="epsilon", help=words, **KEPT)
 
 
 def delta_slider(place: Any = st, *, zero: bool = False) -> float:

@@ -10,7 +10,7 @@ from dpcore.errors import InputError
 from dpcore.parsing.queries import join_names, read_queries
 from dpcore.workloads import Workload
 
-from .state import shared
+from .state import give, shared, unless_given
 from .table import COMFORTABLE_CELLS, Table
 from .text import clean
 
@@ -38,14 +38,15 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
     names, few = list(table.domain.names), list(first_columns(table.domain, COMFORTABLE_CELLS))
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of cells is the product of their values."
-    columns = st.multiselect("Columns", names, few, format_func=clean, key=key, help=words, **shared())
+    first = unless_given(key, few)
+    columns = st.multiselect("Columns", names, first, format_func=clean, key=key, help=words, **shared())
     if columns == few != names:
         st.caption(
             f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
             f"{COMFORTABLE_CELLS:,} cells. Choose others above, or:"
         )
         st.button(
-            f"Use all {len(names)} columns", key="all-columns", on_click=_choose, args=(key, names), help=ALL_COLUMNS,
+            f"Use all {len(names)} columns", key="all-columns", on_click=give, args=(key, names), help=ALL_COLUMNS,
             icon=":material/select_all:",
         )  # fmt: skip
     first = ["every pair" if len(names) > 1 else "every single column"]
@@ -56,10 +57,6 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
     domain = table.domain.project(columns)
     texts = [KINDS[kind](domain) for kind in kinds]
     return read_queries(texts, domain)[0], texts
-
-
-def _choose(key: str, names: list[str]) -> None:
-    st.session_state[key] = names
 
 
 def _ordered(domain: Domain) -> list[str]:

@@ -6,8 +6,6 @@ from typing import Any
 import streamlit as st
 
 from dpcore.data import samples
-from dpcore.data.guessing import guess_columns
-from dpcore.data.readers import Reading
 from dpcore.data.schema import domain_to_json
 
 from .session import OWN, session
@@ -37,17 +35,6 @@ def sample_table(name: str) -> Table:
 def use_sample(name: str) -> Table:
     """Put a public sample into this session."""
     return keep(sample_table(name))
-
-
-def use_upload(name: str, reading: Reading) -> Table:
-    """Put an uploaded table into this session; its bounds are for a person to fill in.
-
-    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
-    """
-    guesses = guess_columns(reading.frame)
-    columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
-    schema = {"columns": columns, "peeked": True}
-    return keep(Table(name, reading.frame, schema, f"Read as {reading.how}.", uploaded=True, guesses=guesses))
 
 
 def keep(table: Table) -> Table:
@@ -84,6 +71,17 @@ def table() -> Table:
 def shared() -> dict[str, Any]:
     """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
     return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
+
+
+def give(key: str, value: Any) -> None:
+    """Set a widget to a value, from what a click calls."""
+    st.session_state[key] = value
+    st.session_state[f"_given-{key}"] = True
+
+
+def unless_given(key: str, default: Any) -> Any:
+    """A widget's default, None when it is drawn with a value that was given: Streamlit takes one of the two."""
+    return None if st.session_state.pop(f"_given-{key}", False) else default
 
 
 def stakeholder() -> bool:

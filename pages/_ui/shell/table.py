@@ -1,10 +1,11 @@
 """A table in a session: its records, what is public about it and who said so, and whom it protects."""
 
+import copy
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +23,14 @@ from dpcore.tags import Tag
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
+OF_SCHEMA = ("schema", "origins", "confirmed", "read_off", "version", "domain", "problem", "problems")
+OF_SCHEMA += ("encoded", "_checked")
 Entry = dict[str, Any]
+Told = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
+
+
+def unheard(_share: float, _words: str) -> None:
+    """Nobody listens."""
 
 
 @dataclass(eq=False)
@@ -51,11 +59,23 @@ class Table:
     problems: tuple[Problem, ...] = ()
     encoded: dict[tuple[str, ...], Rows] = field(default_factory=dict)
     _checked: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
+    told: InitVar[Told] = unheard
 
-    def __post_init__(self) -> None:
-        self.set_schema(self.schema, guessed=bool(self.guesses))
+    def __post_init__(self, told: Told) -> None:
+        self.set_schema(self.schema, told, guessed=bool(self.guesses))
 
-    def set_schema(self, schema: dict[str, Any], *, guessed: bool = False) -> None:
+    def twin(self) -> "Table":
+        """A copy to try a change on while this one is in use; they share the records."""
+        twin = copy.copy(self)
+        twin.origins, twin.encoded, twin._checked = dict(self.origins), dict(self.encoded), dict(self._checked)
+        return twin
+
+    def adopt(self, twin: "Table") -> None:
+        """Take over what became of the schema of a copy."""
+        for name in OF_SCHEMA:
+            setattr(self, name, getattr(twin, name))
+
+    def set_schema(self, schema: dict[str, Any], told: Told = unheard, *, guessed: bool = False) -> None:
         """Take a whole schema; keep it even when it is not complete yet, and say what is missing.
 
         A person states it, unless it was `guessed`; one that says itself that it was peeked stays so.
@@ -67,9 +87,9 @@ class Table:
         peeked = bool(self._entries) and bool(schema.get("peeked"))
         self.read_off = peeked and not guessed
         self.origins = dict.fromkeys(self._entries, GUESSED if guessed else READ_OFF if peeked else TYPED)
-        self._check()
+        self._check(told)
 
-    def change(self, entries: Mapping[str, Entry | None], origin: str = TYPED) -> None:
+    def change(self, entries: Mapping[str, Entry | None], origin: str = TYPED, told: Told = unheard) -> None:
         """Give these columns other entries, or none to leave them out; all others stay as they are.
 
         An entry that was guessed or read off stays so however it is edited, and a new guess is to be confirmed anew.
@@ -83,18 +103,22 @@ class Table:
             if entry is not None:
                 columns[name] = entry
                 self.origins[name] = READ_OFF if READ_OFF in (origin, before) else before
-        self._write({name: columns[name] for name in self.names if name in columns}, self.constraints)
+        self._write({name: columns[name] for name in self.names if name in columns}, self.constraints, told)
 
-    def mend(self, names: Iterable[str], fix: str) -> None:
-        """Repair these columns, one by one; what cannot be mended so is a problem of its own."""
+    def mend(self, names: Iterable[str], fix: str, told: Told = unheard) -> None:
+        """Repair these columns, as far as they are in use; what cannot be mended so is a problem of its own."""
         entries: dict[str, Entry | None] = {}
         refused = []
-        for name in names:
+        before = self._entries
+        names = [name for name in names if name in before]
+        for at, name in enumerate(names):
+            told(at / len(names) / 2, f"Column {at + 1:,} of {len(names):,} is read")
             try:
-                entries[name] = mended(name, self.cells(name), self._entries[name], fix)
+                entries[name] = mended(name, self.cells(name), before[name], fix)
             except InputError as error:
                 refused.append(str(error))
-        self.change(entries, READ_OFF if fix in PEEKS and entries else TYPED)
+        origin = READ_OFF if fix in PEEKS and entries else TYPED
+        self.change(entries, origin, lambda share, words: told((1 + share) / 2, words))
         if refused:
             raise InputError("; ".join(refused))
 
@@ -166,14 +190,14 @@ class Table:
         found = self.schema.get("constraints") if isinstance(self.schema, Mapping) else None
         return list(found) if isinstance(found, list) else []
 
-    def _write(self, columns: Mapping[str, Entry], constraints: list[Any]) -> None:
+    def _write(self, columns: Mapping[str, Entry], constraints: list[Any], told: Told = unheard) -> None:
         """Make this the schema, with its mark, and find out what is wrong with it."""
         self.schema = {"columns": dict(columns)} | ({"constraints": constraints} if constraints else {})
         if self.read_off or not self.confirmed:
             self.schema["peeked"] = True
-        self._check()
+        self._check(told)
 
-    def _check(self) -> None:
+    def _check(self, told: Told = unheard) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
         self.encoded, self.version, self.domain, self.problems = {}, uuid.uuid4().hex, None, ()
         try:
@@ -182,7 +206,11 @@ class Table:
         except InputError as error:
             domain, wrong = None, str(error)
         try:
-            self.problems = tuple(p for name, entry in self._entries.items() for p in self._problems(name, entry))
+            found, entries = [], self._entries
+            for at, (name, entry) in enumerate(entries.items()):
+                told(at / len(entries), f"Column {at + 1:,} of {len(entries):,} is checked")
+                found += self._problems(name, entry)
+            self.problems = tuple(found)
             self.problem = self.problems[0].what if self.problems else wrong
             if domain is not None and not self.problem:
                 self.domain = domain

@@ -3,7 +3,7 @@
 WORDS = {
     "cell": "One combination of values, such as female and 25–34: every record lies in exactly one cell.",
     "disagreement": "How much of what the real and the synthetic table say about a group differs: the sum of all "
-    "differences of shares, divided by the sum of all shares of both. 0 % where they say the same, 100 % where they "
+    "differences of shares, divided by the sum of all shares of both. 0% where they say the same, 100% where they "
     "have nothing in common.",
     "frontier": "The smallest error that any of the runs reached at each ε: below and to its left nothing was found.",
     "marginal": "A table of counts over some of the columns, all others summed out: how many have each pair of values.",

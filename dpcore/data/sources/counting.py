@@ -1,0 +1,108 @@
+"""Chunks of records counted into tables: few wide tables are counted, and all others are summed out of them."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from os.path import commonprefix
+
+import numpy as np
+
+from ...errors import InputError
+from ..domain import Domain
+from .base import Axes, Chunked, Tally, Watch, unwatched
+
+BLOCK = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
+WIDE = 1 << 16  # cells up to which tables are put together
+SPREAD = 1 << 21  # cells from which on only those that a block meets are touched
+
+
+def count(
+    source: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched, share: tuple[int, int] = (0, 1)
+) -> Tally:
+    """The tables of a source, or of its share i of k, chunk by chunk.
+
+    All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does not
+    depend on the questions.
+    """
+    try:
+        names = [source.columns[place] for place in domain.places(source.columns)]
+    except InputError as error:
+        raise InputError(f"{source.name}: {error}") from None
+    counted = {axes: np.zeros(_size(axes, domain.shape), dtype=np.int64) for axes in cover(tables, domain.shape)}
+    n = 0
+    for chunk in source.chunks(names, share):
+        codes = [chunk.encode(column) for column in domain.columns]
+        add(counted, codes, domain.shape)
+        n += chunk.rows
+        watch(n)
+    return Tally(n, narrowed(counted, tables, domain.shape))
+
+
+def add(counted: Mapping[Axes, np.ndarray], codes: Sequence[np.ndarray], shape: Sequence[int]) -> None:
+    """Count records, their codes (m,) by column, into tables in place; keys of the columns that tables share are kept.
+
+    A key is a whole number below the table's size: of 32 bits where that serves.
+    """
+    used = {a for axes in counted for a in axes}
+    kind = np.int32 if max(len(table) for table in counted.values()) < 2**31 else np.int64
+    columns = {a: codes[a].astype(kind) for a in used}
+    m = len(codes[0])
+    for start in range(0, m, BLOCK):
+        block = slice(start, min(start + BLOCK, m))
+        last: Axes = ()
+        keys: list[np.ndarray] = []
+        for axes in sorted(counted):
+            shared = len(commonprefix([axes, last]))
+            del keys[shared:]
+            for a in axes[shared:]:
+                keys.append(keys[-1] * kind(shape[a]) + columns[a][block] if keys else columns[a][block])
+            last, table = axes, counted[axes]
+            if len(table) < SPREAD:
+                table += np.bincount(keys[-1], minlength=len(table))
+            else:
+                cells, times = np.unique(keys[-1], return_counts=True)
+                table[cells] += times
+
+
+def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
+    """Tables of at most WIDE cells, or one that is asked for, such that each asked for lies inside one: greedily few.
+
+    All 455 tables of 3 among 15 columns of 8 values lie inside some 60 of 5 columns, which are counted in a fraction of
+    the time.
+    """
+    asked = sorted(set(tables))
+    member = np.zeros((len(asked), len(shape)), dtype=bool)
+    for row, axes in zip(member, asked, strict=True):
+        row[list(axes)] = True
+    left, out = np.ones(len(asked), dtype=bool), list[Axes]()
+    sizes = np.array([_size(axes, shape) for axes in asked], dtype=float)
+    while left.any():
+        most = int(np.flatnonzero(left)[np.argmax(sizes[left])])  # what fits into nothing larger comes first
+        best = member[most].copy()
+        while True:
+            missing = (member & ~best).sum(axis=1)
+            gains = member[left & (missing == 1)] & ~best  # by which column a table would come inside
+            room = WIDE // _size(np.flatnonzero(best), shape)
+            gain = np.where(~best & (np.asarray(shape) <= room), gains.sum(axis=0) + 1e-9, 0)
+            if not gain.any() or not (left & (missing > 0)).any():
+                break
+            best[int(np.argmax(gain / np.log2(np.maximum(shape, 2))))] = True
+        out.append(tuple(np.flatnonzero(best).tolist()))
+        left &= (member & ~best).any(axis=1)
+    return sorted(out)
+
+
+def narrowed(
+    counted: Mapping[Axes, np.ndarray], tables: Iterable[Axes], shape: Sequence[int]
+) -> dict[Axes, np.ndarray]:
+    """Each table, summed out of the smallest one that was counted and holds it."""
+    ordered = sorted(counted, key=lambda axes: len(counted[axes]))
+    out = {}
+    for axes in tables:
+        wide = next(other for other in ordered if set(axes) <= set(other))
+        gone = tuple(i for i, a in enumerate(wide) if a not in axes)
+        out[axes] = counted[wide].reshape([shape[a] for a in wide]).sum(axis=gone).ravel()
+    return out
+
+
+def _size(axes: Iterable[int], shape: Sequence[int]) -> int:
+    return math.prod(shape[a] for a in axes)

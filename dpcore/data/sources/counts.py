@@ -1,0 +1,130 @@
+"""Records that were only counted, and how a source becomes what a curator holds."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+import numpy as np
+
+from ...errors import InputError
+from ..constraints import Constraint
+from ..domain import Domain, Rows
+from .base import Axes, Source, Watch, unwatched
+from .counting import narrowed
+
+CONSTRAINED = 1_000_000  # cells of a constraint's columns, up to which the records that break it are counted
+LISTED = 10_000_000  # cells up to which a domain is one table: then all is as if the records were in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """n records of which only tables are known: whole counts by columns (axes), and where more can be counted.
+
+    It stands where `Rows` stand for all that asks for tables; memory does not grow with n. Without a `source` a table
+    that lies inside none of those that were counted is refused.
+    """
+
+    domain: Domain
+    n: int
+    tables: dict[Axes, np.ndarray]
+    source: Source | None = None
+    whole: bool = False
+    _summed: dict[Axes, np.ndarray] = field(default_factory=dict, repr=False)
+
+    @property
+    def divisor(self) -> int:
+        """What sums over records are divided by: n, so that they are shares, or 1."""
+        return 1 if self.whole else self.n
+
+    @property
+    def counted(self) -> "Counts":
+        """The same records, of which sums are left as they are."""
+        return replace(self, whole=True)
+
+    @property
+    def apart(self) -> "Counts":
+        """The same counts without their source, to be sent elsewhere."""
+        return replace(self, source=None)
+
+    def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
+        """How many records stand in each cell (size,) of the table on these sorted columns."""
+        axes = tuple(axes)
+        if axes not in self._summed:
+            if not any(set(axes) <= set(other) for other in self.tables):
+                self._count_more(axes)
+            self._summed.update(narrowed(self.tables, [axes], self.domain.shape))
+        return self._summed[axes].astype(float)
+
+    def listed(self, names: Sequence[str]) -> Rows:
+        """The records as far as these few columns tell; InputError where these have too many cells."""
+        axes = self.domain.axes(names)
+        if (size := math.prod(self.domain.shape[a] for a in axes)) > LISTED:
+            raise InputError(
+                f"{size:,} cells of {', '.join(names)} are more than the {LISTED:,} that are counted at once"
+            )
+        order = sorted(axes)
+        rows = _listed(self.count(order, ()), [self.domain.shape[a] for a in order])
+        return Rows(rows.values[:, [order.index(a) for a in axes]], rows.weights)
+
+    def refuse(self) -> NoReturn:
+        """Raise InputError for whoever asks for the records themselves."""
+        raise InputError(
+            "this needs the records one by one, and they were only counted: choose fewer columns, coarser bins or "
+            "another algorithm, or read a smaller table into memory"
+        )
+
+    @property
+    def values(self) -> NoReturn:
+        """Refused."""
+        self.refuse()
+
+    weights = values
+
+    def _count_more(self, axes: Axes) -> None:
+        if self.source is None:
+            names = ", ".join(self.domain.names[a] for a in axes)
+            raise InputError(f"the table of {names} was not counted, and the records are not here")
+        more = self.source.count(self.domain, [axes])
+        if more.n != self.n:
+            raise InputError(f"{self.source.name} held {self.n:,} records at first, and holds {more.n:,} now")
+        self.tables.update(more.tables)
+
+
+def gather(source: Source, domain: Domain, tables: Iterable[Sequence[int]], watch: Watch = unwatched) -> Rows | Counts:
+    """What a source's records say of a domain, in one pass: the very `Rows` that `Domain.encode` makes of them in
+    memory where all cells can be listed, else the tables on these columns.
+
+    Raises InputError for fewer than two records, a missing column, or a cell that the schema refuses.
+    """
+    few = domain.size <= LISTED
+    asked = [tuple(range(len(domain.shape)))] if few else sorted({tuple(sorted(axes)) for axes in tables})
+    # Single columns are counted also where nothing asks for them: every table needs those of its own.
+    asked = asked if few else sorted({*asked, *((a,) for a in range(len(domain.shape))), *_constrained(domain)})
+    found = source.count(domain, asked, watch)
+    if found.n < 2:
+        raise InputError(f"{source.name} has {found.n or 'no'} row{'s' * (not found.n)}; at least 2 are needed")
+    if few:
+        return _listed(found.tables[asked[0]], domain.shape)
+    return Counts(domain, found.n, found.tables, source)
+
+
+def broken(domain: Domain, rows: Rows | Counts) -> list[tuple[Constraint, int]]:
+    """How many records break each constraint, as `Domain.broken`; of counts only where these columns were counted."""
+    if isinstance(rows, Rows):
+        return domain.broken(rows)
+    small = [c for c in domain.constraints if tuple(sorted(domain.axes(c.columns))) in _constrained(domain)]
+    alone = [replace(domain.project(c.columns), constraints=(c,)) for c in small]
+    return [sub.broken(rows.listed(sub.names))[0] for sub in alone]
+
+
+def _constrained(domain: Domain) -> set[Axes]:
+    """The columns of each constraint, where their cells are few."""
+    every = (tuple(sorted(domain.axes(c.columns))) for c in domain.constraints)
+    return {axes for axes in every if math.prod(domain.shape[a] for a in axes) <= CONSTRAINED}
+
+
+def _listed(table: np.ndarray, shape: Sequence[int]) -> Rows:
+    """The records of a table of all columns, as `Domain.group` has them."""
+    cells = np.flatnonzero(table)
+    return Rows(np.column_stack(np.unravel_index(cells, tuple(shape))), table[cells].astype(np.int64))

@@ -1,0 +1,240 @@
+"""A table in a database, counted there: the optional extra `sql`. Encoding is pushed down, only counts come back."""
+
+import inspect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import InputError
+from ..column import MISSING_TEXTS, OTHER, Column
+from ..domain import Domain
+from ..readings import AS_WRITTEN, written
+from .base import Axes, Tally, Watch, unwatched
+from .counting import cover, narrowed
+
+ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes characters off both ends of a text
+SCHEMES = ("duckdb://", "postgres://", "postgresql://")
+SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
+UNCOUNTED = -1
+EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
+
+
+def is_database(text: str) -> bool:
+    """Whether a text names a table in a database, not a file."""
+    return text.startswith(SCHEMES)
+
+
+def connect(text: str) -> "DatabaseSource":
+    """The table that ENGINE://…#TABLE or …#SCHEMA.TABLE names; a password is better left to the engine's own files.
+
+    Raises InputError, which never repeats the address, where the extra is missing or nobody answers.
+    """
+    address, _, table = text.partition("#")
+    if not is_database(address) or not table:
+        raise InputError("a table in a database is named ENGINE://…#TABLE, with ENGINE duckdb or postgres")
+    ibis = _ibis()
+    engine = address.partition("://")[0].replace("postgresql", "postgres")
+    try:
+        backend: Any = ibis.connect(address, **({"read_only": True} if engine == "duckdb" else {}))
+        *schema, name = table.split(".")
+        found = backend.table(name, database=schema[0] if schema else None)
+    except ImportError:
+        raise InputError(EXTRA) from None
+    except Exception as error:  # of any driver; its words may hold a password
+        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({type(error).__name__})") from None
+    return DatabaseSource(backend, found, f"{engine} table {table}")
+
+
+@dataclass(frozen=True, eq=False)
+class DatabaseSource:
+    """A table of an Ibis backend. Codes are made by expressions that give what `Column.encode` gives, bit for bit.
+
+    Numbers are compared as 64-bit floats with edges that are written in full. What cannot be pushed down exactly is
+    refused: dates, decimals, texts that are to be read as numbers, and cells that are read in other ways than as
+    written. The table must not change meanwhile: counts that do not add up to one n are refused.
+    """
+
+    backend: Any
+    table: Any
+    name: str = "the table"
+    engine: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        if self.backend.name not in ENGINES:
+            tested = ", ".join(ENGINES)
+            raise InputError(f"{self.backend.name} is no database whose codes were tested; these were: {tested}")
+        object.__setattr__(self, "engine", self.backend.name)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """As the database calls them."""
+        return tuple(self.table.columns)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.backend.disconnect()
+
+    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+        """One query for n and what the schema refuses, then a GROUP BY of a packed whole number for each wide table."""
+        try:
+            places = domain.places(self.columns)
+        except InputError as error:
+            raise InputError(f"{self.name}: {error}") from None
+        pushed = [self._pushed(c, self.columns[place]) for c, place in zip(domain.columns, places, strict=True)]
+        n = self._checked(domain, pushed)
+        watch(n)
+        counted = {}
+        for axes in cover(tables, domain.shape):
+            counted[axes] = self._grouped([pushed[a][0] for a in axes], [domain.shape[a] for a in axes])
+            if counted[axes].sum() != n:
+                raise InputError(f"{self.name} changed while it was counted")
+            watch(n)
+        return Tally(n, narrowed(counted, tables, domain.shape))
+
+    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> NoReturn:  # noqa: ARG002
+        """Refused: it takes every row."""
+        raise InputError(
+            f"{self.name}: a release is of a table that its ledger knows by a fingerprint of all rows, and rows do not "
+            "leave a database; export it to Parquet for a release"
+        )
+
+    def _checked(self, domain: Domain, pushed: Sequence[tuple[Any, list[tuple[Any, Any, str]]]]) -> int:
+        """n; InputError for the first column with a cell that the schema refuses: the smallest one, and how many."""
+        ibis = _ibis()
+        asked: dict[str, Any] = {"n": self.table.count()}
+        for i, (_, refusals) in enumerate(pushed):
+            for j, (bad, cells, _) in enumerate(refusals):
+                asked[f"bad_{i}_{j}"] = bad.ifelse(1, 0).sum()
+                asked[f"least_{i}_{j}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()
+        (found,) = self._asked(self.table.aggregate(**asked)).to_pylist()
+        for i, (_, refusals) in enumerate(pushed):
+            for j, (_, _, why) in enumerate(refusals):
+                if times := found[f"bad_{i}_{j}"]:
+                    least = found[f"least_{i}_{j}"]
+                    value = "a cell" if least is None else repr(least[:60])
+                    like = f"({times:,} of {found['n']:,} rows like it)"
+                    raise InputError(f"{self.name}: column {domain.names[i]!r}: {value} {why} {like}")
+        return int(found["n"])
+
+    def _grouped(self, codes: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
+        """How many records stand in each cell (size,)."""
+        key = codes[0]
+        for code, size in zip(codes[1:], shape[1:], strict=True):
+            key = key * size + code
+        found = self._asked(self.table.group_by(cell=key).aggregate(times=lambda t: t.count()))
+        out = np.zeros(math.prod(shape), dtype=np.int64)
+        out[found["cell"].to_numpy()] = found["times"].to_numpy()
+        return out
+
+    def _asked(self, question: Any) -> Any:
+        """The answer as an Arrow table."""
+        try:
+            return self.backend.to_pyarrow(question)
+        except Exception as error:
+            raise InputError(f"{self.name}: the database did not answer ({type(error).__name__})") from None
+
+    def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
+        """The code of a column as an expression, and what is refused: where, what is shown of it, and why."""
+        ibis = _ibis()
+        cells, kind = self.table[name], self.table[name].type()
+        number = kind.is_integer() or kind.is_floating()
+        if not (number or kind.is_boolean() or kind.is_string()) or (not column.values and not number):
+            what = (
+                f"holds {kind} in the database, from which its {'codes' if column.values else 'numbers'} are not made"
+            )
+            raise InputError(f"{self.name}: column {column.name!r} {what}: cast it in a view, or read a file")
+        if column.read != AS_WRITTEN and (column.values or not number):
+            raise InputError(f"{self.name}: column {column.name!r}: reading it as {column.read!r} needs a file")
+        floats: Any = cells.cast("float64") if number else None
+        absent = cells.isnull() | floats.isnan() if kind.is_floating() else cells.isnull()
+        refusals = []
+        if column.values:
+            is_value, said_missing = self._values(column, cells, floats)
+            absent = absent | said_missing if said_missing is not None else absent
+            outside = ~absent
+            for condition, _ in is_value:
+                outside = outside & ~condition
+            cases = is_value
+            beyond = column.values.index(OTHER) if column.out_of_range == "other" else UNCOUNTED
+            if beyond == UNCOUNTED:
+                refusals.append((outside, cells, f"is not one of the allowed values {column.allowed}"))
+        else:
+            whole = floats == _builtin("floor", "float64")(floats)  # Ibis's own makes whole numbers of 64 bits
+            if column.unreadable == "missing":
+                absent = absent | floats.isinf() if kind.is_floating() else absent
+                absent = absent | ~whole if column.kind == "integer" else absent
+            else:
+                if kind.is_floating():
+                    refusals.append((~absent & floats.isinf(), cells, "is not a finite number"))
+                if column.kind == "integer":
+                    refusals.append((~absent & ~whole, cells, f"is not a whole number in {column.allowed}"))
+            low, high = map(_exactly, column.bounds)
+            if column.out_of_range == "refuse":
+                refusals.append((~absent & ((floats < low) | (floats > high)), cells, f"is outside {column.allowed}"))
+            if column.edges:
+                cases = [(floats < _exactly(edge), i) for i, edge in enumerate(column.edges[1:-1])]
+                beyond = column.present - 1
+            else:
+                last = column.present - 1
+                cases = [(floats <= low, 0), (floats >= high, last)]
+                beyond = (floats - low).cast("int64")
+        if column.missing == "refuse":
+            refusals.append((absent, cells, "is missing"))
+        nothing = column.values.index(OTHER) if column.missing == "other" else column.present
+        return ibis.cases((absent, nothing), *cases, else_=beyond).cast("int64"), refusals
+
+    def _values(self, column: Column, cells: Any, floats: Any) -> tuple[list[tuple[Any, int]], Any]:
+        """Where each listed value stands, with its code, and where a text says that the value is missing."""
+        keys = {column.key(value): code for code, value in enumerate(column.values)}
+        kind = cells.type()
+        if kind.is_string():
+            text = _builtin(ENGINES[self.engine], "string", 2)(cells, SPACES)
+            absences = sorted(MISSING_TEXTS - set(keys))
+            return [(text == key, code) for key, code in keys.items()], text.isin(absences)
+        if kind.is_boolean():
+            return [(cells == (key == "True"), code) for key, code in keys.items() if key in ("True", "False")], None
+        found = []
+        for key, code in keys.items():
+            try:
+                value = int(key) if kind.is_integer() else float(key)
+            except ValueError:
+                continue
+            if written(value) != key or value != value:
+                continue
+            if kind.is_floating():
+                found.append((floats == _exactly(value), code))
+            elif -(2**63) <= value < 2**63:
+                found.append((cells == value, code))
+        return found, None
+
+
+def _ibis() -> Any:
+    """The package, imported when it is first needed; InputError where it is missing."""
+    try:
+        import ibis
+    except ImportError:
+        raise InputError(EXTRA) from None
+    return ibis
+
+
+def _exactly(value: float) -> Any:
+    """A number as the very float it is: written in full, and read by the database as a float, not as a decimal."""
+    ibis = _ibis()
+    return ibis.literal(repr(float(value))).cast("float64")
+
+
+def _builtin(name: str, kind: str, count: int = 1) -> Any:
+    """A function of the engine's own, of so many arguments of one type, which its value has too."""
+    ibis = _ibis()
+
+    def function(*_arguments):  # noqa: ANN002, ANN202 - what it does is the engine's
+        ...
+
+    names = [f"_{i}" for i in range(count)]
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
+    )
+    return ibis.udf.scalar.builtin(function, name=name, signature=((kind,) * count, kind))

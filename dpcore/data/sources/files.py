@@ -1,0 +1,40 @@
+"""The source that a path names: a table's file or a folder of them, and when it is better read in parts."""
+
+import os
+from pathlib import Path
+
+from ...errors import InputError
+from ..readers import ENDINGS
+from .parquet import ParquetSource
+from .text import TextSource
+
+LARGE = {".parquet": 200_000_000, ".csv": 500_000_000, ".tsv": 500_000_000, ".txt": 500_000_000}  # bytes
+MOST_WORKERS = 8
+PARALLEL = 50_000_000  # cells from which more than one process is worth its start
+
+
+def is_large(path: str | Path) -> bool:
+    """Whether what stands there is a folder, or a file that takes many times its size in memory."""
+    path = Path(path)
+    try:
+        return path.is_dir() or path.stat().st_size > LARGE.get(path.suffix.lower(), 1 << 62)
+    except (OSError, ValueError):
+        return False  # whoever reads it says why
+
+
+def source_at(path: str | Path, *, as_written: bool = False, workers: int | None = None) -> ParquetSource | TextSource:
+    """The source at a path; `workers` processes (default: as many as there are processors) read a large one.
+
+    Raises InputError for a format that cannot be read in parts.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if path.is_dir() or ending == ".parquet":
+        source = ParquetSource(path)
+        if workers is None:
+            workers = min(os.cpu_count() or 1, MOST_WORKERS)
+            workers = workers if source.rows * len(source.columns) >= PARALLEL else 1
+        return ParquetSource(path, workers)
+    if ending not in ENDINGS or ending == ".xlsx":
+        raise InputError(f"{path}: only a folder, .parquet, .csv, .tsv and .txt can be read in parts, not {ending!r}")
+    return TextSource(path, as_written)

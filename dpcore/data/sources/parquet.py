@@ -1,0 +1,178 @@
+"""Parquet files of any size, row group by row group, and folders of them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.parquet import ParquetFile
+
+from ...errors import InputError
+from ..column import Column
+from ..domain import Domain
+from ..readers import MOST_COLUMNS
+from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, fingerprint_of, stamped, unwatched
+from .processes import counted
+
+ROWS = 1 << 18  # of a chunk, at most: row groups may be larger
+FEW = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded once
+compute: Any = pc  # its functions are made when it is imported, which type checkers cannot follow
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A file, or all files of a folder that end in .parquet, in the order of their names; all have the same columns.
+
+    Row groups are read one by one, by `workers` processes at once. A file that changes between two readings is refused.
+    """
+
+    path: Path
+    workers: int = 1
+    splits: bool = field(default=True, init=False)
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The files; InputError for a folder without any, or one whose folders say what its rows do not."""
+        if not self.path.is_dir():
+            return (self.path,)
+        found = [
+            file
+            for file in sorted(self.path.rglob("*.parquet"))
+            if not any(part.startswith((".", "_")) for part in file.relative_to(self.path).parts)
+        ]
+        if not found:
+            raise InputError(f"{self.path}: the folder holds no file that ends in .parquet")
+        if named := next((f.parent for f in found if "=" in str(f.relative_to(self.path).parent)), None):
+            where = named.relative_to(self.path)
+            raise InputError(f"{self.path}: the folder {str(where)!r} names a column's value, which is not read")
+        return tuple(found)
+
+    @cached_property
+    def _known(self) -> tuple[tuple[str, ...], tuple[tuple[Stamp, tuple[int, ...]], ...]]:
+        """The columns, and of every file its stamp and the rows of its groups."""
+        columns: tuple[str, ...] | None = None
+        groups = []
+        for file in self.files:
+            with _packed(file) as (packed, stamp):
+                here = tuple(packed.schema_arrow.names)
+                if len(here) > MOST_COLUMNS:
+                    raise InputError(f"{file}: has {len(here):,} columns, at most {MOST_COLUMNS:,} are read")
+                if twice := next((name for name in here if here.count(name) > 1), None):
+                    raise InputError(f"{file}: column {twice!r} stands twice in the header")
+                if columns is not None and sorted(here) != sorted(columns):
+                    raise InputError(f"{file}: has other columns than {self.files[0].name}: {', '.join(here)}")
+                columns = columns or here
+                meta = packed.metadata
+                groups.append((stamp, tuple(meta.row_group(g).num_rows for g in range(meta.num_row_groups))))
+        return columns or (), tuple(groups)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the first file, in its order."""
+        return self._known[0]
+
+    @property
+    def rows(self) -> int:
+        """How many there are, by what the files say of themselves."""
+        return sum(sum(groups) for _, groups in self._known[1])
+
+    @property
+    def groups(self) -> int:
+        """How many row groups there are: into more shares than that nothing can be cut."""
+        return sum(len(groups) for _, groups in self._known[1])
+
+    def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
+        """Row groups i, i + k, i + 2k, … in turn; large ones in pieces."""
+        i, k = share
+        place = 0
+        for file, (stamp, groups) in zip(self.files, self._known[1], strict=True):
+            mine = [g for g in range(len(groups)) if (place + g) % k == i]
+            place += len(groups)
+            if not mine:
+                continue
+            with _packed(file) as (packed, now):
+                if now != stamp:
+                    raise InputError(f"{file}: {CHANGED}")
+                for g in mine:
+                    yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")
+
+    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+        """Counted by as many processes as there are workers."""
+        return counted(self, domain, tables, watch, self.workers)
+
+    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
+        """That of all files together."""
+        return fingerprint_of(self, key, watch)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowChunk:
+    """Some rows of a row group, `where` in words."""
+
+    table: pa.Table
+    where: str
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return self.table.num_rows
+
+    def cells(self, name: str) -> pd.Series:
+        """The cells as a table in memory has them."""
+        return _series(self.table[name])
+
+    def encode(self, column: Column) -> np.ndarray:
+        """Codes (rows,): where few cells differ each is encoded once, as its code depends on nothing else."""
+        cells = self.table[column.name]
+        if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):
+            return encoded(column, _series(cells), self.where)
+        with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid, InputError):
+            packed = cells.combine_chunks().dictionary_encode()
+            packed = packed.chunk(0) if isinstance(packed, pa.ChunkedArray) else packed
+            distinct = packed.dictionary
+            if len(distinct) <= min(FEW, self.rows):
+                missing = len(distinct)
+                if packed.null_count:
+                    distinct = pa.concat_arrays([distinct, pa.nulls(1, distinct.type)])
+                codes = column.encode(_series(distinct))
+                return codes[compute.fill_null(packed.indices, missing).to_numpy(zero_copy_only=False)]
+        return encoded(column, _series(cells), self.where)  # which says what is refused, and in which row
+
+
+def _series(cells: Any) -> pd.Series:
+    return pd.Series(cells.to_pandas()).reset_index(drop=True)
+
+
+def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:
+    """A row group in chunks of at most so many rows."""
+    rows = 0
+    try:
+        for batch in packed.iter_batches(ROWS, row_groups=[group], columns=names):
+            table = pa.Table.from_batches([batch])
+            table.validate(full=True)
+            yield ArrowChunk(table, where if not rows else f"{where}, rows from {rows + 1:,} on")
+            rows += table.num_rows
+    except (pa.ArrowException, OSError):
+        raise InputError(f"{where}: it is damaged") from None
+
+
+@contextmanager
+def _packed(path: Path) -> Iterator[tuple[ParquetFile, Stamp]]:
+    """An open file and its stamp."""
+    with stamped(path) as (file, stamp):
+        try:
+            packed = ParquetFile(file)
+        except (pa.ArrowException, OSError):
+            raise InputError("it is damaged, or a file of another kind") from None
+        yield packed, stamp

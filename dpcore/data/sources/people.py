@@ -1,0 +1,123 @@
+"""A source whose people have a limited number of rows each, all of which stand together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from ...errors import InputError
+from ..domain import Domain
+from ..marks import marks
+from ..privacy_unit import PrivacyUnit, limit_rows
+from .base import Axes, Chunked, Frame, Source, Tally, Watch, unwatched
+from .counting import count
+from .frames import FrameSource
+from .parquet import ParquetSource
+from .text import TextSource
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedSource:
+    """At most `most` rows of every value of the column `person`, chosen by what they say in `used`; see `limit_rows`.
+
+    A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept of a person depends
+    on all of that person's rows: so the mark of everybody seen is kept, 8 bytes each. All rows that name nobody are one
+    person's here too.
+    """
+
+    source: Chunked
+    person: str
+    most: int
+    used: tuple[str, ...]
+    splits: bool = field(default=False, init=False)
+
+    @property
+    def name(self) -> str:
+        """That of the source."""
+        return self.source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the source."""
+        return self.source.columns
+
+    def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Frame]:  # noqa: ARG002
+        """Chunks of whole people, with the rows that are kept of them."""
+        if (there := self.columns.count(self.person)) != 1:
+            raise InputError(f"{self.name} has {there or 'no'} column {self.person!r} that names the person")
+        read = list(dict.fromkeys([self.person, *self.used, *names]))
+        seen, left = _Seen(), pd.DataFrame()
+        for chunk in self.source.chunks(read):
+            part = pd.DataFrame({name: chunk.cells(name) for name in read})
+            frame = pd.concat([left, part], ignore_index=True) if len(left) else part
+            who = marks(pd.Series(frame[self.person]))[0]
+            begins = np.flatnonzero(np.append(True, who[1:] != who[:-1]))
+            done, left = int(begins[-1]), frame.iloc[begins[-1] :]
+            self._check(seen.again(who[begins[:-1]]))
+            yield self._kept(frame.iloc[:done], names)
+            if len(left) > MOST:
+                raise InputError(f"{self.name}: more than {MOST:,} rows name one person, or nobody: that is no person")
+        if len(left):
+            self._check(seen.again(marks(pd.Series(left[self.person]))[0][:1]))
+            yield self._kept(left, names)
+
+    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+        """Counted in this process, in order."""
+        return count(self, domain, tables, watch)
+
+    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
+        """That of all rows, also of those that are left out."""
+        return self.source.fingerprint(key, watch)
+
+    def _kept(self, frame: pd.DataFrame, names: Sequence[str]) -> Frame:
+        return Frame(pd.DataFrame(limit_rows(frame, self.person, self.most, self.used)[list(names)]), self.name)
+
+    def _check(self, again: bool) -> None:
+        if again:
+            raise InputError(
+                f"{self.name}: the rows of some value of {self.person!r} stand apart, so that they cannot be limited "
+                "part by part: sort the file by that column, or read a smaller table into memory"
+            )
+
+
+MOST = 1 << 22  # rows of one person that are held at once
+
+
+def limited(source: Source, unit: PrivacyUnit, used: Sequence[str]) -> Source:
+    """The rows that count: all, or at most so many of each person; InputError for a source that is not read in order.
+
+    `used` are the columns by which rows are chosen.
+    """
+    if unit.person is None:
+        return source
+    if not isinstance(source, ParquetSource | TextSource | FrameSource):
+        raise InputError(
+            f"person={unit.person!r}: rows of one person are limited in files and in memory only, not in {source.name}"
+        )
+    return LimitedSource(source, unit.person, unit.most_rows, tuple(used))
+
+
+class _Seen:
+    """Marks of people, few of them new at a time: sorted runs that are merged when they are of one length."""
+
+    def __init__(self) -> None:
+        self.runs: list[np.ndarray] = []
+
+    def again(self, marks: np.ndarray) -> bool:
+        """Whether one of these was seen before, or twice among them; all of them are seen now."""
+        new = np.unique(marks)
+        if len(new) < len(marks) or any(_met(run, new) for run in self.runs):
+            return True
+        while self.runs and len(self.runs[-1]) <= len(new):
+            new = np.sort(np.concatenate([self.runs.pop(), new]))
+        self.runs.append(new)
+        return False
+
+
+def _met(run: np.ndarray, new: np.ndarray) -> bool:
+    """Whether two sorted arrays share a number."""
+    if not len(run) or not len(new):
+        return False
+    place = np.minimum(np.searchsorted(run, new), len(run) - 1)
+    return bool((run[place] == new).any())

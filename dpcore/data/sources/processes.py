@@ -1,0 +1,89 @@
+"""Counting in several processes: each reads its share of the chunks, and only counts come back, once."""
+
+import multiprocessing
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from multiprocessing.connection import Connection, wait
+from operator import add
+from typing import Any
+
+from ...errors import InputError, in_words
+from ..domain import Domain
+from .base import Axes, Chunked, Tally, Watch
+from .counting import count
+
+_starting = threading.Lock()
+
+
+@contextmanager
+def hidden_main() -> Iterator[None]:
+    """Where a child is spawned: it would import the parent's main script, which under a page server is the page."""
+    with _starting:
+        main = sys.modules["__main__"]
+        hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
+        try:
+            main.__spec__ = None
+            yield
+        finally:
+            main.__dict__.update(hidden)
+
+
+def counted(source: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch, workers: int) -> Tally:
+    """The counts of all shares together; in this process where one is enough.
+
+    What `watch` raises ends the others too. A share whose process dies is not counted at all, and the whole is refused.
+    """
+    if workers < 2 or not source.splits:
+        return count(source, domain, tables, watch)
+    context = multiprocessing.get_context("spawn")
+    done, found = [0] * workers, list[Tally]()
+    pipes: dict[Any, int] = {}
+    processes = []
+    try:
+        for i in range(workers):
+            ours, theirs = context.Pipe(duplex=False)
+            process = context.Process(target=_share, args=(theirs, source, domain, tables, (i, workers)), daemon=True)
+            with hidden_main():
+                process.start()
+            theirs.close()
+            pipes[ours] = i
+            processes.append(process)
+        while pipes:
+            for pipe in wait(list(pipes)):
+                i = pipes[pipe]
+                try:
+                    kind, content = pipe.recv()  # type: ignore[union-attr] - pipes are connections
+                except EOFError:
+                    raise InputError(
+                        f"{source.name}: a process that counted it ended unexpectedly; try again"
+                    ) from None
+                if kind == "rows":
+                    done[i] = content
+                    watch(sum(done))
+                    continue
+                if kind == "refused":
+                    raise InputError(content)
+                found.append(content)
+                del pipes[pipe]
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.join()
+    return reduce(add, found)
+
+
+def _share(pipe: Connection, source: Chunked, domain: Domain, tables: Sequence[Axes], share: tuple[int, int]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends this one
+    try:
+        pipe.send(("tally", count(source, domain, tables, lambda rows: pipe.send(("rows", rows)), share)))
+    except BrokenPipeError:
+        return
+    except InputError as error:
+        pipe.send(("refused", str(error)))
+    except Exception as error:  # noqa: BLE001 - a bug must end the whole with a message
+        pipe.send(("refused", f"{source.name}: {in_words(error)}"))

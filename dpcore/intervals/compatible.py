@@ -1,0 +1,103 @@
+"""Bounds of what was not measured itself: what all tables say that agree with what was."""
+
+import math
+from collections.abc import Iterator
+from itertools import combinations, product
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, vstack
+
+from ..parsing.questions import Question
+from ..releases import UnbiasedAnswers
+from ..workloads.residuals import MOST_WAYS
+from .known import components, share_of_cells, spread_of, values_of
+from .levels import quantile, sampling_errors
+
+MOST_CELLS, MOST_STATEMENTS = 4096, 500  # of a linear program
+SAID = 1e-6  # a bound nearer to 0 or 1 says nothing
+
+Band = tuple[float, float]
+
+
+def bounds(
+    known: UnbiasedAnswers, question: Question, n: float, level: float, *, laplace: bool = False
+) -> tuple[Band, Band] | None:
+    """Bands of a question's share, in the table and in the population; None where nothing known bounds it.
+
+    Values of a column that the question treats alike are one, so that few cells x ≥ 0, Σx = 1, are left. Of them the
+    noisy tables on some of the question's columns say F shares; all F are within z standard errors at once, with z at
+    1 − (1 − level)/F (Bonferroni). The ends are the least and the largest answer of all x that agree: conservative, and
+    wide where columns that were not measured together may be tied in any way (Fréchet's bounds without noise).
+    """
+    axes, g = values_of(question.workload)
+    places, g = _reduced(axes, g)
+    if math.prod(g.shape) > MOST_CELLS:
+        return None
+    known_of = list(_statements(known, places, g.shape))
+    if not 0 < len(known_of) <= MOST_STATEMENTS:
+        return None
+    A = csr_array(np.array([np.broadcast_to(f, g.shape).ravel() for f, _, _ in known_of], dtype=float))
+    shares, noise = (np.array([one[i] for one in known_of]) for i in (1, 2))
+    each = 1 - (1 - level) / len(known_of)
+    z, out = quantile(each, laplace=laplace), []
+    for errors in (noise, np.hypot(noise, sampling_errors(shares, n, each))):
+        low, high = _ends(A, shares, z * errors, g.ravel())
+        if low <= SAID and high >= 1 - SAID:
+            return None
+        out.append((low, high))
+    return out[0], out[1]
+
+
+def _reduced(axes: tuple[int, ...], g: np.ndarray) -> tuple[dict[int, np.ndarray], np.ndarray]:
+    """For each column that matters which class each of its values is in, and the question on classes.
+
+    The class for which the question is answered lowest comes first: statements leave it out.
+    """
+    places = {}
+    for place, axis in enumerate(axes):
+        own = np.moveaxis(g, place, 0).reshape(g.shape[place], -1)
+        rows, label = np.unique(own, axis=0, return_inverse=True)
+        order = np.argsort(rows.sum(axis=1), kind="stable")
+        g = np.moveaxis(rows[order].reshape(-1, *np.delete(g.shape, place)), 0, place)
+        places[axis] = np.argsort(order)[label.ravel()]
+    matter = [i for i, size in enumerate(g.shape) if size > 1]
+    return {axes[i]: places[axes[i]] for i in matter}, g.reshape([g.shape[i] for i in matter])
+
+
+def _statements(
+    known: UnbiasedAnswers, places: dict[int, np.ndarray], shape: tuple[int, ...]
+) -> Iterator[tuple[np.ndarray, float, float]]:
+    """What is known of classes together: the cells (as `shape`, 1 or 0), their share, its standard error from noise."""
+    axes = tuple(places)
+    for size in range(1, min(len(axes), MOST_WAYS) + 1):
+        for some in combinations(range(len(axes)), size):
+            T = tuple(axes[i] for i in some)
+            for chosen in product(*(range(1, shape[i]) for i in some)):
+                masks = [places[axes[i]] == c for i, c in zip(some, chosen, strict=True)]
+                f = masks[0].astype(float)
+                for mask in masks[1:]:
+                    f = f[..., None] * mask
+                parts = components(T, f)
+                if not all(S in known.places for S in parts):
+                    break  # nor are the other classes of these columns
+                share = share_of_cells(f) + sum(float(h @ known.parts[known.places[S]]) for S, h in parts.items())
+                cells = np.ones([1] * len(axes))
+                for i, c in zip(some, chosen, strict=True):
+                    own = np.arange(shape[i]) == c
+                    cells = cells * own.reshape([-1 if j == i else 1 for j in range(len(axes))])
+                yield cells, share, math.sqrt(spread_of(known, parts, parts))
+
+
+def _ends(A: csr_array, shares: np.ndarray, room: np.ndarray, g: np.ndarray) -> Band:
+    """Least and largest ⟨g, x⟩ of distributions x with |Ax − shares| ≤ t · room, for the least t ≥ 1 that has any."""
+    both, ends, width = vstack([A, -A]), np.concatenate([shares, -shares]), np.concatenate([room, room])
+    ones = np.ones((1, len(g)))
+    found = [linprog(sign * g, both, ends + width, ones, [1.0]) for sign in (1, -1)]
+    if any(end.status for end in found):
+        wide = csr_array(np.column_stack([both.toarray(), -width]))
+        t = linprog(np.append(0 * g, 1.0), wide, ends, np.append(ones, [[0.0]], axis=1), [1.0]).x[-1]
+        limits = ends + width * t * (1 + 1e-9) + 1e-9  # the solver's rounding must not leave none
+        found = [linprog(sign * g, both, limits, ones, [1.0]) for sign in (1, -1)]
+    low, high = float(found[0].fun), -float(found[1].fun)
+    return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)

@@ -1,0 +1,70 @@
+"""What one more release has to measure so that a question is known to within so much: from public numbers alone."""
+
+import json
+import math
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+
+from ..errors import InputError
+from ..parsing.questions import Question
+from ..privacy.accounting.budget import Accounting
+from ..privacy.accounting.conversions import gdp_epsilon, zcdp_epsilon
+from ..releases import UnbiasedAnswers
+from .known import components, values_of
+from .levels import check_level, quantile
+
+LEAST = 1e-6  # half of an interval, as a share
+
+
+@dataclass(frozen=True)
+class Further:
+    """One more release for a question: the table it measures, as --queries, and its ε at δ; ε = 0 where none is needed.
+
+    `mu`: its noise has the standard deviation √2/(nμ) on every cell, n being what is counted for the noise.
+    """
+
+    queries: str
+    mu: float
+    epsilon: float
+    delta: float
+
+
+def further(
+    known: UnbiasedAnswers, question: Question, within: float, n: float, delta: float, accounting: Accounting, *,
+    level: float = 0.95,
+) -> Further:  # fmt: skip
+    """The least that one more measurement of the question's own table costs, so that z standard errors ≤ `within`.
+
+    The table M gets Gaussian noise σ on its k_M cells; put together with what is known, part S then has the variance
+    1/(1/v_S + k_S/(σ² k_M)), as in `known.pooled`, and the answer Σ_S ‖h_S‖² times that. σ = √2/(nμ), as one replaced
+    record moves two cells by 1/n (n/b where a person has b rows). Raises InputError for `within` outside 1e-6..0.5 and
+    at δ = 0, where no Gaussian noise keeps a promise.
+    """
+    if not LEAST <= within <= 0.5:
+        raise InputError(f"within={within:g} is outside {LEAST:g}..0.5, shares of the records")
+    if delta == 0:
+        raise InputError("delta=0: what more to measure is worked out for Gaussian noise, which needs delta > 0")
+    axes, g = values_of(question.workload)
+    parts = components(axes, g)
+    target = (within / quantile(check_level(level))) ** 2
+    matter = [a for a in axes if any(a in S for S in parts)] or list(axes)
+    names = [known.domain.names[a] for a in matter]
+    queries = f"marginals:{json.dumps([names], ensure_ascii=False, separators=(',', ':'))}"
+    k = math.prod(known.domain.shape[a] for a in matter)
+
+    def variance(mu: float) -> float:
+        total = 0.0
+        for S, h in parts.items():
+            own = len(h) / k * (n * mu) ** 2 / 2
+            total += float(h @ h) / (own + (1 / known.variance[S] if S in known.places else 0.0) or 1e-300)
+        return total
+
+    if variance(0.0) <= target:
+        return Further(queries, 0.0, 0.0, delta)
+    high = 1.0
+    while variance(high) > target:
+        high *= 2
+    mu = float(brentq(lambda x: variance(x) - target, 0.0, high, xtol=1e-12))
+    epsilon = gdp_epsilon(mu, delta) if accounting is Accounting.GDP else zcdp_epsilon(mu**2 / 2, delta)
+    return Further(queries, mu, epsilon, delta)

@@ -1,0 +1,169 @@
+"""From noisy counts of a column's numbers to a grid, its ends, and bins. Sees noisy counts, never records."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..privacy.columns import NoisyCounts
+from ..privacy.statistics.columns import TreeCounts, powers
+
+LEAVES = 500  # cells of the grid on which ends and bins are found
+FINEST = 12  # a power of two is cut into 2^12 parts at the most
+CHANCE = 0.001  # that an empty power of two beside a full one seems full
+ENDS = 4.0  # standard deviations at which there is more beyond an end than noise
+SURE = 3.0  # standard deviations at which a noisy count is taken for more than nothing
+ROOM = 0.25  # of what is found first, on both sides, for what is looked at more closely
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Fitted counts of a tree's cells that hold numbers, from noisy ones (all levels) of so many records."""
+
+    tree: TreeCounts
+    noisy: NoisyCounts
+    n: int
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Of the cells."""
+        return self.tree.edges
+
+    @property
+    def counts(self) -> np.ndarray:
+        """By cell (len(edges) − 1,)."""
+        return self.tree.fitted(self.noisy.values, self.n)[:-1]
+
+    def ends(self) -> tuple[int, int, float] | None:
+        """The edges outside which there may be nothing, and how many rows may be; None where there may be none at all.
+
+        Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none.
+        """
+        sums = np.concatenate([[0.0], np.cumsum(self.counts)])
+        i, cells = np.arange(len(sums) - 1), np.full(len(sums) - 1, len(sums) - 1)
+        rising, falling = (
+            ENDS * self.noisy.stddev * self.tree.deviations(*ends) for ends in ((0 * i, i + 1), (i, cells))
+        )
+        first, last = np.flatnonzero(sums[1:] >= rising), np.flatnonzero(sums[-1] - sums[:-1] >= falling)
+        if not len(first) or not len(last):
+            return None
+        low, high = int(first[0]), int(last[-1])
+        beyond = max(float(rising[low]), float(falling[high]))
+        return min(low, high), max(low, high) + 1, beyond
+
+    def finer(self) -> np.ndarray | None:
+        """Edges of smaller cells where the numbers are, with room on both sides; None where there are none smaller."""
+        if (found := self.ends()) is None:
+            return None
+        room = 1 + math.ceil(ROOM * (found[1] - found[0]))
+        first, last = max(found[0] - room, 0), min(found[1] + room, len(self.edges) - 1)
+        parts = LEAVES // (last - first)
+        if parts < 2:
+            return None
+        steps = np.linspace(self.edges[first:last], self.edges[first + 1 : last + 1], parts, endpoint=False).T.ravel()
+        out = np.append(steps, self.edges[last])
+        out = np.unique(np.ceil(out) if self.tree.whole else out)
+        return out if len(out) > last - first + 1 else None
+
+    def joined(self, more: NoisyCounts) -> "Leaves":
+        """With a second measurement of the same tree: the mean by precision."""
+        a, b = self.noisy.stddev**-2, more.stddev**-2
+        values = (a * self.noisy.values + b * more.values) / (a + b)
+        return Leaves(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n)
+
+
+def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> np.ndarray | None:
+    """Public edges of cells from the lowest to the highest power of two that holds numbers, each cut into parts.
+
+    What is known of the records here is what the noisy counts say. None where no power seems to hold any.
+    """
+    ends, cells, full = powers(), len(seen.values) - 1, _full(seen, gaussian)
+    if not len(full):
+        return None
+    depth = min(FINEST, int(math.log2(LEAVES / (len(full) + 1))))
+    edges: list[float] = []
+    for i in range(full[0], full[-1] + 1):
+        low, high = ends[i], ends[i + 1]
+        middle = low < 0 < high
+        parts = 2**depth if i in full and not middle else 1
+        edges += list(np.linspace(low, high, parts + 1)[:-1]) if not middle else [0.0] if i == full[0] else [low]
+    edges.append(float(ends[full[-1] + 1]) if full[-1] != cells // 2 else 0.0)
+    out = np.unique(np.ceil(edges) if whole else np.array(edges))
+    if len(out) < 2:  # nothing but zeros
+        out = np.array([out[0], out[0] + 1])
+    step = math.ceil(len(out) / LEAVES)
+    return np.unique(np.append(out[::step], out[-1]))
+
+
+def _full(seen: NoisyCounts, gaussian: bool) -> np.ndarray:
+    """The places of powers of two that hold numbers: the fullest, and those that are the surer the farther off.
+
+    An empty one k steps from the nearest is taken with a chance of CHANCE^k, any that widens the range many times with
+    CHANCE² in all, and any that is no farther from 0 than the others with CHANCE in all, as it does little harm.
+    None where even the fullest may be empty.
+    """
+    counts = seen.values[:-1] / seen.stddev
+    size = np.abs(np.arange(len(counts)) - len(counts) // 2)
+    full = np.zeros(len(counts), dtype=bool)
+    full[np.argmax(counts)] = counts.max() >= fullest(1.0, gaussian)
+    while full.any():
+        places = np.flatnonzero(full)
+        steps = np.abs(np.arange(len(counts))[:, None] - places).min(axis=1)
+        anywhere = np.where(size <= size[places].max(), CHANCE, CHANCE**2) / len(counts)
+        more = full | (counts >= _sure(np.maximum(CHANCE ** np.maximum(steps, 1), anywhere), gaussian))
+        if (more == full).all():
+            return places
+        full = more
+    return np.flatnonzero(full)
+
+
+def fullest(stddev: float, gaussian: bool) -> float:
+    """How many rows the fullest power of two must hold by noisy counts of that standard deviation."""
+    return stddev * float(_sure(CHANCE / (len(powers()) - 1), gaussian))
+
+
+def _sure(chance: Any, gaussian: bool) -> Any:
+    """The standard deviations that noise exceeds with a chance."""
+    return -ndtri(chance) if gaussian else -np.log(2 * chance) / math.sqrt(2)
+
+
+def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[np.ndarray, bool]:
+    """Where bins of about as many rows each end, between two edges of a grid, and whether the last cell is one alone.
+
+    A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
+    """
+    below = _rising(np.concatenate([[0.0], np.cumsum(leaves.counts)]))
+    below[: first + 1], below[last:] = 0.0, below[-1]
+    edges, below = leaves.edges[first : last + 1], np.maximum(below[first : last + 1], 0.0)
+    inside, total = np.diff(below), below[-1]
+    heavy = inside >= max(total / (2 * bins), SURE * leaves.noisy.stddev)
+    each = max(total - inside[heavy].sum(), 0.0) / max(bins - int(heavy.sum()), 1)
+    cuts = [edges[np.flatnonzero(heavy)], edges[np.flatnonzero(heavy) + 1]]
+    starts = np.flatnonzero(~heavy & np.append(True, heavy[:-1]))
+    stops = np.flatnonzero(~heavy & np.append(heavy[1:], True)) + 1
+    for a, b in zip(starts, stops, strict=True):
+        here = round((below[b] - below[a]) / each) if each > 0 else 1
+        targets = below[a] + (below[b] - below[a]) * np.arange(1, here) / max(here, 1)
+        rising = below[a : b + 1] + np.arange(b - a + 1) * 1e-9
+        cuts.append(_short(np.interp(targets, rising, edges[a : b + 1]), float(edges[b] - edges[a])))
+    return np.unique(np.concatenate(cuts)), bool(heavy[-1])
+
+
+def even_cuts(low: float, high: float, bins: int) -> np.ndarray:
+    """Where bins of the same width end."""
+    return _short(np.linspace(low, high, bins + 1)[1:-1], high - low)
+
+
+def _rising(sums: np.ndarray) -> np.ndarray:
+    """The mean of the smallest rising curve above and the largest below."""
+    return (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
+
+
+def _short(numbers: np.ndarray, width: float) -> np.ndarray:
+    """Increasing numbers without digits that are worth less than a hundredth of the gap to the next."""
+    gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
+    gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)
+    places = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)
+    return np.array([round(float(x), int(p)) for x, p in zip(numbers, places, strict=True)])

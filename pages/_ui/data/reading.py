@@ -1,0 +1,156 @@
+"""What takes a while on this page: reading a file, and what a change of the schema needs of the records.
+
+Both are worked out beside the table in use, which stays as it is until they are done, and if they are cancelled.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpcore.data.guessing import guess_columns
+from dpcore.data.readers import UPLOADED, read
+from dpcore.errors import InputError
+
+from ..jobs.job import watch
+from ..jobs.work import Work, begin
+from ..shell.session import session
+from ..shell.state import SAMPLES, keep, table
+from ..shell.table import Table, Told
+from ..shell.text import clean
+
+ARRIVAL, CHANGE = "arrival", "change"  # their names in a session
+KIND = "reading"
+AT_ONCE = 2  # files and changes that the server works on at a time
+READ, LOOKED_AT = 0.5, 0.9  # shares of the work on a file
+CANCELLED = "Cancelled: the schema is as it was."
+Change = Callable[[Table, Told], None]
+
+
+@dataclass(eq=False)
+class Reading:
+    """What a tab waits for: a file, or the `changes` that were asked of the schema of a table in some version."""
+
+    work: Work
+    changes: tuple[Change, ...] = ()
+    of: Table | None = None
+    version: str = ""
+
+    def close(self) -> None:
+        """Let go of all of it: of a file in the queue now, of one that is read at its next sign of progress."""
+        self.work.close()
+        self.changes, self.of = (), None
+
+
+def bring(name: str, file: Any) -> None:
+    """Begin to read an uploaded file, and no longer another one."""
+    _begin(ARRIVAL, Reading(begin(KIND, partial(_read, name, file), AT_ONCE)))
+
+
+def attempt(*changes: Change) -> None:
+    """Begin to change the schema, after what is under way; what cannot be changed so is said on the page."""
+    current, before = table(), _under_way(CHANGE)
+    if before is not None and before.of is current:
+        changes = (*before.changes, *changes)
+    work = begin(KIND, partial(_changed, current.twin(), changes), AT_ONCE)
+    _begin(CHANGE, Reading(work, changes, current, current.version))
+
+
+def refuse(current: Table, problem: str) -> None:
+    """Say on the page why the schema cannot be changed so."""
+    st.session_state["_schema_problem"] = (current.name, problem)
+
+
+def drop() -> None:
+    """Another table was chosen: no file is wanted any more, and no change of the last one."""
+    for name in (ARRIVAL, CHANGE):
+        _close(name)
+
+
+def arriving() -> None:
+    """Draw how far an uploaded file is; at its end the page is drawn anew, with its table or with what is wrong."""
+    mine = _under_way(ARRIVAL)
+    if mine is None or not watch(mine.work, ARRIVAL):
+        return
+    state, error, found = mine.work.state, mine.work.error, mine.work.result
+    _close(ARRIVAL)
+    if state == "done":
+        _close(CHANGE)
+        keep(found)
+    else:
+        name = SAMPLES[table().name][0] if not table().uploaded else clean(table().name)
+        words = f"{error or 'Cancelled'}. The table is still the one before: {name}."
+        st.session_state["_upload_problem"] = (state, words)
+    st.rerun()
+
+
+def changing(current: Table) -> bool:
+    """Draw how far a change is, if one is under way; at its end the page is drawn anew with what became of it."""
+    mine = _under_way(CHANGE)
+    if mine is None or mine.of is not current:
+        return False
+    if not watch(mine.work, CHANGE):
+        return True
+    work, changes, version, found = mine.work, mine.changes, mine.version, mine.work.result
+    _close(CHANGE)
+    if work.state != "done":
+        refuse(current, work.error or CANCELLED)
+    elif current.version != version:
+        attempt(*changes)  # whom it protects was changed meanwhile: once more
+    else:
+        twin, problem = found
+        if twin.version != version:
+            current.adopt(twin)
+        if problem:
+            refuse(current, problem)
+    st.rerun()
+
+
+def _under_way(name: str) -> Reading | None:
+    found = session().held.get(name)
+    return found if isinstance(found, Reading) else None
+
+
+def _begin(name: str, reading: Reading) -> None:
+    _close(name)
+    session().own(name, lambda: reading)
+
+
+def _close(name: str) -> None:
+    if (found := session().held.pop(name, None)) is not None:
+        found.close()
+
+
+def _read(name: str, file: Any, work: Work) -> Table:
+    """The table in a file; bounds are for a person to fill in.
+
+    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
+    """
+    words = "The file is read"
+    work.tell(0.0, words)
+    reading = read(file, name, UPLOADED, told=lambda share: work.tell(READ * share, words))
+    every = len(reading.frame.columns)
+
+    def looked(at: int) -> None:
+        work.tell(READ + (LOOKED_AT - READ) * at / every, f"Column {at + 1:,} of {every:,} is looked at")
+
+    def checked(share: float, words: str) -> None:
+        work.tell(LOOKED_AT + (1 - LOOKED_AT) * share, words)
+
+    guesses = guess_columns(reading.frame, looked)
+    columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
+    schema, how = {"columns": columns, "peeked": True}, f"Read as {reading.how}."
+    return Table(name, reading.frame, schema, how, uploaded=True, guesses=guesses, told=checked)
+
+
+def _changed(twin: Table, changes: tuple[Change, ...], work: Work) -> tuple[Table, str]:
+    """What became of a copy of the table, and what could not be changed."""
+    refused = []
+    for change in changes:
+        try:
+            change(twin, work.tell)
+        except InputError as error:
+            refused.append(str(error))
+    return twin, "; ".join(refused)

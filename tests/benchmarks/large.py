@@ -1,0 +1,109 @@
+"""What counting a table that does not fit into memory costs in seconds and memory, and whether its counts are right.
+
+python -m tests.benchmarks.large                      # 10⁷ rows of 15 byte columns, made in a folder of its own
+python -m tests.benchmarks.large --rows 100000000     # 10⁸, about 0.5 GB of Parquet
+"""
+
+import argparse
+import math
+import os
+import resource
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpcore.data.domain import Domain
+from dpcore.data.readers import read_table
+from dpcore.data.schema import domain_from_json
+from dpcore.data.sources.counting import cover
+from dpcore.data.sources.counts import gather
+from dpcore.data.sources.parquet import ParquetSource
+from dpcore.data.sources.text import TextSource
+from dpcore.workloads import Marginals
+
+COLUMNS, GROUP = 15, 1_000_000
+SIZES = (2, 3, 5, 7, 9, 12, 16, 16, 10, 8, 6, 5, 4, 42, 2)
+MILLION = 1_000_000
+TRIPLES, PAIRS, GIGABYTES = 300, 60, 1.0  # what 10⁸ rows are to take on two cores
+
+
+def make(path: Path, rows: int) -> None:
+    """A file of skewed codes, each column leaning on the one before it."""
+    names = [f"c{i}" for i in range(COLUMNS)]
+    with pq.ParquetWriter(path, pa.schema([(name, pa.uint8()) for name in names])) as file:
+        for start in range(0, rows, GROUP):
+            rng = np.random.default_rng(start)
+            m, last, columns = min(GROUP, rows - start), np.zeros(min(GROUP, rows - start)), []
+            for size in SIZES:
+                last = (last + rng.random(m) ** 2) / 2
+                columns.append((last * size).astype(np.uint8))
+            file.write_table(pa.table(dict(zip(names, columns, strict=True))))
+
+
+def timed(what: str, work: Callable[[], object], goal: float = math.inf) -> object:
+    """Do it, and say how long that took, of the clock and of processors."""
+    before, start = _cpu(), time.perf_counter()
+    out = work()
+    seconds, cpu = time.perf_counter() - start, _cpu() - before
+    aim = "" if goal == math.inf else f"; the goal is {goal:g} s"
+    print(f"{what}: {seconds:.1f} s, {cpu:.1f} s of processors{aim}", flush=True)
+    return out
+
+
+def _cpu() -> float:
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(use.ru_utime + use.ru_stime for use in (own, others))
+
+
+def equal(domain: Domain, home: Path) -> None:
+    """Counts of a million rows as Parquet, as CSV and in memory."""
+    path = home / "million.parquet"
+    make(path, MILLION)
+    frame = read_table(path)
+    frame.to_csv(home / "million.csv", index=False)
+    workload = Marginals.all(domain, 3)
+    rows = timed("10⁶ rows in memory, encoded", lambda: domain.encode(frame))
+    here = timed("  and all triples counted", lambda: workload.answers_of_rows(rows))
+    for source in (ParquetSource(path), TextSource(home / "million.csv")):
+        what = f"10⁶ rows of {source.path.suffix}, read and all triples counted"
+        counts = timed(what, lambda source=source: gather(source, domain, workload.axes), 10)
+        print(f"  equal to those in memory: {bool((workload.answers_of_rows(counts) == here).all())}")
+
+
+def main() -> None:
+    """Everything, smallest first."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10 * MILLION)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--folder", type=Path, default=None, help="where it is made (default: a temporary folder)")
+    chosen = parser.parse_args()
+    home = Path(tempfile.mkdtemp(dir=chosen.folder))
+    domain = domain_from_json({f"c{i}": size for i, size in enumerate(SIZES)})
+    try:
+        equal(domain, home)
+        path = home / "large.parquet"
+        timed(f"making {chosen.rows:,} rows", lambda: make(path, chosen.rows))
+        print(f"{path.stat().st_size / 1e9:.2f} GB of Parquet, {domain.size:.1e} cells")
+        share = chosen.rows / 1e8
+        for ways, goal in ((2, PAIRS), (3, TRIPLES)):
+            tables = list(combinations(range(COLUMNS), ways))
+            what = f"{len(tables)} tables of {ways} columns, out of {len(cover(tables, domain.shape))} wide ones"
+            source = ParquetSource(path, chosen.workers)
+            timed(what, lambda source=source, tables=tables: source.count(domain, tables), goal * share)
+        peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        print(f"the largest process held {peak / 1e6:.2f} GB; the goal is {GIGABYTES:g} GB")
+        source = ParquetSource(path)
+        timed("its fingerprint", lambda: source.fingerprint(b"key"))
+    finally:
+        shutil.rmtree(home)
+
+
+if __name__ == "__main__":
+    main()

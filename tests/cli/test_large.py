@@ -1,0 +1,132 @@
+"""Commands on tables that are read in parts: the same numbers as in memory, the same files, clear refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.cli import main
+from dpcore.data.sources import files
+from tests.cli.files import write_files
+
+WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
+CLOCK = ("seconds", "memory")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A small table, and a wide one as a file and as a folder."""
+    write_files(tmp_path)
+    (tmp_path / "wide.json").write_text(json.dumps(WIDE))
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame((rng.random((500, 6)) ** 2 * 30).astype(int), columns=list(WIDE))
+    frame.to_csv(tmp_path / "wide.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    frame[100:].to_parquet(tmp_path / "parts" / "x.parquet", row_group_size=64)
+    frame[:100].to_parquet(tmp_path / "parts" / "y.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def plain(told):
+    """What a file says, but for the clock."""
+    if isinstance(told, dict):
+        return {name: plain(part) for name, part in told.items() if name not in CLOCK}
+    return [plain(part) for part in told] if isinstance(told, list) else told
+
+
+def run(table: str, schema: str, *extra: str, algorithm: str = "aim") -> dict:
+    command = ["run", table, f"--schema={schema}", "--queries=marginals:2", f"--algorithm={algorithm}", "--epsilon=1"]
+    assert main([*command, "--json=out.json", "--synthetic=out.csv", *extra]) == 0
+    with open("out.json") as told, open("out.csv") as rows:
+        return plain(json.load(told)) | {"rows": rows.read()}
+
+
+def test_a_run_on_parts_is_the_one_in_memory(here):
+    whole = run("wide.csv", "wide.json", "--no-stream", "--ask=a = 3 and b > 4")
+    assert run("parts", "wide.json", "--ask=a = 3 and b > 4") == whole
+    assert run("wide.csv", "wide.json", "--stream", "--ask=a = 3 and b > 4") == whole
+    assert run("t.csv", "s.json", "--stream", algorithm="mwem") == run("t.csv", "s.json", algorithm="mwem")
+
+
+def test_a_large_file_is_read_in_parts_unasked(here, monkeypatch, capsys):
+    monkeypatch.setattr(files, "LARGE", {".csv": 10})
+    wide = ["run", "wide.csv", "--schema=wide.json", "--queries=marginals:1", "--epsilon=1"]
+    assert main([*wide, "--algorithm=private_evolution_table"]) == 2
+    assert "needs the records one by one" in capsys.readouterr().err
+    assert main([*wide, "--algorithm=private_evolution_table", "--set=rounds=1", "--no-stream"]) == 0
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
+    command = ["--schema=wide.json", "--queries=marginals:2", "--algorithms=aim,residual", "--epsilons=1", "--repeat=1"]
+    assert main(["sweep", "parts", *command, "--json=parts.json", f"--jobs={jobs}"]) == 0
+    assert main(["sweep", "wide.csv", *command, "--json=whole.json"]) == 0
+    found, whole = (plain(json.loads((here / name).read_text())) for name in ("parts.json", "whole.json"))
+    assert found["points"] == whole["points"]
+    assert all(point["state"] == "done" for point in found["points"])
+    assert found["task"] == whole["task"]
+
+
+def release(table: str, out: str, *extra: str) -> int:
+    fixed = ["--schema=wide.json", "--queries=marginals:2", "--algorithm=residual", "--epsilon=0.5", "--delta=1e-6"]
+    return main(["release", table, *fixed, "--ledger=l.sqlite", f"--out={out}", *extra])
+
+
+def test_a_release_of_parts_and_one_in_memory_are_of_one_data_set(here, capsys):
+    total = ("--total-epsilon=2", "--total-delta=1e-6")
+    assert release("parts", "one", *total) == 0
+    assert release("wide.csv", "two") == 0
+    assert release("wide.csv", "three", "--stream") == 0
+    facts = [json.loads((here / out / "release.json").read_text()) for out in ("one", "two", "three")]
+    assert {(f["dataset"]["name"], f["dataset"]["version"]) for f in facts} == {("parts", 1)}
+    assert {f["protects"]["records"] for f in facts} == {500}
+    keys = [sorted((here / out).iterdir()) for out in ("one", "two")]
+    assert [path.name for path in keys[0]] == [path.name for path in keys[1]]
+    assert release("wide.csv", "four", "--dataset=other", *total, "--stream") == 2
+    assert "this table is the data set 'parts'" in capsys.readouterr().err
+
+
+def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(here, capsys):
+    total = ("--total-epsilon=2", "--total-delta=1e-6")
+    assert release("parts", "one", "--algorithm=private_evolution_table", *total) == 2
+    assert "needs the records one by one" in capsys.readouterr().err
+    pd.DataFrame({name: [1, 2, 99] for name in WIDE}).to_parquet(here / "parts" / "z.parquet")
+    assert release("parts", "one", *total) == 2
+    assert "z.parquet, row group 1: column 'a': 99 in row 3 is outside 0..29" in capsys.readouterr().err
+    assert not (here / "l.sqlite").exists()
+
+
+@pytest.mark.parametrize("command", [run, release])
+def test_people_whose_rows_stand_apart_are_refused_in_parts(here, capsys, command):
+    if command is run:
+        what = ["run", "parts", "--schema=wide.json", "--queries=marginals:2", "--algorithm=aim", "--epsilon=1"]
+        assert main([*what, "--person=a", "--most-rows=2"]) == 2
+    else:
+        assert release("parts", "out", "--person=a", "--total-epsilon=2", "--total-delta=1e-6") == 2
+    assert "the rows of some value of 'a' stand apart" in capsys.readouterr().err
+    assert not (here / "l.sqlite").exists()
+
+
+def test_people_whose_rows_stand_together_are_limited_as_in_memory(here):
+    pd.read_csv("wide.csv").sort_values("a").to_csv("sorted.csv", index=False)
+    who = ("--person=a", "--most-rows=3")
+    assert run("sorted.csv", "wide.json", "--stream", *who) == run("wide.csv", "wide.json", "--no-stream", *who)
+    assert release("sorted.csv", "one", "--stream", *who, "--total-epsilon=2", "--total-delta=1e-6") == 0
+    facts = json.loads((here / "one" / "release.json").read_text())["protects"]
+    assert facts["records"] == 90
+    assert facts["rows_per_person"] == 3
+
+
+def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
+    schema = {"columns": {n: {"kind": "integer", "low": 0, "high": 29} for n in WIDE}}
+    schema["constraints"] = [{"order": ["a", "b", "c"]}]
+    (here / "wide.json").write_text(json.dumps(schema))
+    command = ["--schema=wide.json", "--queries=marginals:2", "--algorithm=residual", "--epsilon=1"]
+    said = []
+    for table in ("parts", "wide.csv"):
+        assert main(["run", table, *command]) == 0
+        said.append([line for line in capsys.readouterr().err.splitlines() if "private peek" in line])
+    assert said[0] == said[1]
+    assert "of 500 records break" in said[0][0]

@@ -1,0 +1,252 @@
+"""A table in a database is counted there, into the very counts of the same table in memory."""
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.cli import main
+from dpcore.data.schema import domain_from_json
+from dpcore.data.sources import database
+from dpcore.data.sources.counts import gather
+from dpcore.data.sources.database import DatabaseSource, connect
+from dpcore.errors import InputError
+from dpcore.workloads import Marginals
+
+ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
+
+EDGES = [0, 0.1, 0.30000000000000004, 1 / 3, 1.1, 3]
+SCHEMA = {
+    "sex": {"kind": "categorical", "values": ["f", "m", "it's", "NA"], "missing": "category"},
+    "old": {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip", "missing": "category"},
+    "pay": {"kind": "numeric", "edges": EDGES, "out_of_range": "clip", "missing": "category"},
+    "thin": {"kind": "numeric", "edges": [0, 0.1, 0.7, 1], "out_of_range": "clip", "missing": "category"},
+    "code": {"kind": "categorical", "values": ["1", "007", "9007199254740993", "(other)"], "missing": "other"},
+    "rate": {"kind": "categorical", "values": ["0.1", "2", "-0.5"], "missing": "category"},
+    "yes": {"kind": "categorical", "values": ["True", "False"], "missing": "category"},
+    "full": {"kind": "integer", "low": 0, "high": 3, "unreadable": "missing", "out_of_range": "clip"},
+}  # fmt: skip
+SCHEMA["full"]["missing"] = "category"
+SCHEMA["code"]["out_of_range"] = "other"
+TYPES = "sex text, old bigint, pay double precision, thin real, code bigint, rate double precision, yes boolean"
+TYPES += ", \"full\" double precision"  # fmt: skip
+
+
+def table(n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+
+    def drawn(values: list) -> list:
+        return [values[i] for i in rng.integers(0, len(values), n)]
+
+    below = [float(np.nextafter(e, -1)) for e in EDGES]
+    return pd.DataFrame(
+        {
+            "sex": drawn(["f", " m", "m\u00a0", "it's", "NA", "", None, "?"]),
+            "old": pd.array(drawn([0, 3, 9, 10, -4, None, 2**60]), dtype="Int64"),
+            "pay": drawn([*EDGES, *below, 7.5, -1.0, None, float("nan")]),
+            "thin": np.array(drawn([0.1, 0.7, 0.5, 2.0, np.nan]), dtype=np.float32),
+            "code": pd.array(drawn([1, 7, 2**53 + 1, 2**53, None]), dtype="Int64"),
+            "rate": drawn([0.1, 2.0, -0.5, None]),
+            "yes": pd.array(drawn([True, False, None]), dtype="boolean"),
+            "full": drawn([0.0, 1.0, 2.5, 99.0, 1e300, float("inf"), None]),
+        }
+    )
+
+
+def literal(value) -> str:
+    if value is None or value is pd.NA or value != value:
+        return "NULL"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).upper()
+    if isinstance(value, (float, np.floating)):
+        return f"CAST('{float(value)!r}' AS double precision)"
+    return str(int(value))
+
+
+def statements(frame: pd.DataFrame) -> list[str]:
+    columns = {name: frame[name].astype(object).tolist() for name in frame}
+    rows = zip(*columns.values(), strict=True)
+    values = ", ".join("(" + ", ".join(map(literal, row)) + ")" for row in rows)
+    return [f"CREATE TABLE people ({TYPES})", f"INSERT INTO people VALUES {values}"]
+
+
+@pytest.fixture(scope="module")
+def duck(tmp_path_factory):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path_factory.mktemp("duck") / "d.duckdb"
+    with duckdb.connect(str(path)) as made:
+        for statement in statements(table()):
+            made.execute(statement)
+    return f"duckdb://{path}"
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    """A server of its own, on a free port of this machine, stopped at the end."""
+    psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
+    found = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")))
+    place = os.pathsep.join([*reversed(found), os.environ.get("PATH", "")])
+    binaries = [shutil.which(name, path=place) for name in ("initdb", "postgres")]
+    if not all(binaries):
+        pytest.skip("PostgreSQL's server is not installed (Debian: apt-get install postgresql)")
+    who = {}
+    if os.geteuid() == 0:  # which the server refuses
+        try:
+            pwd.getpwnam("postgres")
+        except KeyError:
+            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+        who = {"user": "postgres"}
+    home = tmp_path_factory.mktemp("pg")
+    for folder in (home, *list(home.parents)[:2]):
+        os.chmod(folder, 0o755)
+    if who:
+        shutil.chown(home, "postgres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = str(home / "data")
+    made = subprocess.run(
+        [binaries[0], "-D", data, "-A", "trust", "-U", "me", "-E", "UTF8"], cwd=home, capture_output=True, **who
+    )
+    if made.returncode:
+        pytest.skip(f"initdb: {made.stderr.decode(errors='replace')[-200:]}")
+    options = ["-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1", "-k", str(home), "-c", "fsync=off"]
+    server = subprocess.Popen([binaries[1], *options], cwd=home, stderr=subprocess.DEVNULL, **who)
+    address = f"postgresql://me@127.0.0.1:{port}/postgres"
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                with psycopg.connect(address, autocommit=True) as own:
+                    for statement in statements(table()):
+                        own.execute(statement)
+                break
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+        yield address
+    finally:
+        server.send_signal(signal.SIGINT)  # which does not wait for those who are connected
+        server.wait(timeout=30)
+
+
+@pytest.fixture(params=["duck", "postgres"])
+def source(request):
+    with closing(connect(f"{request.getfixturevalue(request.param)}#people")) as source:
+        yield source
+
+
+def told(rows) -> list:
+    return [rows.values.tolist(), rows.weights.tolist(), rows.n]
+
+
+def test_codes_are_those_in_memory_bit_for_bit(source):
+    for name, spec in SCHEMA.items():
+        domain = domain_from_json({"columns": {name: spec}})
+        assert told(gather(source, domain, [])) == told(domain.encode(table())), name
+    domain = domain_from_json({"columns": SCHEMA})
+    rows, pairs = domain.encode(table()), Marginals.all(domain, 2)
+    found = source.count(domain, pairs.axes)
+    assert found.n == rows.n
+    assert all((found.tables[a] == rows.count(a, s)).all() for a, s in zip(pairs.axes, pairs.shapes, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "message"),
+    [
+        ("old", {"kind": "integer", "low": 0, "high": 9, "missing": "category"}, r"column 'old': '-4' is outside 0..9"),
+        ("old", {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip"}, "a cell is missing"),
+        ("sex", {"kind": "categorical", "values": ["f", "m"], "missing": "category"}, "not one of the allowed"),
+        ("full", {"kind": "integer", "low": 0, "high": 9, "missing": "category"}, "is not a finite number"),
+        ("full", {"kind": "numeric", "edges": [0, 1], "missing": "category"}, "is not a finite number"),
+        ("sex", {"kind": "integer", "low": 0, "high": 9}, "from which its numbers are not made"),
+        ("sex", {"kind": "categorical", "values": ["f"], "read": "any case"}, "reading it as 'any case' needs a file"),
+        ("nobody", {"kind": "integer", "low": 0, "high": 9}, "has no column 'nobody'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message):
+    domain = domain_from_json({"columns": {name: spec}})
+    with pytest.raises(InputError, match=message) as caught:
+        gather(source, domain, [])
+    assert str(caught.value).startswith(("duckdb table people", "postgres table people"))
+    with pytest.raises(InputError):  # also in memory, but for texts that are numbers there
+        domain.encode(table())
+
+
+def test_a_table_that_changes_while_it_is_counted_is_refused(duck, monkeypatch):
+    source = connect(f"{duck}#people")
+    real = DatabaseSource._checked
+    monkeypatch.setattr(DatabaseSource, "_checked", lambda self, *a: real(self, *a) + 1)
+    with pytest.raises(InputError, match="changed while it was counted"):
+        gather(source, domain_from_json({"columns": {"yes": SCHEMA["yes"]}}), [])
+
+
+def test_no_query_asks_for_rows(duck, monkeypatch):
+    asked, real = [], DatabaseSource._asked
+    monkeypatch.setattr(DatabaseSource, "_asked", lambda self, q: (asked.append(real(self, q)), asked[-1])[1])
+    domain = domain_from_json({"columns": {name: SCHEMA[name] for name in ("sex", "old", "yes")}})
+    connect(f"{duck}#people").count(domain, [(0,), (1, 2)])
+    assert len(asked) == 2
+    assert asked[0].num_rows == 1
+    assert asked[1].column_names == ["cell", "times"]
+    assert asked[1].num_rows <= domain.size
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("duckdb:///nowhere/x.duckdb#t", "duckdb: the table 't' cannot be opened"), ("duckdb://x", "is named ENGINE"),
+        ("postgres://me:hunter2@127.0.0.1:9/x#t", "postgres: the table 't' cannot be opened"),
+    ],
+)  # fmt: skip
+def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, message):
+    with pytest.raises(InputError, match=message) as caught:
+        connect(text)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_engines_that_were_not_tested_are_refused():
+    backend = type("Backend", (), {"name": "sqlite"})()
+    with pytest.raises(InputError, match="sqlite is no database whose codes were tested"):
+        DatabaseSource(backend, None)
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ibis", None)
+    with pytest.raises(InputError, match=r"pip install 'privacy-utility-explorer\[sql\]'"):
+        connect("duckdb://x#t")
+
+
+def test_a_run_on_a_database_is_the_one_in_memory_and_a_release_is_refused(duck, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.json").write_text(json.dumps({"columns": {name: SCHEMA[name] for name in ("sex", "pay", "yes")}}))
+    table().to_parquet("t.parquet")
+    command = ["--schema=s.json", "--queries=marginals:2", "--algorithm=mwem", "--epsilon=1"]
+    found = []
+    for name in (f"{duck}#people", "t.parquet"):
+        assert main(["run", name, *command, "--json=out.json"]) == 0
+        found.append(json.loads((tmp_path / "out.json").read_text())["final"])
+    assert found[0] == found[1]
+    own = ["--delta=1e-6", "--ledger=l.sqlite", "--total-epsilon=2", "--total-delta=1e-6", "--out=out"]
+    capsys.readouterr()
+    assert main(["release", f"{duck}#people", *command, *own]) == 2
+    assert "rows do not leave a database" in capsys.readouterr().err
+
+
+def test_spaces_are_those_that_python_strips():
+    assert len(database.SPACES) > 20
+    assert f"x{database.SPACES}".strip() == "x"

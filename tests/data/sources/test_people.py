@@ -1,0 +1,60 @@
+"""Rows of people who stand together are limited part by part as in memory; others are refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.data.privacy_unit import PrivacyUnit, limit_rows
+from dpcore.data.sources.counts import gather
+from dpcore.data.sources.frames import FrameSource
+from dpcore.data.sources.people import LimitedSource, limited
+from dpcore.errors import InputError
+from tests.helpers import codes
+
+DOMAIN = codes(4, 3)
+
+
+def told(rows) -> list:
+    return [rows.values.tolist(), rows.weights.tolist()]
+
+
+@settings(max_examples=15)
+@given(
+    people=st.lists(st.integers(1, 7), min_size=2, max_size=12), rows=st.integers(1, 9), most=st.integers(1, 4),
+    seed=st.integers(0, 9), nobody=st.booleans(),
+)  # fmt: skip
+def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, most, seed, nobody):
+    rng = np.random.default_rng(seed)
+    n = sum(people)
+    who = np.repeat(np.arange(len(people)).astype(str), people).astype(object)
+    if nobody:
+        who[-people[-1] :] = rng.choice(["", " ", "NA", "?"], people[-1])
+    frame = pd.DataFrame({"id": who, "a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "more": rng.random(n)})
+    source = LimitedSource(FrameSource(frame, rows=rows), "id", most, DOMAIN.names)
+    here = DOMAIN.encode(limit_rows(frame, "id", most, DOMAIN.names))
+    assert told(gather(source, DOMAIN, [])) == told(here)
+    assert source.fingerprint(b"k") == FrameSource(frame).fingerprint(b"k")
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+@pytest.mark.parametrize("who", [["x", "y", "x"], ["17", "x", "17.0"], ["", "x", "NA"], ["x", "y", "z", "w", "y"]])
+def test_people_whose_rows_stand_apart_are_refused(rows, who):
+    frame = pd.DataFrame({"id": who, "a": 0, "b": 0})
+    source = LimitedSource(FrameSource(frame, rows=rows), "id", 2, DOMAIN.names)
+    with pytest.raises(InputError, match="the rows of some value of 'id' stand apart"):
+        gather(source, DOMAIN, [])
+
+
+def test_a_person_without_end_a_missing_column_and_a_database_are_refused(monkeypatch):
+    monkeypatch.setattr("dpcore.data.sources.people.MOST", 3)
+    frame = pd.DataFrame({"id": "x", "a": [0] * 9, "b": 0})
+    with pytest.raises(InputError, match="more than 3 rows name one person"):
+        gather(LimitedSource(FrameSource(frame, rows=2), "id", 2, DOMAIN.names), DOMAIN, [])
+    with pytest.raises(InputError, match="has no column 'who'"):
+        gather(LimitedSource(FrameSource(frame), "who", 2, DOMAIN.names), DOMAIN, [])
+    database = type("Other", (), {"name": "a database"})()
+    with pytest.raises(InputError, match="limited in files and in memory only, not in a database"):
+        limited(database, PrivacyUnit("id", 2), DOMAIN.names)
+    assert limited(database, PrivacyUnit(None, 2), DOMAIN.names) is database

@@ -1,0 +1,340 @@
+"""Counts of sources are those in memory, bit for bit, whatever the file, its chunks, its order and its processes."""
+
+import itertools
+import os
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.data.domain import Domain
+from dpcore.data.fingerprint import fingerprint
+from dpcore.data.readers import read_table
+from dpcore.data.schema import domain_from_json
+from dpcore.data.sources import counting, parquet, text
+from dpcore.data.sources.counts import gather
+from dpcore.data.sources.frames import FrameSource
+from dpcore.data.sources.parquet import ParquetSource
+from dpcore.data.sources.text import TextSource
+from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals, TableQueries, Union
+from tests.helpers import codes
+
+MESSY = {
+    "sex": {"kind": "categorical", "values": ["f", "m"], "missing": "category"},
+    "age": {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip", "missing": "category"},
+    "pay": {"kind": "numeric", "edges": [0, 0.1, 0.3, 1.1, 3], "out_of_range": "clip", "missing": "category"},
+    "when": {"kind": "integer", "low": 1990, "high": 1995, "out_of_range": "clip", "read": "year of d/m/y"},
+}  # fmt: skip
+MESSY["when"]["missing"] = "category"
+
+
+def table(n: int = 300, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m", " m", "NA", ""], n),
+            "age": rng.choice(["1", " 2.0", "7", "-3", "44", "?", "9"], n),
+            "id": np.arange(n).astype(str),
+            "pay": rng.choice(["0.1", "0.3", ".30000000000000004", "1e0", "", "3", "9"], n),
+            "when": rng.choice(["1/2/1991", "03/04/92", "1.1.1995", "31/12/1999", ""], n),
+        }
+    )
+
+
+def told(rows) -> list:
+    return [rows.values.tolist(), rows.weights.tolist(), rows.n, rows.values.dtype, rows.weights.dtype]
+
+
+@pytest.fixture(scope="module")
+def domain() -> Domain:
+    return domain_from_json({"columns": MESSY})
+
+
+@pytest.mark.parametrize("rows", [29, 10_000])
+@pytest.mark.parametrize(("ending", "sep"), [("csv", ","), ("tsv", "\t"), ("csv", ";"), ("parquet", "")])
+def test_the_rows_are_those_in_memory(tmp_path, domain, monkeypatch, rows, ending, sep):
+    monkeypatch.setattr(text, "ROWS", rows)
+    monkeypatch.setattr(parquet, "ROWS", rows)
+    frame, path = table(), tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        frame.to_parquet(path, row_group_size=97)
+        source = ParquetSource(path)
+    else:
+        frame.to_csv(path, index=False, sep=sep)
+        source = TextSource(path)
+    here = domain.encode(read_table(path))
+    assert told(gather(source, domain, [])) == told(here)
+    assert told(gather(FrameSource(frame, rows=rows), domain, [])) == told(here)
+
+
+WIDE = {name: 20 for name in "abcdefgh"}  # 2.56e10 cells, which nobody lists
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A wide domain, a table of it as file and folder, and its records in memory."""
+    home = tmp_path_factory.mktemp("wide")
+    rng = np.random.default_rng(1)
+    cells = (rng.random((4000, 8)) ** 2 * 20).astype(np.uint8)
+    cells[:, 1] = cells[:, 0] // 2 + cells[:, 1] // 2
+    frame, domain = pd.DataFrame(cells, columns=list(WIDE)), codes(*WIDE.values())
+    frame.to_parquet(home / "one.parquet", row_group_size=300)
+    folder = home / "parts" / "deeper"
+    folder.mkdir(parents=True)
+    frame.iloc[2500:].to_parquet(home / "parts" / "a.parquet", row_group_size=700)
+    frame.iloc[:2500, ::-1].to_parquet(folder / "b.parquet")
+    return domain, frame, home
+
+
+@pytest.mark.parametrize("path", ["one.parquet", "parts"])
+def test_tables_of_a_domain_that_nobody_lists_are_those_in_memory(wide, path):
+    domain, frame, home = wide
+    rows = domain.encode(frame)
+    pairs = Marginals.all(domain, 2)
+    asked = Union([pairs, TableQueries.prefixes(domain, ["a", "c"]), TableQueries.conjunctions(domain, 3, 20)])
+    counts = gather(ParquetSource(home / path), domain, pairs.axes)
+    assert counts.n == rows.n
+    for workload in (pairs, asked):
+        assert (workload.answers_of_rows(counts) == workload.answers_of_rows(rows)).all()
+        assert (workload.answers_of_rows(counts.counted) == workload.answers_of_rows(rows.counted)).all()
+    assert all(table.dtype == np.int64 for table in counts.tables.values())
+
+
+@pytest.mark.parametrize("name", ["gaussian_maxent", "aim", "residual", "gem", "pmw"])
+def test_a_run_is_the_same_bit_for_bit(wide, name):
+    domain, frame, home = wide
+    rows, workload = domain.encode(frame), Marginals(domain, [("a", "b"), ("b", "c"), ("c", "d", "e"), ("g", "h")])
+    small = {"gem": {"rounds": 2, "updates": 3, "components": 5}, "pmw": {"passes": 1}}
+    algorithm = ALGORITHMS[name](**small.get(name, {}))
+    problem = QueryRelease(workload, rows.n)
+    counts = gather(ParquetSource(home / "one.parquet"), domain, workload.axes)
+    here, there = (Run(algorithm, problem, r, Budget(1.0, 1e-6), seed=3).finish() for r in (rows, counts))
+    assert there.events == here.events
+    assert (there.release.answers(workload) == here.release.answers(workload)).all()
+    assert there.records[-1].empirical == here.records[-1].empirical
+
+
+def test_an_algorithm_that_needs_the_records_says_so_before_anything_is_charged(wide):
+    domain, frame, home = wide
+    counts = gather(ParquetSource(home / "one.parquet"), domain, [])
+    problem = QueryRelease(Marginals.all(domain, 1), counts.n)
+    with pytest.raises(InputError, match="needs the records one by one"):
+        Run(ALGORITHMS["private_evolution_table"](), problem, counts, Budget(1.0, 1e-6))
+
+
+def test_counts_sent_elsewhere_refuse_what_was_not_counted(wide):
+    domain, frame, home = wide
+    counts = gather(ParquetSource(home / "one.parquet"), domain, [(0, 1)])
+    assert counts.apart.count((0,), ()).sum() == counts.n
+    with pytest.raises(InputError, match="the table of a, b, c was not counted"):
+        counts.apart.count((0, 1, 2), ())
+    assert counts.count((0, 1, 2), ()).sum() == counts.n
+    rows = domain.encode(frame)
+    few = domain.project(["c", "a"]).group(np.repeat(rows.values[:, [2, 0]], rows.weights, axis=0))
+    found = counts.listed(["c", "a"])
+    assert sorted(map(tuple, np.column_stack([found.values, found.weights]))) == sorted(
+        map(tuple, np.column_stack([few.values, few.weights]))
+    )
+
+
+def test_two_processes_count_what_one_does_and_tell_how_far_they_are(wide):
+    domain, _, home = wide
+    seen = []
+    two = ParquetSource(home / "one.parquet", workers=2).count(domain, [(0, 1), (2, 3, 4)], seen.append)
+    one = ParquetSource(home / "one.parquet").count(domain, [(0, 1), (2, 3, 4)])
+    assert two.n == one.n == seen[-1] == 4000
+    assert seen == sorted(seen)
+    assert len(seen) > 2
+    assert all((two.tables[axes] == one.tables[axes]).all() for axes in one.tables)
+
+
+class Enough(Exception):
+    pass
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_reading_ends_between_chunks_when_whoever_watches_says_so(wide, workers):
+    domain, _, home = wide
+    seen = []
+
+    def watch(rows: int) -> None:
+        seen.append(rows)
+        if rows >= 900:
+            raise Enough
+
+    with pytest.raises(Enough):
+        ParquetSource(home / "one.parquet", workers=workers).count(domain, [(0,)], watch)
+    assert seen[-1] < 4000
+
+
+@given(
+    shape=st.lists(st.integers(1, 40), min_size=1, max_size=9),
+    data=st.data(),
+)
+def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
+    d = len(shape)
+    every = [axes for w in (1, 2, 3) for axes in itertools.combinations(range(d), w)]
+    tables = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=30, unique=True))
+    wide = counting.cover(tables, shape)
+    sizes = {axes: int(np.prod([shape[a] for a in axes])) for axes in {*wide, *tables}}
+    assert all(sizes[axes] <= counting.WIDE or axes in tables for axes in wide)
+    assert all(any(set(axes) <= set(other) for other in wide) for axes in tables)
+    drawn = [np.random.default_rng(a).integers(0, size, 50) for a, size in enumerate(shape)]
+    counted = {axes: np.zeros(sizes[axes], dtype=np.int64) for axes in wide}
+    counting.add(counted, [c[:20] for c in drawn], shape)
+    counting.add(counted, [c[20:] for c in drawn], shape)
+    for axes, table in counting.narrowed(counted, tables, shape).items():
+        own = np.ravel_multi_index(tuple(drawn[a] for a in axes), tuple(shape[a] for a in axes))
+        assert (table == np.bincount(own, minlength=sizes[axes])).all()
+
+
+def test_large_tables_are_counted_too(monkeypatch):
+    monkeypatch.setattr(counting, "SPREAD", 10)
+    counted = {(0, 1): np.zeros(12, dtype=np.int64)}
+    counting.add(counted, [np.array([0, 2, 2]), np.array([1, 3, 3])], (3, 4))
+    assert counted[0, 1].tolist() == [0, 1, *[0] * 9, 2]
+
+
+NUMBERS = [0, 1, 7, -3, 2**53 + 1, 2**60 + 1]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([*NUMBERS, None]), pa.array([1.5, 0.1, None, float("nan"), 7.0, float("inf")][:5]),
+        pa.array([True, None, False]), pa.array(["1", " 7 ", None, "NA", "9007199254740993"]),
+        pa.array([1, 7, None], pa.uint8()), pa.array([0.1, 7, None], pa.float32()),
+        pa.array(["1", "7", None]).dictionary_encode(), pa.array([b"1", None]),
+        pa.array([None, None], pa.null()), pa.array([1, 7, None], pa.decimal128(5, 2)),
+        pa.array([1, 7, None], pa.date32()), pa.array([1, 7, None], pa.timestamp("ms")),
+        pa.array([[1], None], pa.list_(pa.int64())), pa.array([2**63 + 1, None, 7], pa.uint64()),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_type_of_parquet_reads_as_in_memory_wherever_chunks_begin(tmp_path, cells):
+    path = tmp_path / "t.parquet"
+    doubled = pa.concat_arrays([cells, cells])
+    pq.write_table(pa.table({"x": doubled}), path, row_group_size=1)
+    values = ["0", "1", "7", "1.5", "0.1", "True", "False", "9007199254740993", "1970-01-02", str(2**60 + 1)]
+    schemas = [
+        {"kind": "categorical", "values": values, "missing": "category"},
+        {"kind": "categorical", "values": [*values, "(other)"], "out_of_range": "other", "missing": "other"},
+        {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip", "missing": "category"},
+        {"kind": "numeric", "edges": [0, 0.1, 1, 8], "out_of_range": "clip", "missing": "category"},
+    ]  # fmt: skip
+    for schema in schemas:
+        try:
+            domain = domain_from_json({"columns": {"x": schema}})
+        except InputError:
+            continue
+        found = []
+        for read in (lambda d: d.encode(read_table(path)), lambda d: gather(ParquetSource(path), d, [])):
+            try:
+                found.append(told(read(domain)))
+            except InputError as error:
+                found.append(str(error).split("column")[1].split(" in row")[0])
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a,b\n1,2\n3,4,5\n", "not readable as csv: line 3 has 3 cells, the header has 2"),
+        (b"a,b\n1,2\n3,\x004\n", "holds zero bytes"), (b"", "empty"), (b"a,a\n1,2\n1,2\n", "'a' stands twice"),
+        (b"a,b\n1,2\n", "has 1 row; at least 2"), (b"a,b\n", "has no rows; at least 2"),
+        (b"a,c\n1,2\n1,2\n", "no column 'b'; its columns are a, c"),
+        (b"a,b\n1,2\n1,x\n", "rows from 1 on: column 'b': 'x' in row 2 is not a number"),
+    ],
+)  # fmt: skip
+def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
+    (tmp_path / "t.csv").write_bytes(content)
+    domain = domain_from_json({"a": 5, "b": 5})
+    with pytest.raises(InputError, match=message) as caught:
+        gather(TextSource(tmp_path / "t.csv"), domain, [])
+    assert str(caught.value).startswith(str(tmp_path / "t.csv"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"x;y\r\n1,5;a\r\n;b\r\n-0,1;a", b"x;y\n1,5;a\n1.5;b\n2,5;a\n",
+        "\ufeffx,y\n0.1,é\n3,\"two\nlines\"\n".encode(), "x,y\n1,é\n2,ü\n".encode("cp1252"),
+        "x,y\n1,é\n2,".encode() + b"\xe9\n", "x,y\n1,é\n2,a\n".encode("utf-16"), b"x,y\n1\n\n2,a\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [1, 5, 1 << 20])
+def test_text_is_cut_into_the_same_cells(tmp_path, monkeypatch, content, size):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    monkeypatch.setattr(text, "BYTES", size)
+    monkeypatch.setattr(text, "ROWS", 1 if size == 1 else 1000)
+    source, whole = TextSource(path), read_table(path)
+    parts = pd.concat([chunk.frame for chunk in source.chunks(source.columns)])
+    assert parts.to_numpy().tolist() == whole.to_numpy().tolist()
+    assert list(source.columns) == whole.columns.tolist()
+    unread = read_table(path, as_written=True)
+    source = TextSource(path, as_written=True)
+    parts = pd.concat([chunk.frame for chunk in source.chunks(source.columns)])
+    assert parts.to_numpy().tolist() == unread.to_numpy().tolist()
+
+
+def test_a_file_that_changes_between_two_readings_is_refused(tmp_path):
+    domain = domain_from_json({"a": 5})
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (TextSource(tmp_path / "t.csv"), ParquetSource(tmp_path / "t.parquet")):
+        assert gather(source, domain, []).n == 3
+        os.utime(source.path, ns=(1, 1))
+        with pytest.raises(InputError, match=f"{source.path}: has changed"):
+            gather(source, domain, [])
+
+
+def test_folders_and_files_that_are_no_tables_say_why(tmp_path):
+    (tmp_path / "empty").mkdir()
+    named = tmp_path / "named" / "year=2020"
+    named.mkdir(parents=True)
+    frame = pd.DataFrame({"a": [1, 2]})
+    frame.to_parquet(named / "t.parquet")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1nothing of the kind")
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    frame.to_parquet(mixed / "a.parquet")
+    frame.rename(columns={"a": "b"}).to_parquet(mixed / "b.parquet")
+    for path, message in {
+        "empty": "holds no file", "named": "names a column's value", "broken.parquet": "damaged",
+        "mixed": "has other columns than a.parquet", "nowhere.parquet": "there is no such file",
+    }.items():  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            gather(ParquetSource(tmp_path / path), domain_from_json({"a": 5}), [])
+
+
+def test_a_refused_cell_is_named_with_its_row_group(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2, 3, 99]})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=2)
+    with pytest.raises(InputError, match=r"t.parquet, row group 2: column 'a': 99 in row 2 is outside 0..4"):
+        gather(ParquetSource(tmp_path / "t.parquet"), domain_from_json({"a": 5}), [])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_fingerprint_is_that_in_memory_whatever_the_order(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(text, "ROWS", 40)
+    frame = table(100)
+    seen = set()
+    for i, version in enumerate((frame, frame.iloc[::-1], frame[frame.columns[::-1]])):
+        path = tmp_path / f"{i}.{ending}"
+        source = TextSource(path) if ending == "csv" else ParquetSource(path)
+        version.to_csv(path, index=False) if ending == "csv" else version.to_parquet(path, row_group_size=30)
+        seen |= {source.fingerprint(b"k"), fingerprint(read_table(path), b"k")}
+    assert len(seen) == 1
+    assert FrameSource(frame.iloc[1:]).fingerprint(b"k") not in seen
+    assert FrameSource(frame).fingerprint(b"l") not in seen

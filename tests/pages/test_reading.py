@@ -1,0 +1,229 @@
+"""Reading a file and changing a schema take a while: the table in use stays, all can be cancelled, nothing is left."""
+
+import gc
+import threading
+
+import pandas as pd
+import pytest
+
+from pages._ui.data import reading, table_editor
+from pages._ui.jobs.work import Stopped, Work
+from pages._ui.shell.table import READ_OFF, Table
+from tests.pages.test_data import CSV, READ, opened, table
+from tests.pages.test_pages import button, settled
+
+pytestmark = pytest.mark.usefixtures("tab")
+UNIQUE = "zebra-crossing-4711"
+
+
+class Gate:
+    """Stands before a function: it goes on when it is let."""
+
+    def __init__(self, monkeypatch, owner, name):
+        self.reached, self.open, self.left = threading.Event(), threading.Event(), threading.Event()
+        monkeypatch.setattr(reading.Work, "patience", 0.0)
+        inside = getattr(owner, name)
+
+        def waits(*args, **options):
+            self.reached.set()
+            assert self.open.wait(60)
+            try:
+                return inside(*args, **options)
+            finally:
+                self.left.set()
+
+        monkeypatch.setattr(owner, name, waits)
+
+    def let(self):
+        assert self.reached.wait(60)
+        self.open.set()
+        assert self.left.wait(60)
+
+
+def bring(app, content=CSV, name="t.csv"):
+    return app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
+
+
+def plainly(text):
+    """Without what keeps it from being read as anything but text."""
+    return text.replace("\\", "").replace("\u2060", "")
+
+
+def labels(app):
+    return [b.label for b in app.button]
+
+
+def tables_left():
+    gc.collect()
+    return [o for o in gc.get_objects() if isinstance(o, pd.DataFrame) and UNIQUE in o.columns]
+
+
+def all_idle():
+    """Whether all threads that read have come to an end of what they did."""
+    together = threading.Barrier(reading.AT_ONCE)
+    works = [reading.begin(reading.KIND, lambda _: together.wait(60), reading.AT_ONCE) for _ in range(reading.AT_ONCE)]
+    return all(work.wait(60) for work in works)
+
+
+def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
+    gate = Gate(monkeypatch, reading, "read")
+    app = bring(opened(None, sample="titanic"), name="*mine*.csv")
+    assert "Cancel" in labels(app)
+    assert table(app).name == "titanic"
+    assert app.selectbox(key="sample").value == "titanic"
+    assert any("The file is read" in bar.proto.text or "Waiting" in bar.proto.text for bar in app.get("progress"))
+    gate.let()
+    app = settled(app)
+    assert table(app).name == "*mine*.csv"
+    assert app.selectbox(key="sample").value is None
+    assert app.query_params["table"] in ("uploaded", ["uploaded"])
+    assert "sample" not in app.query_params
+    assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
+
+
+def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(monkeypatch):
+    gate = Gate(monkeypatch, reading, "read")
+    app = bring(opened(None, sample="titanic"))
+    app = button(app, "Cancel").click().run()
+    gate.let()
+    app = settled(app)
+    assert table(app).name == "titanic"
+    assert "Cancelled. The table is still the one before: Titanic" in plainly(app.warning[0].value)
+    assert not app.error
+    app = settled(bring(app))
+    assert table(app).name == "t.csv", "the same file can be brought again"
+
+
+@pytest.mark.parametrize("other", ["forget", "sample"])
+def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(monkeypatch, other):
+    app = settled(opened())
+    gate = Gate(monkeypatch, reading, "guess_columns")
+    content = f"{UNIQUE},b\n".encode() + b"1,2\n" * 50
+    app = bring(app, content, f"{UNIQUE}.csv")
+    assert gate.reached.wait(60)
+    assert tables_left(), "it is being read"
+    if other == "forget":
+        button(app, "Forget my table").click().run()
+    else:
+        app.selectbox(key="sample").set_value("titanic").run()
+    assert "arrival" not in app.session_state["session"].held
+    gate.let()
+    assert all_idle(), "its thread has stopped"
+    app = settled(app.run())
+    assert table(app).name == ("titanic" if other == "sample" else "census")
+    assert UNIQUE not in str(app.main)
+    assert tables_left() == []
+
+
+def test_a_file_that_is_waiting_is_let_go_of_at_once():
+    work = Work(job=lambda _: UNIQUE)
+    reading.Reading(work).close()
+    assert work.job is None
+    work.run()
+    assert (work.state, work.result) == ("stopped", None)
+
+
+def test_what_comes_of_a_job_that_was_closed_at_its_very_end_is_let_go_of():
+    def closed(work):
+        work.close()
+        return UNIQUE
+
+    work = Work(job=closed)
+    work.run()
+    assert work.result is None
+
+
+def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing(monkeypatch):
+    app = opened()
+    gate = Gate(monkeypatch, Table, "mend")
+    before = table(app).schema
+    app = button(app, READ).click().run()
+    assert "Cancel" in labels(app)
+    assert READ not in labels(app), "nothing that would be changed by it is offered meanwhile"
+    assert table(app).schema is before
+    button(app, "Cancel").click().run()
+    gate.let()
+    app = settled(app)
+    assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
+    assert (table(app).schema, table(app).peeked, table(app).read_off) == (before, True, False)
+    assert app.session_state["session"].has_looked(table(app)), "it was asked for, and may have begun"
+    button(app, READ).click().run()
+    assert table(settled(app)).read_off
+
+
+def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypatch):
+    app = opened()
+    gate = Gate(monkeypatch, Table, "mend")
+    button(app, READ).click().run()
+    button(app, "Month").click().run()
+    app.selectbox(key=f"person-{id(table(app))}").set_value("answer").run()
+    assert table(app).unit.person == "answer"
+    gate.let()
+    app = settled(app)
+    mine = table(app)
+    (encoded,) = mine.encoded.values()
+    assert encoded.n == len(mine.kept) < 20, "a copy made before knows nothing of whom it protects"
+    assert mine.schema["columns"]["when"]["read"] == "month of d/m/y"
+    assert mine.origins["answer"] == READ_OFF
+    assert mine.domain is not None
+    assert mine.domain.peeked
+    assert app.session_state["session"].held.keys().isdisjoint(("change", "arrival"))
+
+
+def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
+    app = opened()
+    gate = Gate(monkeypatch, Table, "mend")
+    button(app, READ).click().run()
+    app.selectbox(key="sample").set_value("census").run()
+    before = table(app).version
+    gate.let()
+    app = settled(app.run())
+    assert (table(app).name, table(app).version) == ("census", before)
+    assert not app.error
+
+
+def test_what_was_typed_into_the_grid_is_used_before_a_click_changes_the_schema(monkeypatch):
+    mine = table(opened())
+    cells = {1: {"low": 0, "high": 120, "bins": "12"}, 2: {"use": False}}
+    names = list(table_editor._to_grid(mine)["column"])
+    edits = {names.index(name): cells[at] for at, name in ((1, "age"), (2, "rare"))}
+    state = {f"schema-{mine.version}": {"edited_rows": edits, "added_rows": [], "deleted_rows": []}}
+    monkeypatch.setattr(table_editor.st, "session_state", state)
+    table_editor.typed(mine)(mine, lambda *_: None)
+    assert mine.schema["columns"]["age"] == {
+        "kind": "integer", "missing": "refuse", "out_of_range": "refuse", "low": 0.0, "high": 120.0, "bins": 12,
+    }  # fmt: skip
+    assert "rare" not in mine.schema["columns"]
+    assert "answer" in mine.schema["columns"]
+
+
+def test_a_change_tells_how_far_it_is_and_a_stop_ends_it():
+    frame = pd.DataFrame({f"c{i}": [str(j % 3) for j in range(30)] for i in range(4)})
+    entries = {"columns": {name: {"kind": "categorical"} for name in frame.columns}}
+    mine, told = Table("t", frame, entries, "", uploaded=True), []
+    twin = mine.twin()
+    twin.mend(frame.columns, "read", lambda share, words: told.append((share, words)))
+    assert [share for share, _ in told] == [i / 8 for i in range(8)]
+    assert told[5] == (5 / 8, "Column 2 of 4 is checked")
+    assert (mine.domain, twin.domain.names) == (None, tuple(frame.columns)), "a copy"
+
+    def stop(*_):
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        mine.twin().mend(frame.columns, "read", stop)
+    mine.adopt(twin)
+    assert (mine.domain, mine.version, mine.origins) == (twin.domain, twin.version, twin.origins)
+    assert mine.read_off
+
+
+def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
+    app = opened()
+    key = f"schema-file-{table(app).version}"
+    app.file_uploader(key=key).set_value(("s.json", b"{", "application/json")).run()
+    assert "not JSON" in app.error[0].value
+    content = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
+    app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run()
+    app = settled(app)
+    assert table(app).domain.names == ("age",)
+    assert not table(app).peeked
