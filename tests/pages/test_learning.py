@@ -95,15 +95,17 @@ def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
     table = sample_table("census")
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
     run = Run(ALGORITHMS["exponential"](), problem, rows, Budget(1.0, 1e-6), seed=0).finish()
-    at = list(plain(drawn["exponential"]["x"])).index(1.0)
-    assert plain(drawn["exponential"]["y"])[at] == pytest.approx(run.records[-1].empirical.excess_risk, rel=1e-6)
+    at = list(plain(drawn["Exponential mechanism"]["x"])).index(1.0)
+    assert plain(drawn["Exponential mechanism"]["y"])[at] == pytest.approx(
+        run.records[-1].empirical.excess_risk, rel=1e-6
+    )
     app.slider(key="level").set_value(0.9).run()
     assert "of another column, quantile or δ" in app.warning[0].value
 
 
 def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
     app = opened(part=learning.PARTS[2], table_seeds="2")
-    app.multiselect(key="learners").set_value(["regularized_exponential", "objective_perturbation"])
+    app.multiselect(key="learners").set_value(["Regularised exponential mechanism", "Objective perturbation"])
     app.multiselect(key="features-income").set_value(["age", "sex"])
     app = press(app.run(), "Learn")
     assert not app.error
@@ -114,7 +116,13 @@ def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
     accuracy = plain(figures(app)[1]["data"][1]["y"])
     assert (accuracy > 0.6).all()
     assert (accuracy < 1).all()
-    assert {"regularized_exponential", "without privacy"} <= {t.get("name") for t in figures(app)[2]["data"]}
+    assert {"Regularised exponential mechanism", "without privacy"} <= {t.get("name") for t in figures(app)[2]["data"]}
+
+
+def test_an_older_link_chooses_the_same_methods():
+    older = ["noisy_gd, step 4", "objective_perturbation", "nonsense"]
+    app = opened(part=learning.PARTS[2], learners=older)
+    assert app.multiselect(key="learners").value == ["Noisy gradient descent, step 4", "Objective perturbation"]
 
 
 @pytest.mark.parametrize("loss", ["hinge", "absolute", "huber", "quantile"])
@@ -164,13 +172,15 @@ def test_cancel_stops_what_runs_and_keeps_what_is_there():
     runs = learning_runs.LearningRuns()
     table = sample_table("census")
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
-    learning.begin(runs, 1, (problem, rows, None), ["exponential", "noisy_gd"], Budget(1, 1e-6), 20)
+    learning.begin(
+        runs, 1, (problem, rows, None), ["Exponential mechanism", "Noisy gradient descent"], Budget(1, 1e-6), 20
+    )
     runs.jobs[0][1].wait(30)
     runs.cancel()
     assert not runs.jobs
     there = len(runs.found)
     assert 0 < there < len(runs.planned) == 160
-    learning.begin(runs, 1, (problem, rows, None), ["exponential"], Budget(1, 1e-6), 1)
+    learning.begin(runs, 1, (problem, rows, None), ["Exponential mechanism"], Budget(1, 1e-6), 1)
     assert len(runs.found) == there, "nothing is lost"
     runs.close()
 

@@ -27,8 +27,8 @@ LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "abs
           "huber": "regression, Huber", "quantile": "regression, 90% quantile"}  # fmt: skip
 RADII = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
 HELD_OUT = 0.25
-FIRST = ("regularized_exponential", "regularized_exponential, stages by rule", "noisy_gd", "noisy_gd, step 4",
-         "objective_perturbation", "output_perturbation")  # fmt: skip
+ON_LINES = ("exponential", "rank_exponential")  # methods for one number
+FIRST = [title for title, (name, own) in METHODS.items() if name not in ON_LINES and "calibration" not in own]
 
 
 def targets(table: Table, loss: str) -> list[Column]:

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import solving
+from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.data.domain import Rows
 from dpcore.evaluation.output_laws import line_law, risk_by_mu
 from dpcore.params import build
@@ -38,16 +38,20 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0)
 FACTORS = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
 CALIBRATIONS = {"erm": "these records", "sco": "their population"}
 STAGES = {1: "1", 2: "2", 3: "3", 0: "by rule"}
-METHODS: dict[str, tuple[str, dict[str, str]]] = {  # words: registry name and settings
-    "regularized_exponential": ("regularized_exponential", {}),
-    "regularized_exponential, for the population": ("regularized_exponential", {"calibration": "sco"}),
-    "regularized_exponential, stages by rule": ("regularized_exponential", {"stages": "0"}),
-    "exponential": ("exponential", {}),
-    "rank_exponential": ("rank_exponential", {}),
-    "noisy_gd": ("noisy_gd", {}),
-    "noisy_gd, step 4": ("noisy_gd", {"step": "4"}),
-    "objective_perturbation": ("objective_perturbation", {}),
-    "output_perturbation": ("output_perturbation", {}),
+SETTINGS: tuple[tuple[str, str, dict[str, str]], ...] = (  # registry name, what is special in words, and as settings
+    ("regularized_exponential", "", {}),
+    ("regularized_exponential", "for the population", {"calibration": "sco"}),
+    ("regularized_exponential", "stages by rule", {"stages": "0"}),
+    ("exponential", "", {}),
+    ("rank_exponential", "", {}),
+    ("noisy_gd", "", {}),
+    ("noisy_gd", "step 4", {"step": "4"}),
+    ("objective_perturbation", "", {}),
+    ("output_perturbation", "", {}),
+)
+METHODS = {  # by title
+    ", ".join(filter(None, (ALGORITHMS[name].about.title, words))): (name, settings)
+    for name, words, settings in SETTINGS
 }
 
 

@@ -26,7 +26,7 @@ export default function ({ parentElement, data }) {
   };
 }
 """
-BY_TITLE = ("algorithm", "compared")  # parameters of the address that name algorithms
+BY_TITLE = ("algorithm", "compared", "learners")  # parameters of the address that name algorithms
 STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
 button {font: inherit; color: inherit; background: none; border: 1px solid var(--st-border-color, gray);
@@ -97,10 +97,16 @@ def renamed() -> bool:
     found = False
     for name in BY_TITLE:
         asked = st.query_params.get_all(name)
-        if any(value in ALGORITHMS for value in asked):
+        if (now := [_titled(value) for value in asked]) != asked:
             found = True
-            st.query_params[name] = [ALGORITHMS[v].about.title if v in ALGORITHMS else v for v in asked]
+            st.query_params[name] = now
     return found
+
+
+def _titled(value: str) -> str:
+    """A code name, which settings may follow after a comma, as its title."""
+    name, comma, settings = value.partition(",")
+    return ALGORITHMS[name].about.title + comma + settings if name in ALGORITHMS else value
 
 
 def sample() -> None:
