@@ -32,12 +32,12 @@ STEPWISE = (10_000, 300_000)  # the same where the model is fitted anew after ev
 MOST_WEIGHED = 2_000  # tables that are weighed anew in every round
 NEVER = 100.0  # scales of the noise on scores by which a table without room is behind all others
 MOST_ASKED = 50_000_000  # cells of all tables together, which every release must answer
-SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.5)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
+SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.6)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
 CHOOSING = 0.05  # share of ρ for drawing pairs
 PICKS, SCORE_NOISE = (1, 6), 0.05  # pairs drawn for each column: as many as keep the noise on their scores so low
-HIDDEN = 0.6  # of what noise will hide of a table, taken off a pair's score
-DRAWN = 4.0  # taken off the score of a pair that was drawn, so that it is the least: others are within −0.6..2
-WORTH = 0.05  # of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
+HIDDEN = 0.5  # of what noise will hide of a table, taken off a pair's score
+DRAWN = 4.0  # taken off the score of a pair that was drawn, so that it is the least: others are within −0.5..2
+WORTH = 0.02  # of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
 
 
 def model_of(problem: QueryRelease, measured: Workload, most: int | None) -> Model | None:
@@ -252,7 +252,7 @@ def choose_tree(
 
     Pairs S are drawn, one after the other and none twice, by the score
 
-        ‖table_S(P_n) − product of its noisy 1-way tables‖₁ − 0.6 · what noise will hide of that product,   Δ = 2/n
+        ‖table_S(P_n) − product of its noisy 1-way tables‖₁ − 0.5 · what noise will hide of that product,   Δ = 2/n
 
     (`TableErrors`: what is taken off is released, so it does not move). A pair is tied if the tree stays within its
     limit with it.

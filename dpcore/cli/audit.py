@@ -16,7 +16,7 @@ from .arguments import add_budget, add_seed, budget_of, whole
 from .task import choose
 
 ALL = "all"
-PROCESSES = 2  # for all algorithms
+PROCESSES, RUNS_OF_ALL = 2, 1000  # for all algorithms
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=words)
     add_budget(parser, epsilon=1.0, delta=0.01)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    read, words = whole("--runs", 20, MOST_RUNS), "on each of two tables (default: %(default)s)"
-    parser.add_argument("--runs", type=read, default=RUNS, help=words)
+    words = f"of the game, on each of two tables (default: {RUNS}, for {ALL} {RUNS_OF_ALL}, as transcripts tell more)"
+    parser.add_argument("--runs", type=whole("--runs", 20, MOST_RUNS), help=words)
     read = whole("--transcripts", FEWEST, MOST)
     words = f"at most, judged by their exact likelihood ratio (default: {TRANSCRIPTS} for {ALL}, else none)"
     parser.add_argument("--transcripts", type=read, help=words)
@@ -61,7 +61,8 @@ def execute(chosen: argparse.Namespace) -> int:
     names = list(solving(QueryRelease)) if chosen.algorithm == ALL else [chosen.algorithm]
     transcripts = chosen.transcripts or (TRANSCRIPTS if chosen.algorithm == ALL else 0)
     budget, kept = budget_of(chosen), True
-    rest = chosen.set, budget, chosen.runs, transcripts, chosen.bug, chosen.seed
+    runs = chosen.runs or (RUNS_OF_ALL if chosen.algorithm == ALL else RUNS)
+    rest = chosen.set, budget, runs, transcripts, chosen.bug, chosen.seed
     for found, evidence in _judged([_Order(name, *rest) for name in names]):
         kept &= found.kept and (evidence is None or evidence.kept)
         if chosen.json:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..algorithms import solving
 from ..data.domain import Rows
+from ..data.open_schema import OpenSchema, open_schema_to_json
 from ..data.readers import read_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts
@@ -20,7 +21,7 @@ from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import Pool
-from ..experiments.sweep import Case, cases, identity, missing, rows_digest, settings_of, sweep
+from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, settings_of, sweep
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
@@ -29,7 +30,8 @@ from ..publishing.files import harmless
 from ..tags import Tag
 from .arguments import DELTA, EPSILON, add_repeat, add_seed, real, reals, whole
 from .files import Progress, check_writable, tell, write
-from .task import add_task_arguments, choose, read_task, shown
+from .measured import Measured
+from .task import add_task_arguments, choose, read_open, read_task, shown
 
 WRITE_SECONDS = 2.0  # between two writings of what is done
 MOST_JOBS, MOST_POINTS = 64, 1_000_000
@@ -80,15 +82,26 @@ def execute(chosen: argparse.Namespace) -> None:
 
 def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict[str, Any], client: Any) -> None:
     """Read the table, run what is missing here or through the client of a cluster, and print the means."""
-    problem, rows = read_task(chosen, partial(_spread, client, chosen.scheduler))
+    if (opening := read_open(chosen)) is not None:
+        measured = _measured(chosen, opening)
+        problem, digest = measured.placeholder, measured.digest
+        own = {"open": open_schema_to_json(opening)["columns"], "schema_share": chosen.schema_share}
+        about = f"n={problem.n} delta={chosen.delta:g}; schema measured anew for every ε and seed, in the same budget"
+        run: Callable[..., Iterator[SweepPoint]] = partial(_each, measured)
+    else:
+        problem, rows = read_task(chosen, partial(_spread, client, chosen.scheduler))
+        digest, own = rows_digest(rows), {}
+        about = f"n={problem.n} cells={problem.domain.size} queries={problem.workload.m} delta={chosen.delta:g}"
+        run = partial(sweep_on, client) if chosen.scheduler else sweep
+        run = partial(run, problem=problem, rows=rows)
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)
     planned = cases(algorithms, problem, budgets, seeds)
     parameters = {name: settings_of(algorithm) for name, algorithm in algorithms.items()}
     file = {
         "tags": TAGS,
-        "task": {**identity(problem), "delta": chosen.delta},
+        "task": {**identity(problem), "delta": chosen.delta, **own},
         "parameters": parameters,
-        "table_sha256": rows_digest(rows),
+        "table_sha256": digest,
     }
     before = _resumed(chosen.json, file) if chosen.resume else []
     for caution in dict.fromkeys(text for budget in budgets for text in budget.cautions(problem.n)):
@@ -99,18 +112,37 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
     try:
         if chosen.scheduler:
             tell("note", _shipped(rows, problem, chosen.scheduler))
-            _collect(points, waiting, chosen, file, partial(sweep_on, client, problem=problem, rows=rows))
-        else:
-            pool = Pool(workers=min(chosen.jobs, len(waiting))) if chosen.jobs > 1 and waiting else None
-            with closing(pool) if pool else nullcontext():
-                _collect(points, waiting, chosen, file, partial(sweep, problem=problem, rows=rows, pool=pool))
+        pool = Pool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
+        with closing(pool) if pool else nullcontext():
+            more: dict[str, Any] = {"pool": pool} if pool else {}
+            _collect(points, waiting, chosen, file, partial(run, **more))
     finally:
         _write(points, chosen, file)
     asked = {case.key for case in planned}
     order = {name: i for i, name in enumerate(algorithms)}
     done = sorted((p for p in points if p.key in asked), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
-    print(f"n={problem.n} cells={problem.domain.size} queries={problem.workload.m} delta={chosen.delta:g}")
+    print(about)
     print("\n".join(report(done)))
+
+
+def _spreads(chosen: argparse.Namespace) -> bool:
+    return chosen.jobs > 1 and not chosen.scheduler
+
+
+def _measured(chosen: argparse.Namespace, opening: OpenSchema) -> Measured:
+    """The table of an open schema. One schema for all points would be measured in nobody's budget, so each has its own.
+
+    Raises InputError where other processes would have to read raw cells.
+    """
+    if chosen.jobs > 1 or chosen.scheduler:
+        raise InputError("--jobs and --scheduler need a schema that is known; points that measure their own run here")
+    return Measured(chosen, opening)
+
+
+def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]) -> Iterator[SweepPoint]:
+    """One point for each case, in this process, with the numbers of `run`."""
+    for case in waiting:
+        yield run_made(case, partial(measured.run, case.algorithm, case.budget, case.seed, every=seldom), watch)
 
 
 def _collect(

@@ -62,7 +62,7 @@ def read_questions(chosen: argparse.Namespace) -> Workload:
     """The workload that the arguments describe; how questions were read is said on stderr."""
     schema = read_json(chosen.schema)
     if is_open(schema):
-        raise InputError(f"{chosen.schema}: parts of the schema are private; only run and release measure them")
+        raise InputError(f"{chosen.schema}: parts of the schema are private; only run, sweep and release measure them")
     if getattr(chosen, "schema_share", None) is not None:
         raise InputError("--schema-share: nothing of this schema is private")
     domain = domain_from_json(schema)

@@ -53,8 +53,12 @@ class Case:
         try:
             make_plan(self.algorithm, problem, self.budget)
         except InputError as error:
-            return self._point("refused", message=str(error))
+            return self.unserved(str(error))
         return None
+
+    def unserved(self, message: str) -> SweepPoint:
+        """The point of a case that public numbers refuse."""
+        return self._point("refused", message=message)
 
     def failed(self, message: str) -> SweepPoint:
         """The point of a run that broke off."""
@@ -167,11 +171,29 @@ def run_case(
     watch: Callable[[], None] = lambda: None,
 ) -> SweepPoint:
     """The point of a case, run here and now; a bug ends it with a message."""
+    how = {"population": population, "every": seldom}
+    return _ended(case, lambda: Run(case.algorithm, problem, rows, case.budget, seed=case.seed, **how), watch)
+
+
+def run_made(case: Case, make: Callable[[], Run], watch: Callable[[], None] = lambda: None) -> SweepPoint:
+    """The point of a case whose problem is found on the way, as with a schema that is measured; InputError refuses."""
+    try:
+        run = make()
+    except InputError as error:
+        return case.unserved(str(error))
+    return _ended(case, lambda: run, watch)
+
+
+def seldom(rounds: int) -> int:
+    """Every how many steps a run is compared with the truth."""
+    return max(1, math.ceil(rounds / LOOKS))
+
+
+def _ended(case: Case, make: Callable[[], Run], watch: Callable[[], None]) -> SweepPoint:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)
-            how = {"population": population, "every": lambda rounds: max(1, math.ceil(rounds / LOOKS))}
-            run = Run(case.algorithm, problem, rows, case.budget, seed=case.seed, **how)
+            run = make()
         for _ in run:
             watch()
         return case.point(run.to_json())

@@ -16,8 +16,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", default="1")
     parser.add_argument("--delta", default="0.01")
-    parser.add_argument("--runs", default="4000", help="of the game, on each of two tables")
-    parser.add_argument("--transcripts", default="60000", help="at most")
+    parser.add_argument("--seed", default="0", help="of the game")
     chosen = parser.parse_args()
     start = time.perf_counter()
     options = [f"--{name}={value}" for name, value in vars(chosen).items()]

@@ -148,8 +148,46 @@ def test_a_run_measures_anew_for_every_seed_within_one_budget(here, capsys):
 def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
     assert release("out", "--start=t.csv") == 2
     assert "public start needs a schema that is known" in capsys.readouterr().err
-    assert main(["sweep", "t.csv", "--schema=s.json", "--queries=marginals:2"]) == 2
-    assert "only run and release measure them" in capsys.readouterr().err
+    assert main(["sweep", "t.csv", "--schema=s.json", "--queries=marginals:2", "--jobs=2"]) == 2
+    assert "--jobs and --scheduler need a schema that is known" in capsys.readouterr().err
+
+
+def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here, capsys):
+    given = ["t.csv", "--schema=s.json", "--queries=marginals:2", "--delta=1e-6", "--schema-share=0.2"]
+    chosen = ["--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem,private_evolution"]
+    sweep = ["sweep", *given, "--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem", "--json=s.out"]
+    assert main(["sweep", *given, *chosen]) == 2, "solves another kind of problem"
+    capsys.readouterr()
+    assert main(sweep) == 0
+    assert "schema measured anew for every ε and seed" in capsys.readouterr().out
+    told = json.loads((here / "s.out").read_text(encoding="utf-8"))
+    assert {p["state"] for p in told["points"]} == {"done"}
+    assert told["task"]["open"]["job"]["values"] == "private"
+    assert SECRET not in (here / "s.out").read_text(encoding="utf-8")
+    for name in ("gaussian_maxent", "mwem"):
+        assert main(["run", *given, f"--algorithm={name}", "--epsilon=2", "--repeat=2", "--json=r.out"]) == 0
+        for run in json.loads((here / "r.out").read_text(encoding="utf-8")):
+            (point,) = [
+                p for p in told["points"] if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
+            ]
+            assert point["errors"] == {key: run["final"][key] for key in point["errors"]}
+            assert point["spent"] == run["spent"]
+    capsys.readouterr()
+    assert main([*sweep, "--resume"]) == 0
+    assert json.loads((here / "s.out").read_text(encoding="utf-8")) == told, "nothing was missing"
+    assert main([*(o.replace("0.2", "0.3") for o in sweep), "--resume"]) == 2
+    assert "another task: schema_share" in capsys.readouterr().err
+    changed = pd.read_csv("t.csv", dtype=str)
+    changed.loc[5, "pay"] = "17"
+    changed.to_csv("t.csv", index=False)
+    assert main([*sweep, "--resume"]) == 2
+    assert "belongs to another table" in capsys.readouterr().err
+
+
+def test_a_sweep_without_delta_says_at_every_point_that_categories_are_not_measured(here, capsys):
+    order = ["sweep", "t.csv", "--schema=s.json", "--queries=marginals:1", "--delta=0", "--epsilons=1", "--repeat=1"]
+    assert main([*order, "--algorithms=mwem"]) == 0
+    assert "refused: mwem at ε=1 (1 points): column 'job': at delta=0" in capsys.readouterr().out
 
 
 def test_a_decimal_comma_is_read_cell_by_cell(tmp_path):
