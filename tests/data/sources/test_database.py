@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -94,7 +95,7 @@ def duck(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
+def postgres():
     """A server of its own, on a free port of this machine, stopped at the end."""
     psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
     found = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")))
@@ -109,9 +110,7 @@ def postgres(tmp_path_factory):
         except KeyError:
             pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
         who = {"user": "postgres"}
-    home = tmp_path_factory.mktemp("pg")
-    for folder in (home, *list(home.parents)[:2]):
-        os.chmod(folder, 0o755)
+    home = Path(tempfile.mkdtemp(prefix="pg-"))  # not below a folder that only root may enter
     if who:
         shutil.chown(home, "postgres")
     with socket.socket() as free:
@@ -142,6 +141,7 @@ def postgres(tmp_path_factory):
     finally:
         server.send_signal(signal.SIGINT)  # which does not wait for those who are connected
         server.wait(timeout=30)
+        shutil.rmtree(home)
 
 
 @pytest.fixture(params=["duck", "postgres"])
