@@ -71,7 +71,7 @@ def execute(chosen: argparse.Namespace) -> None:
             answer(known, q, n, estimate=e, level=chosen.level, laplace=laplace)
             for q, e in zip(questions, said, strict=True)
         ]
-    more = [_more(releases[0].facts, known, q, chosen) for q in questions] if chosen.within is not None else []
+    more = [] if chosen.within is None else [_more(releases[0].facts, known, q, chosen) for q in questions]
     if chosen.json:
         told = [interval.to_json() for interval in found]
         print(
@@ -81,7 +81,7 @@ def execute(chosen: argparse.Namespace) -> None:
     for i, interval in enumerate(found):
         print(line(interval))
         if more:
-            print(f"  next: {_in_words(more[i], chosen.within)}")
+            print(f"  next: {_in_words(more[i])}")
 
 
 def line(interval: Interval) -> str:
@@ -102,12 +102,14 @@ def _more(facts: dict[str, Any], known: UnbiasedAnswers, question: Question, cho
     return further(known, question, chosen.within, n, promise["delta"], accounting, level=chosen.level)
 
 
-def _in_words(more: Further, within: float) -> str:
+def _in_words(more: Further) -> str:
     if more.epsilon == 0:
-        return f"within ± {within:g} already"
+        return f"within ± {more.within:g} already"
+    epsilon = math.ceil(more.epsilon * 1000) / 1000
     return (
-        f"for ± {within:g} release once more with --algorithm gaussian_maxent --queries {shlex.quote(more.queries)} "
-        f"--epsilon {math.ceil(more.epsilon * 1000) / 1000:g} --delta {more.delta:g}, then ask both together by --with"
+        f"for ± {more.within:g} release once more with --algorithm gaussian_maxent "
+        f"--queries {shlex.quote(more.queries)} --epsilon {epsilon:g} --delta {more.delta:g}, "
+        "then ask both together by --with"
     )
 
 

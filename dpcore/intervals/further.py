@@ -4,12 +4,11 @@ import json
 import math
 from dataclasses import dataclass
 
-from scipy.optimize import brentq
-
 from ..errors import InputError
 from ..parsing.questions import Question
 from ..privacy.accounting.budget import Accounting
-from ..privacy.accounting.conversions import gdp_epsilon, zcdp_epsilon
+from ..privacy.accounting.conversions import gdp_epsilon, root, zcdp_epsilon
+from ..privacy.measurement import SMALLEST
 from ..releases import UnbiasedAnswers
 from .known import components, values_of
 from .levels import check_level, quantile
@@ -21,10 +20,12 @@ LEAST = 1e-6  # half of an interval, as a share
 class Further:
     """One more release for a question: the table it measures, as --queries, and its ε at δ; ε = 0 where none is needed.
 
-    `mu`: its noise has the standard deviation √2/(nμ) on every cell, n being what is counted for the noise.
+    `within` is half of the interval that both releases together give. `mu`: its noise has the standard deviation √2/(nμ)
+    on every cell, n being what is counted for the noise.
     """
 
     queries: str
+    within: float
     mu: float
     epsilon: float
     delta: float
@@ -57,14 +58,15 @@ def further(
         total = 0.0
         for S, h in parts.items():
             own = len(h) / k * (n * mu) ** 2 / 2
-            total += float(h @ h) / (own + (1 / known.variance[S] if S in known.places else 0.0) or 1e-300)
+            before = 1 / max(known.variance[S], SMALLEST**2) if S in known.places else 0.0
+            total += float(h @ h) / max(own + before, SMALLEST**2)
         return total
 
     if variance(0.0) <= target:
-        return Further(queries, 0.0, 0.0, delta)
+        return Further(queries, within, 0.0, 0.0, delta)
     high = 1.0
     while variance(high) > target:
         high *= 2
-    mu = float(brentq(lambda x: variance(x) - target, 0.0, high, xtol=1e-12))
+    mu = root(lambda mu: variance(mu) - target, 0.0, high)
     epsilon = gdp_epsilon(mu, delta) if accounting is Accounting.GDP else zcdp_epsilon(mu**2 / 2, delta)
-    return Further(queries, mu, epsilon, delta)
+    return Further(queries, within, mu, epsilon, delta)
