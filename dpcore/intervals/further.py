@@ -20,8 +20,8 @@ LEAST = 1e-6  # half of an interval, as a share
 class Further:
     """One more release for a question: the table it measures, as --queries, and its ε at δ; ε = 0 where none is needed.
 
-    `within` is half of the interval that both releases together give. `mu`: its noise has the standard deviation √2/(nμ)
-    on every cell, n being what is counted for the noise.
+    `within` is half of the interval that both releases together give. `mu`: its noise has the standard deviation
+    √2/(nμ) on every cell, n being what is counted for the noise.
     """
 
     queries: str
