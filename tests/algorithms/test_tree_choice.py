@@ -2,6 +2,7 @@
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
     spends = single_spends(TABLES, budget, 0.3)
     sizes = [2, 3, 5, 40]
     assert [count for _, count in spends] == [1] * 4
-    cost = [spend.epsilon if budget.delta == 0 else spend.rho for spend, _ in spends]
+    cost = [spend.epsilon if isinstance(spend, Pure) else spend.rho for spend, _ in spends]
     whole = budget.epsilon if budget.delta == 0 else budget.rho
     assert sum(cost) == pytest.approx(0.3 * whole)
     assert sum(cost) <= 0.3 * whole
@@ -144,9 +145,10 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
             asked.append(statistic)
             return int(np.argmin(statistic.penalties))
 
-    plan = {"pairs": 6, "hides": 0.02, "cells": 100}
+    plan: Any = {"pairs": 6, "hides": 0.02, "cells": 100}
+    script: Any = Script()
     alone = [Gaussian(float(size)) for size in (2, 3, 5, 40)]
-    chosen = choose_tree(TABLES, plan, Script(), alone, BoundedRange(0.1))
+    chosen = choose_tree(TABLES, plan, script, alone, BoundedRange(0.1))
     for a, part in SHARES.items():
         assert chosen.shares[a] == pytest.approx(part, abs=FLOOR)
     (first, *_, last) = asked
