@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 
 from ..algorithms import solving
+from ..errors import InputError
 from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, Audit, audit, short
+from ..experiments.schema_transcripts import NAME as SCHEMA
+from ..experiments.schema_transcripts import transcribe_schema
 from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, Evidence, transcribe
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
@@ -17,6 +20,7 @@ from .task import choose
 
 ALL = "all"
 PROCESSES, RUNS_OF_ALL = 2, 1000  # for all algorithms
+CONSISTENT, BROKEN = "the promise is consistent with this game", "THE PROMISE IS BROKEN"
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class _Order:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the algorithm, the promise and the game."""
-    words = f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}"
+    words = f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}; {SCHEMA}: one that is measured"
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=words)
     add_budget(parser, epsilon=1.0, delta=0.01)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
@@ -58,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> int:
     """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
+    if chosen.algorithm == SCHEMA:
+        return _schema(chosen)
     names = list(solving(QueryRelease)) if chosen.algorithm == ALL else [chosen.algorithm]
     transcripts = chosen.transcripts or (TRANSCRIPTS if chosen.algorithm == ALL else 0)
     budget, kept = budget_of(chosen), True
@@ -78,6 +84,22 @@ def execute(chosen: argparse.Namespace) -> int:
     return 0 if kept else 1
 
 
+def _schema(chosen: argparse.Namespace) -> int:
+    """What a schema's counts, and its values above a threshold, show of what they are charged."""
+    if chosen.set or chosen.runs:
+        raise InputError(f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone")
+    given = {"transcripts": chosen.transcripts or TRANSCRIPTS, "bug": chosen.bug, "seed": chosen.seed}
+    found = transcribe_schema(budget_of(chosen), **given)
+    kept = all(evidence.kept for evidence in found)
+    if chosen.json:
+        print(json.dumps({"algorithm": SCHEMA, "kept": kept, "transcripts": [e.to_json() for e in found]}, indent=1))
+        return 0 if kept else 1
+    for evidence in found:
+        print(f"transcripts:  {_seen(evidence)}, {TRUST:.0%} confidence, {evidence.transcripts} transcripts")
+    print(CONSISTENT if kept else BROKEN)
+    return 0 if kept else 1
+
+
 def _judged(orders: list[_Order]) -> Iterator[tuple[Audit, Evidence | None]]:
     """In their order; several are judged by processes of their own."""
     if len(orders) == 1:
@@ -89,7 +111,9 @@ def _judged(orders: list[_Order]) -> Iterator[tuple[Audit, Evidence | None]]:
 
 def _seen(evidence: Evidence) -> str:
     """What transcripts show, beside what is promised."""
-    symbol = "mu" if evidence.kind == "noise" else "epsilon of a selection"
+    symbol = {"noise": "mu", "failure": "delta of values above a threshold"}.get(
+        evidence.kind, "epsilon of a selection"
+    )
     share = f"{evidence.low / evidence.promised:.0%}"
     return f"{symbol} {evidence.promised:.4f}, shown {evidence.low:.4f} ({share})"
 
@@ -102,4 +126,4 @@ def _tell(found: Audit, evidence: Evidence | None, budget: Budget) -> None:
     if evidence is not None:
         print(f"transcripts:  {_seen(evidence)}, {TRUST:.0%} confidence, {evidence.transcripts} transcripts")
     sound = found.kept and (evidence is None or evidence.kept)
-    print("the promise is consistent with this game" if sound else "THE PROMISE IS BROKEN")
+    print(CONSISTENT if sound else BROKEN)

@@ -29,7 +29,7 @@ from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling
 TRANSCRIPTS = 60_000  # at most, of both tables together
 FEWEST, MOST = 1000, 10_000_000
 TRUST = 0.99  # of what is called shown; a promise is called broken at the game's CONFIDENCE
-SHARES = {"noise": 0.9, "selection": 0.5}  # of the promise, to be shown
+SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}  # of the promise, to be shown
 SIZES = (8, 80)  # records: a selection among few is all noise, among many all signal
 PARTS = 8  # of a table that is tried, and cells get whole parts
 SPARE = 2.5  # standard deviations by which a bound may be unlucky and still show its share
@@ -39,8 +39,10 @@ SPARE = 2.5  # standard deviations by which a bound may be unlucky and still sho
 class Evidence:
     """What transcripts show of a promise: of μ where all a plan does is Gaussian noise, else of one selection's ε₀.
 
+    Of a schema that is measured: of the μ of its counts, and of the δ₀ of values above a threshold.
+
     `there` is what the two tables give away at most, by the stated laws; `low` ≤ what is true with 99 % confidence,
-    whatever the mechanism; `high` is the same from above, if the noise is Gaussian (none for selections). `sure_low` is
+    whatever the mechanism; `high` is the same from above, if the noise is Gaussian (else none). `sure_low` is
     `low` with 99.9 %. `false_alarms`, `hits`: the trade-off curve that was measured; `limit`, the promised one.
     """
 
@@ -80,9 +82,11 @@ class Evidence:
 
 
 def trade_off(kind: str, size: float, false_alarms: np.ndarray) -> np.ndarray:
-    """The largest hit rates that μ-GDP, or ε-DP, allows: Φ(Φ⁻¹(q) + μ), or min(e^ε q, 1 − e^−ε (1 − q))."""
+    """The largest hit rates of μ-GDP, ε-DP or (0, δ)-DP: Φ(Φ⁻¹(q) + μ), min(e^ε q, 1 − e^−ε (1 − q)), q + δ."""
     if kind == "noise":
         return ndtr(ndtri(false_alarms) + size)
+    if kind == "failure":
+        return np.minimum(false_alarms + size, 1.0)
     return np.minimum(math.exp(min(size, 700)) * false_alarms, 1 - math.exp(-size) * (1 - false_alarms))
 
 
@@ -106,7 +110,7 @@ def transcribe(
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     scripts = [_script(algorithm, budget, n, rng) for n in SIZES]
     if scripts[0].plan.kinds == {Gaussian}:
-        test: _Noise | _Selection = _Noise(scripts[0])
+        test: _AllNoise | _Selection = _AllNoise(scripts[0])
     elif all(script.selections for script in scripts):
         found = [_Selection(script, transcripts) for script in scripts]
         test = min(found, key=lambda one: (one.needed, -one.visible))
@@ -120,19 +124,26 @@ def transcribe(
         seen.append(test.score([getattr(curator, a.verb)(a.question, a.spend, *a.more) for a in test.asked]))
         if progress is not None and (i + 1) % 50 == 0:
             progress((i + 1) / count)
-    scores = np.array(seen, dtype=float).reshape(count, -1)
+    return judged(test, registered_name(algorithm), budget, bug, coins, np.array(seen, dtype=float).reshape(count, -1))
+
+
+def judged(test: Any, name: str, budget: Budget, bug: str, coins: np.ndarray, scores: np.ndarray) -> Evidence:
+    """What scores (transcripts, several) show, of the second table where a coin (transcripts,) is True.
+
+    `test` says what is promised and there, of which kind, and bounds it from two lots of scores.
+    """
     first, second = scores[~coins].ravel(), scores[coins].ravel()
     thresholds = np.unique(np.concatenate([first, second]))[::-1]
     false_alarms, hits = (
         (len(s) - np.searchsorted(np.sort(s), thresholds, side="left")) / max(len(s), 1) for s in (first, second)
     )
     return Evidence(
-        algorithm=registered_name(algorithm),
+        algorithm=name,
         budget=budget,
         kind=test.kind,
         bug=bug,
-        transcripts=count,
-        records=test.problem.n,
+        transcripts=len(coins),
+        records=test.n,
         promised=test.promised,
         there=test.there,
         low=test.low(first, second, TRUST),
@@ -205,17 +216,49 @@ def _pairs(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
                 yield first, second
 
 
-class _Noise:
-    """All questions of a plan that only adds Gaussian noise; which table it is is guessed by the sign of the ratio.
+class Noise:
+    """Questions that are only answered with Gaussian noise; which table it is is guessed by the sign of the ratio.
 
     A fair coin says which table a transcript is of, so right guesses are binomial, and under μ-GDP their rate is at
     most max_q ½(Φ(Φ⁻¹(q) + μ) + 1 − q) = Φ(μ/2). A Clopper–Pearson bound a of the rate gives μ ≥ 2Φ⁻¹(a).
     """
 
     kind = "noise"
+    n: int
+    promised: float
+    there: float
+
+    @property
+    def needed(self) -> int:
+        """Transcripts for SHARES of the promise, SPARE standard deviations included."""
+        room = self.there - SHARES["noise"] * self.promised
+        if room <= 0:
+            return MOST
+        a = ndtr(self.there / 2)
+        slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.there**2 / 8)
+        return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / room) ** 2, MOST))
+
+    def _right(self, first: np.ndarray, second: np.ndarray) -> tuple[int, int]:
+        return int((first < 0).sum() + (second >= 0).sum()), len(first) + len(second)
+
+    def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
+        """μ is at least this."""
+        right, count = self._right(first, second)
+        rate = beta.ppf(1 - trust, right, count - right + 1) if right else 0.0
+        return float(max(2 * ndtri(rate), 0.0))
+
+    def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
+        """μ is at most this, if the noise is Gaussian."""
+        right, count = self._right(first, second)
+        rate = beta.ppf(trust, right + 1, count - right) if right < count else 1.0
+        return float(min(max(2 * ndtri(rate), 0.0), 1e6))
+
+
+class _AllNoise(Noise):
+    """All questions of a plan that only adds Gaussian noise."""
 
     def __init__(self, script: _Script) -> None:
-        self.problem, self.plan = script.problem, script.plan
+        self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
         self.asked = [a for a in script.asked if a.verb == "measure"]
         self.promised = math.sqrt(self.plan.sums.mu_squared)
         # What moves need not depend on the other records, but may: votes and the like.
@@ -239,31 +282,8 @@ class _Noise:
             second[w] += 1
             yield even, second
 
-    @property
-    def needed(self) -> int:
-        """Transcripts for SHARES of the promise, SPARE standard deviations included."""
-        room = self.there - SHARES["noise"] * self.promised
-        if room <= 0:
-            return MOST
-        a = ndtr(self.there / 2)
-        slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.there**2 / 8)
-        return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / room) ** 2, MOST))
-
     def score(self, answers: list[Any]) -> float:
         return math.fsum(float(w @ out.values) - c for (w, c), out in zip(self._parts, answers, strict=True))
-
-    def _right(self, first: np.ndarray, second: np.ndarray) -> tuple[int, int]:
-        return int((first < 0).sum() + (second >= 0).sum()), len(first) + len(second)
-
-    def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
-        right, count = self._right(first, second)
-        rate = beta.ppf(1 - trust, right, count - right + 1) if right else 0.0
-        return float(max(2 * ndtri(rate), 0.0))
-
-    def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
-        right, count = self._right(first, second)
-        rate = beta.ppf(trust, right + 1, count - right) if right < count else 1.0
-        return float(min(max(2 * ndtri(rate), 0.0), 1e6))
 
 
 class _Selection:
@@ -276,7 +296,7 @@ class _Selection:
     kind = "selection"
 
     def __init__(self, script: _Script, transcripts: int) -> None:
-        self.problem, self.plan = script.problem, script.plan
+        self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
         asked = script.selections[0]
         self.asked, self.promised = [asked], asked.spend.epsilon
         times = int(asked.more[0]) if asked.more else 1

@@ -1,0 +1,145 @@
+"""How much of its promise a schema that is measured really uses: new ColumnCurators of a worst pair of public tables.
+
+A record of the first table says −10⁶ and nothing, of the second 10⁶ and "a": it changes power of two, branch of the
+tree and category at once. Where "a" stands as often as values get no noise, or once more, all of δ₀ is used.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import beta
+
+from ..data.cells import Cells
+from ..data.open_schema import OpenColumn
+from ..errors import InputError
+from ..privacy.accounting.budget import Budget
+from ..privacy.columns import ColumnCurator, passing
+from ..privacy.measurement import noise_scale
+from ..privacy.statistics.columns import Magnitudes, TreeCounts
+from ..schemas.plan import SchemaPlan, divide, plan_schema
+from .audit import BUGS, check_bug
+from .transcripts import FEWEST, MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, Evidence, Noise, judged
+
+NAME = "schema"
+FAR, OFTEN = 1e6, "a"
+COLUMNS = (OpenColumn(name="number", kind="numeric", ordered=True), OpenColumn(name="text", kind="categorical"))
+
+
+def transcribe_schema(
+    budget: Budget,
+    *,
+    transcripts: int = TRANSCRIPTS,
+    bug: str = "none",
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[Evidence, Evidence]:
+    """What a number and a category that are measured with the whole budget show of μ, and of δ₀.
+
+    Raises InputError at δ = 0, where no category can be measured, and for transcripts outside 1,000..10,000,000.
+    """
+    if not FEWEST <= transcripts <= MOST:
+        raise InputError(f"transcripts={transcripts} is outside {FEWEST}..{MOST}")
+    if budget.delta == 0:
+        raise InputError("delta=0: a schema's transcripts are judged with categories, which need delta > 0")
+    check_bug(bug)
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    division = divide(budget, 1.0, categories=True)
+    plan = plan_schema(COLUMNS, 1, 1, division, exact=False)  # the number of rows changes no charge
+    tests = (_Counted(plan), _Passed(plan))
+    out = []
+    for i, test in enumerate(tests):
+        count = min(transcripts, max(FEWEST, test.needed))
+        coins, scores = rng.random(count) < 0.5, np.empty((count, 1))
+        for j, coin in enumerate(coins):
+            curator = ColumnCurator(test.tables[int(coin)], test.n, plan.plan, rng)
+            if bug != BUGS[0]:
+                object.__setattr__(curator, "_ColumnCurator__group", 0.5)
+            scores[j] = test.score(curator)
+            if progress is not None and (j + 1) % 50 == 0:
+                progress((i + (j + 1) / count) / len(tests))
+        out.append(judged(test, NAME, budget, bug, coins, scores))
+    return out[0], out[1]
+
+
+class _Counted(Noise):
+    """All counts of both columns: the category stands so often that it surely passes."""
+
+    def __init__(self, plan: SchemaPlan) -> None:
+        self.plan, half = plan, 2 * math.ceil(plan.threshold)
+        self.n = 2 * half
+        self.tables = [
+            (
+                Cells((f"{-FAR:g}", f"{FAR:g}"), np.array([half - x, half + x]), 0),
+                Cells((OFTEN,), np.array([half + x]), half - x),
+            )
+            for x in (0, 1)
+        ]
+        ends = np.linspace(-2 * FAR, 2 * FAR, 65)
+        self.asked = [(Magnitudes(), plan.bounds), (TreeCounts(ends), plan.look), (TreeCounts(ends[::2]), plan.tree)]
+        self._parts: list[tuple[np.ndarray, float]] = []
+        for statistic, spend in self.asked:
+            a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
+            self._add(a, b, noise_scale(statistic, spend, 1.0))
+        values: Any = plan.values
+        self._add(np.array([half, half]), np.array([half + 1, half - 1]), passing(values, 1, False)[0])
+        spends = [spend for _, spend in self.asked] + [values]
+        self.promised = math.sqrt(sum(spend.mu**2 for spend in spends))
+        self.there = math.sqrt(self._squared)
+
+    _squared = 0.0
+
+    def _add(self, a: np.ndarray, b: np.ndarray, sigma: float) -> None:
+        w = (b - a) / sigma**2
+        self._parts.append((w, float(w @ (a + b) / 2)))
+        self._squared += float(w @ (b - a))
+
+    def score(self, curator: ColumnCurator) -> float:
+        """The exact log-likelihood ratio of one transcript."""
+        told = [curator.count(0, statistic, spend).values for statistic, spend in self.asked]  # type: ignore[arg-type]
+        found = curator.frequent(1, self.plan.values)  # type: ignore[arg-type]
+        told.append(np.array([*found.counts, found.missing]))
+        return math.fsum(float(w @ y) - c for (w, c), y in zip(self._parts, told, strict=True))
+
+
+class _Passed:
+    """A category that stands so often that it gets no noise, or once more: whether it passes the threshold.
+
+    On the first table no noise is drawn for it, so that how often it passes on the second is what δ₀ allows.
+    """
+
+    kind = "failure"
+
+    def __init__(self, plan: SchemaPlan) -> None:
+        values: Any = plan.values
+        scale, low, threshold = passing(values, 1, False)
+        self.plan, self.n, self.promised = plan, low + 1, values.failure
+        self.there = float(ndtr(-(threshold - low - 1) / scale))
+        self.tables = [(_none(self.n), Cells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]
+
+    @property
+    def needed(self) -> int:
+        """Transcripts for SHARES of δ₀, half of them of the second table."""
+        room = self.there - SHARES[self.kind] * self.promised
+        return math.ceil(min(2 * self.there * ((ndtri(TRUST) + SPARE) / room) ** 2, MOST)) if room > 0 else MOST
+
+    def score(self, curator: ColumnCurator) -> float:
+        """Whether it passed."""
+        return float(len(curator.frequent(1, self.plan.values).texts))  # type: ignore[arg-type]
+
+    def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
+        """δ₀ is at least this: P(passes) on the second table less that on the first."""
+        hits, alarms, alpha = int(second.sum()), int(first.sum()), (1 - trust) / 2
+        p = beta.ppf(alpha, hits, len(second) - hits + 1) if hits else 0.0
+        q = beta.ppf(1 - alpha, alarms + 1, len(first) - alarms) if alarms else 0.0
+        return float(max(p - q, 0.0))
+
+    def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:  # noqa: ARG002
+        """Nothing bounds it from above."""
+        return None
+
+
+def _none(n: int) -> Cells:
+    return Cells((), np.zeros(0, dtype=np.int64), n)

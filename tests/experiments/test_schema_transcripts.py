@@ -1,0 +1,60 @@
+"""A schema that is measured uses all that is charged for it, and no more; half its noise is seen."""
+
+import json
+
+import pytest
+
+from dpcore.cli import main
+from dpcore.errors import InputError
+from dpcore.experiments.schema_transcripts import transcribe_schema
+from dpcore.privacy.accounting.budget import Budget
+from tests.helpers import one_line_of_error
+
+SHARP = Budget(6.0, 0.1)
+
+
+def test_the_tables_use_all_that_is_charged_and_most_of_it_is_shown():
+    counted, passed = transcribe_schema(SHARP, transcripts=6000)
+    assert (counted.kind, passed.kind) == ("noise", "failure")
+    assert counted.there == pytest.approx(counted.promised, rel=1e-6)
+    assert passed.there == pytest.approx(passed.promised, rel=1e-3)
+    assert passed.there <= passed.promised == pytest.approx(0.025, rel=1e-6)
+    for found in (counted, passed):
+        assert found.kept
+        assert found.low < found.promised
+    assert counted.low > 0.9 * counted.promised
+    assert passed.low > 0.5 * passed.promised
+    assert (passed.hits[-1], passed.false_alarms[0]) == (1, 0)
+
+
+def test_half_the_sensitivity_is_seen():
+    counted, passed = transcribe_schema(SHARP, transcripts=3000, bug="half-sensitivity")
+    assert not counted.kept
+    assert not passed.kept
+
+
+@pytest.mark.parametrize("json_too", [False, True])
+def test_the_command_line_plays_it(capsys, json_too):
+    asked = ["audit", "--algorithm=schema", "--epsilon=6", "--delta=0.1", "--transcripts=1000"]
+    assert main([*asked, *(["--json"] if json_too else [])]) == 0
+    said = capsys.readouterr().out
+    if json_too:
+        told = json.loads(said)
+        assert told["kept"]
+        assert [t["kind"] for t in told["transcripts"]] == ["noise", "failure"]
+    else:
+        assert said.count("1000 transcripts") == 2
+        assert said.endswith("the promise is consistent with this game\n")
+    assert main([*asked, "--bug=half-sensitivity"]) == 1
+    assert "THE PROMISE IS BROKEN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("extra", [["--delta=0"], ["--runs=100"], ["--set=a=1"]])
+def test_what_cannot_be_judged_is_one_line(capsys, extra):
+    assert main(["audit", "--algorithm=schema", "--delta=0.1", *extra]) == 2
+    one_line_of_error(capsys)
+
+
+def test_transcripts_have_limits():
+    with pytest.raises(InputError, match="transcripts=5 is outside"):
+        transcribe_schema(SHARP, transcripts=5)
