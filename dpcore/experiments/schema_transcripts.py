@@ -18,13 +18,13 @@ from ..errors import InputError
 from ..privacy.accounting.budget import Budget
 from ..privacy.columns import ColumnCurator, passing
 from ..privacy.measurement import noise_scale
-from ..privacy.statistics.columns import Magnitudes, TreeCounts
+from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .audit import BUGS, check_bug
 from .transcripts import FEWEST, MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, Evidence, Noise, judged
 
 NAME = "schema"
-FAR, OFTEN = 1e6, "a"
+FAR, OFTEN, SURE = 1e6, "a", 12.0  # standard deviations above the threshold
 COLUMNS = (OpenColumn(name="number", kind="numeric", ordered=True), OpenColumn(name="text", kind="categorical"))
 
 
@@ -68,7 +68,9 @@ class _Counted(Noise):
     """All counts of both columns: the category stands so often that it surely passes."""
 
     def __init__(self, plan: SchemaPlan) -> None:
-        self.plan, half = plan, 2 * math.ceil(plan.threshold)
+        values: Any = plan.values
+        scale, _, threshold = passing(values, 1, False)
+        self.plan, half = plan, math.ceil(threshold + SURE * scale)
         self.n = 2 * half
         self.tables = [
             (
@@ -77,14 +79,13 @@ class _Counted(Noise):
             )
             for x in (0, 1)
         ]
-        ends = np.linspace(-2 * FAR, 2 * FAR, 65)
-        self.asked = [(Magnitudes(), plan.bounds), (TreeCounts(ends), plan.look), (TreeCounts(ends[::2]), plan.tree)]
+        look, tree = (TreeCounts(np.linspace(-2 * FAR, 2 * FAR, FANOUT**levels)) for levels in (2, 3))
+        self.asked = [(Magnitudes(), plan.bounds), (look, plan.look), (tree, plan.tree)]
         self._parts: list[tuple[np.ndarray, float]] = []
         for statistic, spend in self.asked:
             a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
             self._add(a, b, noise_scale(statistic, spend, 1.0))
-        values: Any = plan.values
-        self._add(np.array([half, half]), np.array([half + 1, half - 1]), passing(values, 1, False)[0])
+        self._add(np.array([half, half]), np.array([half + 1, half - 1]), scale)
         spends = [spend for _, spend in self.asked] + [values]
         self.promised = math.sqrt(sum(spend.mu**2 for spend in spends))
         self.there = math.sqrt(self._squared)

@@ -14,7 +14,7 @@ from dpcore.errors import InputError
 from dpcore.experiments import transcripts as module
 from dpcore.experiments.audit import hand_over, short
 from dpcore.experiments.likelihood import Asked, gaussian_score, selection_law, telling_outcomes
-from dpcore.experiments.transcripts import SHARES, _Noise, _script, _Selection, _table, trade_off, transcribe
+from dpcore.experiments.transcripts import SHARES, _AllNoise, _script, _Selection, _table, trade_off, transcribe
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.statistics.answers import CellAnswers, SignedErrors
@@ -49,7 +49,7 @@ def test_some_algorithms_only_add_gaussian_noise():
 @pytest.mark.parametrize("name", NOISE)
 def test_the_worst_tables_use_all_of_a_gaussian_promise(name):
     """The pair that is found attains the sensitivity, so that nothing is lost but by chance."""
-    test = _Noise(script_of(name))
+    test = _AllNoise(script_of(name))
     assert test.there <= test.promised * (1 + 1e-9)
     assert test.there >= 0.97 * test.promised
 
@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_transcripts():
 
 
 def test_the_bound_holds_with_the_stated_confidence():
-    test, rng, mu = _Noise(script_of("gaussian_maxent")), np.random.default_rng(0), 0.8
+    test, rng, mu = _AllNoise(script_of("gaussian_maxent")), np.random.default_rng(0), 0.8
     missed = 0
     for _ in range(2000):
         scores = rng.normal(-mu / 2, 1, 100), rng.normal(mu / 2, 1, 110)
