@@ -177,6 +177,16 @@ def test_a_census_of_billions_is_fitted_too(where, seed):
     assert run.records[-1].empirical.max_error < 1e-6
 
 
+def shrunk(y, sigma):
+    """Shares by noisy ones of one deviation: drawn to the even ones, the nearest distribution to that, floored."""
+    k = len(y)
+    z = 1 / k + (y - y.mean()) / (1 + k * sigma**2)
+    sums = {"type": "eq", "fun": lambda x: x.sum() - 1}
+    x = minimize(lambda x: ((x - z) ** 2).sum(), np.full(k, 1 / k), bounds=[(0, 1)] * k, constraints=sums, tol=1e-14).x
+    x = np.maximum(x, 1e-4)
+    return x / x.sum()
+
+
 def test_the_two_stages_are_those_of_the_docstring():
     """One run of the algorithm against SLSQP in both stages, from the noisy answers it saw."""
     domain = codes(2, 3, 2)
@@ -196,8 +206,9 @@ def test_the_two_stages_are_those_of_the_docstring():
 
     *_, last = algorithm.steps(problem, plan, Told(), np.random.default_rng(0))
     pairs = matrix_of(domain, ["ab", "ac", "bc"])
-    singles = [np.maximum(matrix_of(domain, [name]) @ y, 1e-4) for name in "abc"]
-    base = np.einsum("a,b,c->abc", *(s / s.sum() for s in singles)).ravel()
+    shape = dict(zip("abc", domain.shape, strict=True))
+    singles = [shrunk(matrix_of(domain, [a]) @ y, sigma * math.sqrt(12 / shape[a])) for a in "abc"]
+    base = np.einsum("a,b,c->abc", *singles).ravel()
     sizes = pairs.sum(axis=1)  # a cell of a pair sums that many noisy cells
     first = primal_optimum(pairs, pairs @ y, sigma * np.sqrt(sizes), base, 0.6 * 0.7 * mu * n)
     second = primal_optimum(np.eye(12), y, np.full(12, sigma), first, 0.7 * mu * n)
@@ -219,10 +230,12 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
 def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
     domain = codes(2, 3, 2)
     workload = Marginals(domain, [["a"], ["b"]])
-    base = softmax(product(Evidence(workload, np.array([0.25, 0.75, -0.1, 0.5, 0.5]), np.ones(5)), Cells(domain)))
-    assert np.allclose(
-        base, np.einsum("a,b,c->abc", [0.25, 0.75], [1e-4 / 1.0001, 0.5 / 1.0001, 0.5 / 1.0001], [0.5, 0.5]).ravel()
-    )
+    y = np.array([0.25, 0.75, -0.1, 0.5, 0.5])
+    sharp = [0.25, 0.75], [1e-4 / 1.0001, 0.5 / 1.0001, 0.5 / 1.0001], [0.5, 0.5]
+    noisy = [5 / 12, 7 / 12], [7 / 30, 23 / 60, 23 / 60], [0.5, 0.5]  # a third, and a quarter, of the way from even
+    for sigma, shares in ((1e-6, sharp), (1.0, noisy)):
+        base = softmax(product(Evidence(workload, y, np.full(5, sigma)), Cells(domain)))
+        assert np.allclose(base, np.einsum("a,b,c->abc", *shares).ravel())
     explicit = Explicit(domain, np.ones((1, 12)))
     assert np.allclose(softmax(product(Evidence(explicit, np.ones(1), np.ones(1)), Cells(domain))), 1 / 12)
     assert stages_of(explicit) == [explicit]
