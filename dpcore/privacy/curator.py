@@ -44,8 +44,10 @@ PLANNED: Final = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, Sub
 
 def check_readable(rows: Countable, plan: Plan) -> None:
     """Raise InputError where a plan asks of records one by one what is known as counts of tables only."""
+    if not isinstance(rows, Counts):
+        return
     kinds = {c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges}
-    if isinstance(rows, Counts) and not kinds.isdisjoint(ONE_BY_ONE):
+    if not kinds.isdisjoint(ONE_BY_ONE):
         rows.refuse()
 
 

@@ -1,5 +1,6 @@
 """The log of a server: what went wrong and where, and never an error's words, which may quote a cell."""
 
+import importlib.util
 import io
 import logging
 import subprocess
@@ -8,6 +9,7 @@ import threading
 import warnings
 
 import pytest
+from streamlit import config
 from streamlit.error_util import handle_user_script_exception
 
 from pages._ui.server import quiet
@@ -23,6 +25,7 @@ def hushed(monkeypatch):
     for module, name in ((warnings, "showwarning"), (sys, "excepthook"), (threading, "excepthook")):
         monkeypatch.setattr(module, name, getattr(module, name))
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    config.set_option(quiet.RICH, True)
     quiet.hush()
     yield
     logging.setLogRecordFactory(before)
@@ -82,7 +85,7 @@ def test_what_is_no_error_is_logged_as_it_is(hushed):
     assert logged("planted", "%(a)s", {"a": 1}) == "1\n"
 
 
-def test_an_error_on_a_page_reaches_the_log_without_its_words(hushed, monkeypatch):
+def test_an_error_on_a_page_reaches_the_log_without_its_words(hushed, capsys):
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     logger = logging.getLogger("streamlit.error_util")
@@ -93,7 +96,8 @@ def test_an_error_on_a_page_reaches_the_log_without_its_words(hushed, monkeypatc
         logger.removeHandler(handler)
     assert "Uncaught app execution" in written.getvalue()
     assert "KeyError" in written.getvalue()
-    assert PLANTED not in written.getvalue()
+    assert PLANTED not in written.getvalue() + "".join(capsys.readouterr())
+    assert importlib.util.find_spec("rich"), "or nothing was tried: with it Streamlit prints errors by itself"
 
 
 def test_warnings_and_what_ends_a_thread_or_is_dropped_say_no_words_either(hushed, capsys):

@@ -7,12 +7,16 @@ import traceback
 import warnings
 from typing import Any
 
+from streamlit import config
+
+RICH = "logger.enableRich"  # Streamlit's own print of an error, where rich is installed: past all loggers, with words
 _record = logging.getLogRecordFactory()
 
 
 def hush() -> None:
     """From now on nothing that this process logs, warns of or dies of repeats the words of an error."""
     logging.setLogRecordFactory(_without_words)
+    config.set_option(RICH, False)
     warnings.showwarning = _warned
     sys.excepthook = lambda _kind, error, _trace: _write(told(error))
     threading.excepthook = lambda args: _write(told(args.exc_value))
