@@ -86,6 +86,9 @@ def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
     page.wait_for_timeout(300)
     assert page.evaluate("document.querySelector('[data-testid=stSidebarContent]').scrollTop") > 100
     assert all(inside(page, box, {"width": 1440, "height": 500}) for box in sliders(page))
+    wall = page.locator("[data-testid=stSidebar]").evaluate("e => getComputedStyle(e).backgroundColor")
+    block = page.locator("[data-testid=stLayoutWrapper]").filter(has=page.locator(".st-key-sliders")).first
+    assert block.evaluate("e => getComputedStyle(e).backgroundColor") == wall, "nothing shines through"
 
 
 @pytest.mark.parametrize("query", ["", "?present=true"], ids=["page", "presenter"])

@@ -63,7 +63,7 @@ def convergence(records: pd.DataFrame, x: str, title: str, n: int, noun: str, be
         lines.append(flat | {"showlegend": name == "max_error"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "dash": "dash", "width": 1}}
-    place = upon | {"y": 0.99, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": HINT}
+    place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": HINT}
     return _small(
         lines,
         xaxis=_axis(title, rangemode="tozero"),

@@ -39,7 +39,8 @@ STYLE = """<style>
 .st-key-verdict {gap: 0.1rem; position: relative;}
 /* Comes and goes: it must not push the charts down and up again. */
 @media (min-width: 641px) {[data-testid="stLayoutWrapper"]:has(> .st-key-replays) {
-  position: absolute; right: 0; top: -2.2rem; width: auto;}}
+  position: absolute; right: 0; top: -2.2rem; width: auto;}
+  .st-key-replays {flex-wrap: nowrap !important; width: max-content; white-space: nowrap;}}
 .st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
   margin-bottom: 0;}
 .st-key-verdict p {margin: 0; line-height: 1.35;}
@@ -48,11 +49,13 @@ STYLE = """<style>
 @media (min-width: 641px) {[class*="st-key-head-"] {flex-wrap: nowrap !important;}}
 /* What belongs to settings that are no longer chosen is dimmed at once. */
 [data-stale="true"] {opacity: 0.35 !important; transition: none !important;}
+[data-testid="stSidebar"] [data-stale="true"] {opacity: 1 !important;}  /* what is scrolled must not shine through */
 /* The sliders: on top of the sidebar, whatever is scrolled. */
 [data-testid="stSidebarHeader"] {height: 2.4rem; padding-bottom: 0; margin-bottom: 0;}
 [data-testid="stSidebarUserContent"] {padding-top: 0;}
 [data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
-  position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: var(--st-secondary-background-color);}
+  position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: inherit;}
+[data-testid="stSidebar"] *:has(.st-key-sliders) {background: inherit;}  /* the sidebar's own, down to the sliders */
 .st-key-marks {margin-top: -1.1rem;}
 /* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
 [data-testid="stSidebar"][data-collapsed="true"] {
