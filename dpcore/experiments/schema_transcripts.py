@@ -6,6 +6,7 @@ tree and category at once. Where "a" stands as often as values get no noise, or 
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from ..privacy.columns import ColumnCurator, passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts
 from ..schemas.plan import SchemaPlan, divide, plan_schema
-from .audit import BUGS, check_bug
-from .transcripts import FEWEST, MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, Evidence, Noise, judged
+from .audit import BUGS
+from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, Evidence, Noise, check_asked, judged
 
 NAME = "schema"
 FAR, OFTEN, SURE = 1e6, "a", 12.0  # standard deviations above the threshold
@@ -40,27 +41,23 @@ def transcribe_schema(
 
     Raises InputError at δ = 0, where no category can be measured, and for transcripts outside 1,000..10,000,000.
     """
-    if not FEWEST <= transcripts <= MOST:
-        raise InputError(f"transcripts={transcripts} is outside {FEWEST}..{MOST}")
+    check_asked(transcripts, bug)
     if budget.delta == 0:
         raise InputError("delta=0: a schema's transcripts are judged with categories, which need delta > 0")
-    check_bug(bug)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     division = divide(budget, 1.0, categories=True)
     plan = plan_schema(COLUMNS, 1, 1, division, exact=False)  # the number of rows changes no charge
-    tests = (_Counted(plan), _Passed(plan))
-    out = []
+
+    def seen(test: _Counted | _Passed, table: tuple[Cells, Cells]) -> float:
+        curator = ColumnCurator(table, test.n, plan.plan, rng)
+        if bug != BUGS[0]:
+            object.__setattr__(curator, "_ColumnCurator__group", 0.5)
+        return test.score(curator)
+
+    tests, out = (_Counted(plan), _Passed(plan)), []
     for i, test in enumerate(tests):
-        count = min(transcripts, max(FEWEST, test.needed))
-        coins, scores = rng.random(count) < 0.5, np.empty((count, 1))
-        for j, coin in enumerate(coins):
-            curator = ColumnCurator(test.tables[int(coin)], test.n, plan.plan, rng)
-            if bug != BUGS[0]:
-                object.__setattr__(curator, "_ColumnCurator__group", 0.5)
-            scores[j] = test.score(curator)
-            if progress is not None and (j + 1) % 50 == 0:
-                progress((i + (j + 1) / count) / len(tests))
-        out.append(judged(test, NAME, budget, bug, coins, scores))
+        told = None if progress is None else lambda share, i=i: progress((i + share) / len(tests))
+        out.append(judged(test, partial(seen, test), NAME, budget, transcripts, bug, rng, told))
     return out[0], out[1]
 
 

@@ -104,9 +104,7 @@ def transcribe(
     None where neither all is Gaussian noise nor anything is selected. Raises what the plan raises, and InputError for a
     number of transcripts outside 1,000..10,000,000.
     """
-    if not FEWEST <= transcripts <= MOST:
-        raise InputError(f"transcripts={transcripts} is outside {FEWEST}..{MOST}")
-    check_bug(bug)
+    check_asked(transcripts, bug)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     scripts = [_script(algorithm, budget, n, rng) for n in SIZES]
     if scripts[0].plan.kinds == {Gaussian}:
@@ -116,22 +114,38 @@ def transcribe(
         test = min(found, key=lambda one: (one.needed, -one.visible))
     else:
         return None
+
+    def ask(table: Rows) -> Any:
+        curator = hand_over(table, test.problem, test.plan, rng, bug != BUGS[0])
+        return test.score([getattr(curator, a.verb)(a.question, a.spend, *a.more) for a in test.asked])
+
+    return judged(test, ask, registered_name(algorithm), budget, transcripts, bug, rng, progress)
+
+
+def check_asked(transcripts: int, bug: str) -> None:
+    """Raise InputError for a number of transcripts that is not served, and for a bug that cannot be planted."""
+    if not FEWEST <= transcripts <= MOST:
+        raise InputError(f"transcripts={transcripts} is outside {FEWEST}..{MOST}")
+    check_bug(bug)
+
+
+def judged(
+    test: Any, ask: Callable[[Any], Any], name: str, budget: Budget, transcripts: int, bug: str,
+    rng: np.random.Generator, progress: Callable[[float], None] | None,
+) -> Evidence:  # fmt: skip
+    """What transcripts show, as many as a test needs, `transcripts` at the most.
+
+    `ask` hands one of the test's two tables to a new Curator, and scores what it answers; a coin says which table. The
+    test says what is promised and there, of which kind, and bounds it from two lots of scores.
+    """
     count = min(transcripts, max(FEWEST, test.needed))
     coins = rng.random(count) < 0.5
     seen = []
     for i, coin in enumerate(coins):
-        curator = hand_over(test.tables[int(coin)], test.problem, test.plan, rng, bug != BUGS[0])
-        seen.append(test.score([getattr(curator, a.verb)(a.question, a.spend, *a.more) for a in test.asked]))
+        seen.append(ask(test.tables[int(coin)]))
         if progress is not None and (i + 1) % 50 == 0:
             progress((i + 1) / count)
-    return judged(test, registered_name(algorithm), budget, bug, coins, np.array(seen, dtype=float).reshape(count, -1))
-
-
-def judged(test: Any, name: str, budget: Budget, bug: str, coins: np.ndarray, scores: np.ndarray) -> Evidence:
-    """What scores (transcripts, several) show, of the second table where a coin (transcripts,) is True.
-
-    `test` says what is promised and there, of which kind, and bounds it from two lots of scores.
-    """
+    scores = np.array(seen, dtype=float).reshape(count, -1)
     first, second = scores[~coins].ravel(), scores[coins].ravel()
     thresholds = np.unique(np.concatenate([first, second]))[::-1]
     false_alarms, hits = (
@@ -142,7 +156,7 @@ def judged(test: Any, name: str, budget: Budget, bug: str, coins: np.ndarray, sc
         budget=budget,
         kind=test.kind,
         bug=bug,
-        transcripts=len(coins),
+        transcripts=count,
         records=test.n,
         promised=test.promised,
         there=test.there,
