@@ -9,10 +9,10 @@ from multiprocessing import get_context
 
 from ..algorithms import solving
 from ..errors import InputError
-from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, Audit, audit, short
+from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, audit, short
 from ..experiments.schema_transcripts import NAME as SCHEMA
 from ..experiments.schema_transcripts import transcribe_schema
-from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, Evidence, transcribe
+from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, Evidence, Judged, transcribe
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from .arguments import add_budget, add_seed, budget_of, whole
@@ -35,13 +35,14 @@ class _Order:
     bug: str
     seed: int
 
-    def judge(self) -> tuple[Audit, Evidence | None]:
+    def judge(self) -> Judged:
         named = {text.partition("=")[0] for text in self.given}
         algorithm = short(choose(self.name, self.given, QueryRelease), named)
         found = audit(algorithm, self.budget, runs=self.runs, bug=self.bug, seed=self.seed)
         if not self.transcripts:
-            return found, None
-        return found, transcribe(algorithm, self.budget, transcripts=self.transcripts, bug=self.bug, seed=self.seed)
+            return Judged(found, None)
+        given = {"transcripts": self.transcripts, "bug": self.bug, "seed": self.seed}
+        return Judged(found, transcribe(algorithm, self.budget, **given))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,18 +70,18 @@ def execute(chosen: argparse.Namespace) -> int:
     budget, kept = budget_of(chosen), True
     runs = chosen.runs or (RUNS_OF_ALL if chosen.algorithm == ALL else RUNS)
     rest = chosen.set, budget, runs, transcripts, chosen.bug, chosen.seed
-    for found, evidence in _judged([_Order(name, *rest) for name in names]):
-        kept &= found.kept and (evidence is None or evidence.kept)
+    for judged in _judged([_Order(name, *rest) for name in names]):
+        kept &= judged.kept
+        found, evidence = judged.found, judged.evidence
         if chosen.json:
             told = found.to_json() | ({"transcripts": evidence.to_json()} if evidence else {})
             print(json.dumps(told, indent=None if len(names) > 1 else 1), flush=True)
         elif len(names) > 1:
             low = f"promised {found.promised:.4f}, at least {found.epsilon_low:.4f} or {found.accounted_low:.4f}"
-            sound = found.kept and (evidence is None or evidence.kept)
             seen = f"  {_seen(evidence)}" if evidence else ""
-            print(f"{found.algorithm:<24} {low}{seen}  {'consistent' if sound else 'BROKEN'}", flush=True)
+            print(f"{found.algorithm:<24} {low}{seen}  {'consistent' if judged.kept else 'BROKEN'}", flush=True)
         else:
-            _tell(found, evidence, budget)
+            _tell(judged, budget)
     return 0 if kept else 1
 
 
@@ -95,12 +96,12 @@ def _schema(chosen: argparse.Namespace) -> int:
         print(json.dumps({"algorithm": SCHEMA, "kept": kept, "transcripts": [e.to_json() for e in found]}, indent=1))
         return 0 if kept else 1
     for evidence in found:
-        print(f"transcripts:  {_seen(evidence)}, {TRUST:.0%} confidence, {evidence.transcripts} transcripts")
+        _tell_transcripts(evidence)
     print(CONSISTENT if kept else BROKEN)
     return 0 if kept else 1
 
 
-def _judged(orders: list[_Order]) -> Iterator[tuple[Audit, Evidence | None]]:
+def _judged(orders: list[_Order]) -> Iterator[Judged]:
     """In their order; several are judged by processes of their own."""
     if len(orders) == 1:
         yield orders[0].judge()
@@ -118,12 +119,16 @@ def _seen(evidence: Evidence) -> str:
     return f"{symbol} {evidence.promised:.4f}, shown {evidence.low:.4f} ({share})"
 
 
-def _tell(found: Audit, evidence: Evidence | None, budget: Budget) -> None:
+def _tell(judged: Judged, budget: Budget) -> None:
+    found = judged.found
     print(f"{found.algorithm}, {found.runs} runs on each of two tables of {found.records} records, bug: {found.bug}")
     print(f"promised:     epsilon = {found.promised:.4f} at delta={budget.delta:g} ({found.accounting})")
     print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
     print(f"              epsilon ≥ {found.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)")
-    if evidence is not None:
-        print(f"transcripts:  {_seen(evidence)}, {TRUST:.0%} confidence, {evidence.transcripts} transcripts")
-    sound = found.kept and (evidence is None or evidence.kept)
-    print(CONSISTENT if sound else BROKEN)
+    if judged.evidence is not None:
+        _tell_transcripts(judged.evidence)
+    print(CONSISTENT if judged.kept else BROKEN)
+
+
+def _tell_transcripts(evidence: Evidence) -> None:
+    print(f"transcripts:  {_seen(evidence)}, {TRUST:.0%} confidence, {evidence.transcripts} transcripts")

@@ -3,7 +3,10 @@
 import argparse
 import hashlib
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
+
+import pandas as pd
 
 from ..algorithms.base import Algorithm
 from ..data.domain import Rows
@@ -53,11 +56,15 @@ class Measured:
         except BudgetError:
             return self._run(algorithm, budget, seed, categories, True, every)
 
+    @cached_property
+    def limited(self) -> pd.DataFrame:
+        """The rows that count."""
+        return self.unit.limited(self.frame, self.schema.names)
+
     @property
     def placeholder(self) -> QueryRelease:
         """What is asked, in a schema of public things alone."""
-        n = len(self.unit.limited(self.frame, self.schema.names))
-        return QueryRelease(queries_in(self.chosen, self.schema.placeholder), n, self.unit.most_rows)
+        return QueryRelease(queries_in(self.chosen, self.schema.placeholder), len(self.limited), self.unit.most_rows)
 
     @property
     def digest(self) -> str:
@@ -71,16 +78,16 @@ class Measured:
         return least_rmse(problem.workload, budget, problem.effective_n)
 
     def _run(self, algorithm: Algorithm, budget: Budget, seed: int, categories: bool, fails: bool, every: Every) -> Run:
-        share, n = self.chosen.schema_share, len(self.unit.limited(self.frame, self.schema.names))
+        share = self.chosen.schema_share
         if share is None:
-            share = default_share(len(self.schema.open), n, self.unit.most_rows, budget)
+            share = default_share(len(self.schema.open), len(self.limited), self.unit.most_rows, budget)
         division = divide(budget, share, categories=categories, fails=fails)
         if self._found is None or self._found[0] != (division, seed):
             found = explore_schema(self.schema, self.frame, self.unit, division, seed=seed)
             self._found = (division, seed), found
         found = self._found[1]
         domain = found.domain
-        rows = domain.encode(self.unit.limited(self.frame, domain.names))
+        rows = domain.encode(self.limited)
         problem = QueryRelease(queries_in(self.chosen, domain), rows.n, self.unit.most_rows)
         for question in getattr(self.chosen, "ask", ()):
             understand(question, domain)

@@ -179,7 +179,7 @@ def _spread(client: Any, address: str | None, source: Source) -> Source:
     if client is None or not isinstance(source, ParquetSource):
         return source
     tell("note", f"the workers of {address} read {source.name} themselves: path and schema are sent to them")
-    return OnCluster(client, replace(source, path=source.path.absolute()))
+    return OnCluster(replace(source, path=source.path.absolute()), client)
 
 
 def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:

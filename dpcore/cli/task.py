@@ -12,10 +12,11 @@ from ..algorithms.base import Algorithm
 from ..algorithms.forecasts import SAID, affordable, words
 from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema, is_open, open_schema_from_json
+from ..data.privacy_unit import PrivacyUnit
 from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..data.sources.base import Source
-from ..data.sources.counts import Counts, broken, gather
+from ..data.sources.counts import Counts, broken
 from ..data.sources.database import connect, is_database
 from ..data.sources.files import is_large, source_at
 from ..data.sources.people import limited
@@ -24,9 +25,9 @@ from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease, public_start
+from ..publishing.request import records_of
 from ..schemas.plan import SHARES
 from ..workloads import Workload
-from ..workloads.union import marginal_tables
 from .arguments import add_person, real, unit_of
 from .files import Progress, tell
 
@@ -101,15 +102,14 @@ def open_table(chosen: argparse.Namespace, *, as_written: bool, whole: bool = Fa
     return source_at(chosen.table, as_written=as_written)
 
 
-def counted(source: Source, workload: Workload) -> Rows | Counts:
+def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Counts:
     """What a source's records say of a workload's domain; progress is said on stderr."""
     progress = Progress()
 
     def watch(rows: int) -> None:
         progress.say(lambda elapsed: f"{rows:,} rows read, {rows / max(elapsed, 1e-9):,.0f} a second")
 
-    tables = marginal_tables(workload)
-    rows = gather(source, workload.domain, tables.axes if tables else (), watch)
+    rows = records_of(source, workload, unit, watch)
     progress.clear()
     return rows
 
@@ -122,9 +122,9 @@ def read_task(
     domain, unit = workload.domain, unit_of(chosen)
     table = open_table(chosen, as_written=bool(domain.measured))
     if isinstance(table, pd.DataFrame):
-        rows = domain.encode(unit.limited(table, domain.names))
+        rows = records_of(table, workload, unit)
     else:
-        rows = counted(limited(spread(table) if unit.person is None else table, unit, domain.names), workload)
+        rows = counted(limited(spread(table) if unit.person is None else table, unit, domain.names), workload, unit)
     for constraint, count in broken(domain, rows):
         what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
         tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")

@@ -9,7 +9,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,9 +89,14 @@ def read(
         raise InputError(f"{label}: needs more memory than there is") from None
     except Exception as error:
         raise InputError(f"{label}: not readable as {ending[1:]}: {why(error)}") from None
-    if twice := [str(c) for c in reading.frame.columns[reading.frame.columns.duplicated()]]:
-        raise InputError(f"{label}: column {twice[0]!r} stands twice in the header")
+    check_names([str(c) for c in reading.frame.columns], label)
     return reading
+
+
+def check_names(names: Sequence[str], label: str) -> None:
+    """Raise InputError for a column that a header has twice."""
+    if (again := pd.Index(names).duplicated()).any():
+        raise InputError(f"{label}: column {names[int(again.argmax())]!r} stands twice in the header")
 
 
 def read_json(source: Source, name: str = "") -> Any:
@@ -154,7 +159,7 @@ def _text(data: bytes, ending: str, as_written: bool, told: Callable[[float], ob
     text, encoding = _decoded(data)
     if "\0" in text:
         raise InputError("not a text file (it holds zero bytes)")
-    delimiter = "\t" if ending == ".tsv" else delimiter_of(text)
+    delimiter = delimiter_of(text, ending)
     check_header(text, delimiter)
     frame = pd.read_csv(_Told(text, told), sep=delimiter, header=None, dtype=str, keep_default_na=False)
     frame = _headed(frame)
@@ -189,8 +194,10 @@ def line_of(line: bytes) -> tuple[str, bool]:
         return line.decode("cp1252", errors="replace"), False
 
 
-def delimiter_of(text: str) -> str:
-    """The delimiter that cuts the first lines into most equal rows; a comma where none does."""
+def delimiter_of(text: str, ending: str) -> str:
+    """A tab by the file's ending, or what cuts the first lines into most equal rows; a comma where nothing does."""
+    if ending == ".tsv":
+        return "\t"
     beginning = LONG_RUN.sub("…", text[:SAMPLE])  # long cells count as one, like all others
     lines = [line for line in beginning.splitlines()[:50] if line]
     counts = {d: _widths(lines, d) for d in DELIMITERS}

@@ -7,14 +7,15 @@ the table. A table that is read in parts stays where it is: the workers read it 
 import ipaddress
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from ..data.domain import Domain, Rows
-from ..data.sources.base import Axes, Tally, Watch, unwatched
+from ..data.sources.base import Axes, Before, Tally, Watch, unwatched
 from ..data.sources.counting import count
 from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
@@ -24,7 +25,10 @@ from .sweep import POLL_SECONDS, Case, run_case
 from .sweep_point import SweepPoint
 
 CONNECT_SECONDS = 10
+TIMES = 3  # that an item is sent before it is given up
 SHARES = 4  # for each worker, so that one that is slow or dies holds up little
+
+T, V = TypeVar("T"), TypeVar("V")
 
 
 def check_address(address: str) -> str:
@@ -77,7 +81,7 @@ def connect(address: str, certificates: dict[str, str] | None = None) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class OnCluster:
+class OnCluster(Before):
     """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
 
     Every share is counted once: one whose worker dies is counted again elsewhere, and only then added. Paths and the
@@ -85,54 +89,27 @@ class OnCluster:
     """
 
     client: Any
-    source: ParquetSource
-
-    @property
-    def name(self) -> str:
-        """That of the source."""
-        return self.source.name
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Those of the source."""
-        return self.source.columns
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
         """The counts of all shares together, added as they come; what `watch` raises cancels the others."""
-        from distributed import as_completed
-
         workers = max(1, len(self.client.scheduler_info()["workers"]))
         k = max(1, min(self.source.groups, SHARES * workers))
-        asked = self.client.scatter([self.source, domain, list(tables)], broadcast=True, hash=False)
-        running = {self.client.submit(_share, *asked, (i, k), pure=False) for i in range(k)}
-        waiting, found = as_completed(list(running), loop=self.client.loop), None
-        try:
-            while not waiting.is_empty():
-                watch(found.n if found else 0)
-                batch = waiting.next_batch(block=False)
-                for future in batch:
-                    if future.status in ("lost", "pending"):  # it ended, and its worker died before it was read
-                        waiting.add(future)
-                        continue
-                    running.remove(future)
-                    if future.status != "finished":
-                        raise InputError(f"{self.name}: the cluster lost a share of it; nothing was counted")
-                    tally = future.result()
-                    if isinstance(tally, str):
-                        raise InputError(tally)
-                    found = tally if found is None else found + tally
-                if not batch:
-                    time.sleep(POLL_SECONDS)
-        finally:
-            self.client.cancel([*running, *asked], force=True)
+        shared, shares = [self.source, domain, list(tables)], [(i, k) for i in range(k)]
+        found: Tally | None = None
+
+        def told() -> None:
+            watch(found.n if found else 0)
+
+        for _, tally in _worked_out(self.client, _share, shares, shared, told):
+            if tally is None:
+                raise InputError(f"{self.name}: the cluster lost a share of it; nothing was counted")
+            if isinstance(tally, str):
+                raise InputError(tally)
+            found = tally if found is None else found + tally
         return found or Tally(0, {})
 
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
-        """That of the source, read here."""
-        return self.source.fingerprint(key, watch)
 
-
-def _share(source: ParquetSource, domain: Domain, tables: list[Axes], share: tuple[int, int]) -> Tally | str:
+def _share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
     """The counts of a share, on a worker; words for what is refused, as an error would be tried again."""
     try:
         return count(source, domain, tables, share=share)
@@ -154,29 +131,67 @@ def sweep_on(
     A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers. Lazy: closing the
     generator, or an exception in it, cancels what runs.
     """
+    rows = rows.apart if isinstance(rows, Counts) else rows  # whose file is this machine's
+    sent = []
+    for case in waiting:
+        if refused := case.refused(problem):
+            yield refused
+        else:
+            sent.append(case)
+    for case, point in _worked_out(client, run_case, sent, [problem, rows, population], watch):
+        yield point or case.failed("the cluster lost this run")
+
+
+def _worked_out(
+    client: Any, function: Callable[..., V], items: Sequence[T], shared: list[Any], watch: Callable[[], None]
+) -> Iterator[tuple[T, V | None]]:
+    """`function(item, *shared)` of every item, in the order in which they come back; None where the cluster lost it.
+
+    What is shared is sent out once. Whatever was on a worker that dies is sent again, with what is shared: no other
+    worker may have had it.
+    """
     from distributed import as_completed
 
-    running: dict[Any, Case] = {}
-    rows = rows.apart if isinstance(rows, Counts) else rows  # whose file is this machine's
-    shared = client.scatter([problem, rows, population], broadcast=True, hash=False)
+    sent: list[Any] = []  # of what is shared, all copies
+    running: dict[Any, tuple[T, int]] = {}  # the item, and which time this is
+
+    def send(items: Iterable[T], times: int) -> list[Any]:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        copy = client.scatter(shared, broadcast=True, hash=False)
+        sent.extend(copy)
+        begun = {client.submit(function, item, *copy, pure=False): (item, times) for item in items}
+        running.update(begun)
+        return list(begun)
+
+    done = as_completed(send(items, 1), loop=client.loop)
     try:
-        for case in waiting:
-            if refused := case.refused(problem):
-                yield refused
-            else:
-                future = client.submit(run_case, case, *shared, pure=False)
-                running[future] = case
-        done = as_completed(list(running), loop=client.loop)
         while not done.is_empty():
             watch()
             batch = done.next_batch(block=False)
+            again: dict[int, list[T]] = {}
             for future in batch:
                 if future.status in ("lost", "pending"):  # it ended, and its worker died before it was read
                     done.add(future)
                     continue
-                case = running.pop(future)
-                yield future.result() if future.status == "finished" else case.failed("the cluster lost this run")
+                item, times = running.pop(future)
+                value = _value(future)
+                if value is not None or future.status == "error":
+                    yield item, value
+                elif times < TIMES:
+                    again.setdefault(times + 1, []).append(item)
+                else:
+                    yield item, None
+            for times, lost in again.items():
+                done.update(send(lost, times))
             if not batch:
                 time.sleep(POLL_SECONDS)
     finally:
-        client.cancel([*running, *shared], force=True)
+        client.cancel([*running, *sent], force=True)
+
+
+def _value(future: Any) -> Any:
+    """What a run has given; None where it was lost, also on the way from a worker that dies."""
+    try:
+        return future.result() if future.status == "finished" else None
+    except (CancelledError, OSError):
+        return None

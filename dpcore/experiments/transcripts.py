@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.ledger import Plan
 from ..problems import QueryRelease
-from .audit import BUGS, CONFIDENCE, check_bug, hand_over, two_questions
+from .audit import BUGS, CONFIDENCE, Audit, check_bug, hand_over, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
 TRANSCRIPTS = 60_000  # at most, of both tables together
@@ -79,6 +79,19 @@ class Evidence:
         """Everything but the curves."""
         names = ("kind", "transcripts", "records", "promised", "there", "low", "high", "kept", "shown")
         return {name: getattr(self, name) for name in names} | {"confidence": TRUST}
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What the releases of an algorithm show of its promise, and what its transcripts do, where they are read."""
+
+    found: Audit
+    evidence: Evidence | None
+
+    @property
+    def kept(self) -> bool:
+        """Whether neither shows the promise to be broken."""
+        return self.found.kept and (self.evidence is None or self.evidence.kept)
 
 
 def trade_off(kind: str, size: float, false_alarms: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from ..algorithms.base import Algorithm, make_plan
 from ..algorithms.forecasts import affordable
 from ..data.domain import Rows
 from ..data.privacy_unit import PrivacyUnit
-from ..data.sources.base import Source
+from ..data.sources.base import Source, Watch, unwatched
 from ..data.sources.counts import Counts, gather
 from ..data.sources.people import limited
 from ..errors import InputError
@@ -152,13 +152,18 @@ def prepare(
     return PreparedRelease(request, problem, rows, plan, reserved(plan, request.algorithm.adaptive))
 
 
-def records_of(table: pd.DataFrame | Source, workload: Workload, unit: PrivacyUnit) -> Rows | Counts:
-    """What a table's records say of a workload's domain: all of it, or of a source the tables that are asked for."""
+def records_of(
+    table: pd.DataFrame | Source, workload: Workload, unit: PrivacyUnit, watch: Watch = unwatched
+) -> Rows | Counts:
+    """What a table's records say of a workload's domain: all of it, or of a source the tables that are asked for.
+
+    People are limited in a table in memory; a source is limited before. `watch` is told how much of it is read.
+    """
     domain = workload.domain
     if isinstance(table, pd.DataFrame):
         return domain.encode(unit.limited(table, domain.names))
     tables = marginal_tables(workload)
-    return gather(limited(table, unit, domain.names), domain, tables.axes if tables else ())
+    return gather(limited(table, unit, domain.names), domain, tables.axes if tables else (), watch)
 
 
 def fixed_for(request: ReleaseRequest, ledger: Path) -> Accounting | None:

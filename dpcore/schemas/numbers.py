@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Leaves:
         """Of the cells."""
         return self.tree.edges
 
-    @property
+    @cached_property
     def counts(self) -> np.ndarray:
         """By cell (len(edges) − 1,)."""
         return self.tree.fitted(self.noisy.values, self.n)[:-1]

@@ -93,6 +93,30 @@ def test_a_worker_that_dies_with_results_nobody_has_read_loses_nothing(cluster):
     assert told(found) == told(sweep(waiting, problem, rows))
 
 
+@pytest.mark.parametrize("read", [False, True])
+def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
+    """Of all that was shared, and of every result, there is no other copy."""
+    distributed = pytest.importorskip("distributed")
+    problem, rows = task("3-way of 4")
+    waiting = planned(problem, seeds=2)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as alone:
+        client = connect(alone.scheduler_address)
+        try:
+            points = sweep_on(client, waiting, problem, rows)
+            found = [next(points)]
+            if read:
+                deadline = time.monotonic() + 30
+                while any(client.processing().values()) and time.monotonic() < deadline:
+                    time.sleep(0.1)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            found += points
+        finally:
+            client.close()
+    assert told(found) == told(sweep(waiting, problem, rows))
+
+
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
     """A wide table in forty row groups, and its domain."""
@@ -107,7 +131,7 @@ def counted_on(cluster, parts, watch=lambda _rows: None):
     tables = list(itertools.combinations(range(8), 3))
     client = connect(cluster.scheduler_address)
     try:
-        found = OnCluster(client, source).count(domain, tables, lambda rows: watch(client, rows))
+        found = OnCluster(source, client).count(domain, tables, lambda rows: watch(client, rows))
     finally:
         client.close()
     here = source.count(domain, tables)
@@ -142,9 +166,9 @@ def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_st
 
     try:
         with pytest.raises(InputError, match="t.parquet, row group .*: column 'a': .* is outside 0..4"):
-            OnCluster(client, source).count(domain_from_json({"a": 5}), [(0,)])
+            OnCluster(source, client).count(domain_from_json({"a": 5}), [(0,)])
         with pytest.raises(TimeoutError):
-            OnCluster(client, source).count(domain, [(0,)], enough)
+            OnCluster(source, client).count(domain, [(0,)], enough)
     finally:
         client.close()
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.experiments.audit import Audit, audit
-from dpcore.experiments.transcripts import transcribe
+from dpcore.experiments.transcripts import Judged, transcribe
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
@@ -90,8 +90,8 @@ def test_a_breach_that_only_transcripts_show_is_one():
     found = audit(ALGORITHMS["gaussian_maxent"](), Budget(3.0, 0.01), runs=20)
     assert not evidence.kept
     assert found.kept
-    assert not audits.Played(found, evidence).kept
-    assert audits.Played(found, None).kept
+    assert not Judged(found, evidence).kept
+    assert Judged(found, None).kept
 
 
 def test_every_algorithm_is_on_offer():

@@ -34,8 +34,12 @@ class Gate:
 
         monkeypatch.setattr(owner, name, waits)
 
-    def let(self):
+    def stands(self):
+        """Wait until work has come to it; what is cancelled earlier never does."""
         assert self.reached.wait(60)
+
+    def let(self):
+        self.stands()
         self.open.set()
         assert self.left.wait(60)
 
@@ -84,6 +88,7 @@ def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
 def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(monkeypatch):
     gate = Gate(monkeypatch, reading, "read")
     app = bring(opened(None, sample="titanic"))
+    gate.stands()
     app = button(app, "Cancel").click().run()
     gate.let()
     app = settled(app)
@@ -100,7 +105,7 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
     gate = Gate(monkeypatch, reading, "guess_columns")
     content = f"{UNIQUE},b\n".encode() + b"1,2\n" * 50
     app = bring(app, content, f"{UNIQUE}.csv")
-    assert gate.reached.wait(60)
+    gate.stands()
     assert tables_left(), "it is being read"
     if other == "forget":
         button(app, "Forget my table").click().run()
@@ -141,6 +146,7 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     assert "Cancel" in labels(app)
     assert READ not in labels(app), "nothing that would be changed by it is offered meanwhile"
     assert table(app).schema is before
+    gate.stands()
     button(app, "Cancel").click().run()
     gate.let()
     app = settled(app)
@@ -174,6 +180,7 @@ def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
     app = opened()
     gate = Gate(monkeypatch, Table, "mend")
     button(app, READ).click().run()
+    gate.stands()
     app.selectbox(key="sample").set_value("census").run()
     before = table(app).version
     gate.let()

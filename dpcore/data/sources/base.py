@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import pandas as pd
@@ -103,6 +103,35 @@ class Chunked(Source, Protocol):
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Chunk]:
         """The chunks with the named columns that fall to share i of k."""
         ...
+
+
+def places(source: Source, domain: Domain) -> list[int]:
+    """Where a source has each column of a domain; InputError, with its name, where it has not."""
+    try:
+        return domain.places(source.columns)
+    except InputError as error:
+        raise InputError(f"{source.name}: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Before:
+    """What stands before a `source` and counts in a way of its own; all else is that one's."""
+
+    source: Any
+
+    @property
+    def name(self) -> str:
+        """That of the source."""
+        return self.source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the source."""
+        return self.source.columns
+
+    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
+        """That of all rows of the source, also of those that are left out, read here."""
+        return self.source.fingerprint(key, watch)
 
 
 @dataclass(frozen=True, eq=False)

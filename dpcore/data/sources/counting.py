@@ -6,9 +6,8 @@ from os.path import commonprefix
 
 import numpy as np
 
-from ...errors import InputError
 from ..domain import Domain
-from .base import Axes, Chunked, Tally, Watch, unwatched
+from .base import Axes, Chunked, Tally, Watch, places, unwatched
 
 BLOCK = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
 WIDE = 1 << 16  # cells up to which tables are put together
@@ -23,10 +22,7 @@ def count(
     All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does not
     depend on the questions.
     """
-    try:
-        names = [source.columns[place] for place in domain.places(source.columns)]
-    except InputError as error:
-        raise InputError(f"{source.name}: {error}") from None
+    names = [source.columns[place] for place in places(source, domain)]
     counted = {axes: np.zeros(_size(axes, domain.shape), dtype=np.int64) for axes in cover(tables, domain.shape)}
     n = 0
     for chunk in source.chunks(names, share):

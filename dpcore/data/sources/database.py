@@ -12,7 +12,7 @@ from ...errors import InputError
 from ..column import MISSING_TEXTS, OTHER, Column
 from ..domain import Domain
 from ..readings import AS_WRITTEN, written
-from .base import Axes, Tally, Watch, unwatched
+from .base import Axes, Tally, Watch, places, unwatched
 from .counting import cover, narrowed
 
 ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes characters off both ends of a text
@@ -79,11 +79,8 @@ class DatabaseSource:
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
         """One query for n and what the schema refuses, then a GROUP BY of a packed whole number for each wide table."""
-        try:
-            places = domain.places(self.columns)
-        except InputError as error:
-            raise InputError(f"{self.name}: {error}") from None
-        pushed = [self._pushed(c, self.columns[place]) for c, place in zip(domain.columns, places, strict=True)]
+        there = places(self, domain)
+        pushed = [self._pushed(c, self.columns[place]) for c, place in zip(domain.columns, there, strict=True)]
         n = self._checked(domain, pushed)
         watch(n)
         counted = {}

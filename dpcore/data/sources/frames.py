@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from ...errors import InputError
 from ..domain import Domain
+from ..readers import check_names
 from .base import Axes, Frame, Tally, Watch, fingerprint_of, unwatched
 from .counting import count
 
@@ -23,8 +23,7 @@ class FrameSource:
     splits: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        if twice := [str(c) for c in self.frame.columns[self.frame.columns.duplicated()]]:
-            raise InputError(f"{self.name}: column {twice[0]!r} stands twice in the header")
+        check_names(self.columns, self.name)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from pyarrow.parquet import ParquetFile
 from ...errors import InputError
 from ..column import Column
 from ..domain import Domain
-from ..readers import MOST_COLUMNS
+from ..readers import MOST_COLUMNS, check_names
 from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, fingerprint_of, stamped, unwatched
 from .processes import counted
 
@@ -68,8 +68,7 @@ class ParquetSource:
                 here = tuple(packed.schema_arrow.names)
                 if len(here) > MOST_COLUMNS:
                     raise InputError(f"{file}: has {len(here):,} columns, at most {MOST_COLUMNS:,} are read")
-                if twice := next((name for name in here if here.count(name) > 1), None):
-                    raise InputError(f"{file}: column {twice!r} stands twice in the header")
+                check_names(here, str(file))
                 if columns is not None and sorted(here) != sorted(columns):
                     raise InputError(f"{file}: has other columns than {self.files[0].name}: {', '.join(here)}")
                 columns = columns or here

@@ -10,7 +10,7 @@ from ...errors import InputError
 from ..domain import Domain
 from ..marks import marks
 from ..privacy_unit import PrivacyUnit, limit_rows
-from .base import Axes, Chunked, Frame, Source, Tally, Watch, unwatched
+from .base import Axes, Before, Frame, Source, Tally, Watch, unwatched
 from .counting import count
 from .frames import FrameSource
 from .parquet import ParquetSource
@@ -18,7 +18,7 @@ from .text import TextSource
 
 
 @dataclass(frozen=True, eq=False)
-class LimitedSource:
+class LimitedSource(Before):
     """At most `most` rows of every value of the column `person`, chosen by what they say in `used`; see `limit_rows`.
 
     A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept of a person depends
@@ -26,21 +26,10 @@ class LimitedSource:
     person's here too.
     """
 
-    source: Chunked
     person: str
     most: int
     used: tuple[str, ...]
     splits: bool = field(default=False, init=False)
-
-    @property
-    def name(self) -> str:
-        """That of the source."""
-        return self.source.name
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Those of the source."""
-        return self.source.columns
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Frame]:  # noqa: ARG002
         """Chunks of whole people, with the rows that are kept of them."""
@@ -65,10 +54,6 @@ class LimitedSource:
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
         """Counted in this process, in order."""
         return count(self, domain, tables, watch)
-
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
-        """That of all rows, also of those that are left out."""
-        return self.source.fingerprint(key, watch)
 
     def _kept(self, frame: pd.DataFrame, names: Sequence[str]) -> Frame:
         return Frame(pd.DataFrame(limit_rows(frame, self.person, self.most, self.used)[list(names)]), self.name)

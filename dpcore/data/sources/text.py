@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...errors import InputError
 from ..domain import Domain
-from ..readers import DECIMAL_COMMA, SAMPLE, check_header, delimiter_of, line_of, why
+from ..readers import DECIMAL_COMMA, SAMPLE, check_header, check_names, delimiter_of, line_of, why
 from .base import CHANGED, Axes, Frame, Stamp, Tally, Watch, fingerprint_of, stamped, unwatched
 from .counting import count
 
@@ -43,13 +43,12 @@ class TextSource:
         """The file's stamp, its delimiter and its columns."""
         with stamped(self.path) as (file, stamp):
             text = Decoded(file).read(SAMPLE + 1)
-            delimiter = "\t" if self.path.suffix.lower() == ".tsv" else delimiter_of(text)
+            delimiter = delimiter_of(text, self.path.suffix.lower())
             check_header(text, delimiter)
             file.seek(0)
             with self._explained(), closing(self._parser(file, delimiter, 1)) as parser:
                 names = tuple(str(c) for c in next(parser).iloc[0])
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise InputError(f"{self.path}: column {twice!r} stands twice in the header")
+        check_names(names, str(self.path))
         return stamp, delimiter, names
 
     @property

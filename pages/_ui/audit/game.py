@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short
-from dpcore.experiments.transcripts import TRUST, Evidence, trade_off, transcribe
+from dpcore.experiments.transcripts import TRUST, Evidence, Judged, trade_off, transcribe
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
@@ -29,19 +29,6 @@ DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
 
 
-@dataclass(frozen=True, eq=False)
-class Played:
-    """What the releases of an algorithm show of its promise, and what all that leaves the Curator shows of it."""
-
-    found: Audit
-    evidence: Evidence | None
-
-    @property
-    def kept(self) -> bool:
-        """Whether neither shows the promise to be broken."""
-        return self.found.kept and (self.evidence is None or self.evidence.kept)
-
-
 @dataclass(eq=False)
 class Game:
     """A tab's audit: under way, done or none yet."""
@@ -55,7 +42,7 @@ class Game:
         self.of = name
         algorithm = short(ALGORITHMS[name]())
 
-        def play(work: Work) -> Played:
+        def play(work: Work) -> Judged:
             def told(share: float) -> None:
                 work.tell(share / 2, f"{share:.0%} of {runs:,} runs on each of two tables")
 
@@ -63,7 +50,7 @@ class Game:
                 work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} transcripts")
 
             found = audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
-            return Played(found, transcribe(algorithm, budget, transcripts=2 * runs, bug=bug, seed=seed, progress=more))
+            return Judged(found, transcribe(algorithm, budget, transcripts=2 * runs, bug=bug, seed=seed, progress=more))
 
         self.work = begin("audit", play)
 
@@ -128,7 +115,7 @@ def verdict(game: Game) -> None:
     """What was found, the curve, and the lesson."""
     if game.work is None or game.work.state != "done":
         return
-    played: Played = game.work.result
+    played: Judged = game.work.result
     found, evidence = played.found, played.evidence
     heading("Is the promise kept?", Tag.PUBLIC)
     planted = found.bug == HALF
@@ -274,7 +261,7 @@ def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     return charts.finish(out, 440)
 
 
-def _lesson(played: Played, planted: bool) -> None:
+def _lesson(played: Judged, planted: bool) -> None:
     """What to learn from it, in words."""
     heading("What does this show?", Tag.PUBLIC)
     if planted and not played.kept:
