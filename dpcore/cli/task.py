@@ -19,7 +19,6 @@ from ..data.sources.base import Source
 from ..data.sources.counts import Counts, broken
 from ..data.sources.database import connect, is_database
 from ..data.sources.files import is_large, source_at
-from ..data.sources.people import limited
 from ..errors import InputError
 from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
@@ -124,7 +123,7 @@ def read_task(
     if isinstance(table, pd.DataFrame):
         rows = records_of(table, workload, unit)
     else:
-        rows = counted(limited(spread(table) if unit.person is None else table, unit, domain.names), workload, unit)
+        rows = counted(spread(table) if unit.person is None else table, workload, unit)
     for constraint, count in broken(domain, rows):
         what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
         tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")

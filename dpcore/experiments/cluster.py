@@ -28,7 +28,8 @@ CONNECT_SECONDS = 10
 TIMES = 3  # that an item is sent before it is given up
 SHARES = 4  # for each worker, so that one that is slow or dies holds up little
 
-T, V = TypeVar("T"), TypeVar("V")
+T = TypeVar("T")
+V = TypeVar("V")
 
 
 def check_address(address: str) -> str:

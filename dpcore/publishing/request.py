@@ -157,7 +157,7 @@ def records_of(
 ) -> Rows | Counts:
     """What a table's records say of a workload's domain: all of it, or of a source the tables that are asked for.
 
-    People are limited in a table in memory; a source is limited before. `watch` is told how much of it is read.
+    Rows of one person are limited first. `watch` is told how much of a source is read.
     """
     domain = workload.domain
     if isinstance(table, pd.DataFrame):
