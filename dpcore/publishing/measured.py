@@ -9,14 +9,14 @@ from ..algorithms.forecasts import affordable
 from ..data.cells import Cells
 from ..data.domain import Domain
 from ..data.open_schema import OpenSchema
-from ..errors import BudgetError, InputError
+from ..errors import InputError
 from ..privacy.accounting.budget import Accounting
 from ..privacy.accounting.ledger import Plan
 from ..privacy.accounting.lifetime import Concentrated, Event
 from ..privacy.columns import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import Division, SchemaPlan, check_whole, default_share, divide, plan_schema, within
+from ..schemas.plan import NUMBERS, Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
@@ -76,7 +76,7 @@ class SettledRelease(PreparedRelease):
     def measured_columns(self) -> tuple[str, ...]:
         """The column that each charge of the schema paid for, in their order."""
         counted = (
-            (f.column.name, 1 if f.column.values else 3) for f in self.found.found
+            (f.column.name, 1 if f.column.values else NUMBERS) for f in self.found.found
         )  # values, or range, look, bins
         return tuple(name for name, times in counted for _ in range(times))
 
@@ -102,12 +102,7 @@ def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting
     exact = request.noise != "float" and not (request.noise == "auto" and fixed is Accounting.GDP)
     known = any(c.categorical for c in columns)
     share = default_share(len(columns), n, group, request.budget) if opening.share is None else opening.share
-    try:
-        division = divide(request.budget, share, categories=known)
-        plan = within(request.algorithm, problem, division, exact=exact)
-    except BudgetError:
-        division = divide(request.budget, share, categories=known, fails=True)
-        plan = within(request.algorithm, problem, division, exact=exact)
+    division, plan = SchemaShare(share, known).planned(request.algorithm, problem, request.budget, exact=exact)
     if request.noise == "exact" and not plan.exact:
         raise InputError("noise=exact: the algorithm measures what whole noise does not fit; use float")
     measuring = plan_schema(columns, n, group, division, exact=exact)

@@ -115,7 +115,9 @@ def whose(mine: Table, link: tuple[str, str, str] = TO_DATA) -> None:
 
 def unfinished(mine: Table, then: str) -> bool:
     """Whether the schema is not complete; says so, and what can be done when it is: `then`."""
-    if mine.domain is None:
+    if mine.domain is None and mine.opening is not None:
+        st.info(f"Some of this table's schema is to be measured. Try that on the Data page, then {then}.")
+    elif mine.domain is None:
         st.info(f"The schema of this table is not complete yet. Fill it in on the Data page, then {then}.")
     return mine.domain is None
 
