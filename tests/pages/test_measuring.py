@@ -12,7 +12,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data.table_editor import _from_grid, _to_grid
 from pages._ui.shell.table import Table
-from tests.pages.test_data import opened, press, table
+from tests.pages.test_data import ROOT, opened, press, table
 from tests.pages.test_data import shown as said
 from tests.pages.test_pages import button, settled
 
@@ -205,3 +205,36 @@ def test_what_is_measured_is_read_as_it_was_written_cell_by_cell():
     mine.change({"pay": numbers})
     assert "measured" not in mine.schema
     assert mine.records is mine.frame
+
+
+def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
+    app = press(brought(people().assign(pay="1.5")), TRY)
+    mine = table(app)
+    share = mine.trial.share(Budget(1, 1e-9))
+    rest = divide(Budget(1, 1e-9), share.part, categories=True).rest
+    app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
+    job = app.session_state["session"].held["explore"].first
+    spent = job.results[0].summary["spent"]
+    assert 0.99 * rest < spent["mu"] ** 2 / 2 <= rest
+    words = " ".join(c.value for c in app.caption)
+    assert (
+        f"for {share.part:.1%} of ε = 1 at δ = 1e-09. A release measures it anew. The algorithm has the rest" in words
+    )
+    assert "Spent: ε = 1 at δ = 1e-09, by the schema and the algorithm together, at the most" in words
+    assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
+    command = next(c.value for c in app.code)
+    assert f"--schema-share {share.part!r}" in command
+    app = settled(app.switch_page(str(ROOT / "pages/guarantee.py")).run())
+    assert not app.exception
+    assert "A release measures it anew" in " ".join(c.value for c in app.caption)
+    assert "that is ε = 0.99" in said(app) or "that is ε = 1 ≤ 1" in said(app)
+    frame = next(f.value for f in app.dataframe if "what" in f.value)
+    assert frame["what"].tolist()[:1] == ["frequent"]
+    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    app.multiselect(key="compared").set_value(["gaussian_maxent"])
+    app.multiselect(key="epsilons").set_value([1.0])
+    app.number_input(key="sweep-seeds").set_value(1)
+    button(app, "Run the comparison").click().run()
+    app = settled(app)
+    (dot,) = app.session_state["session"].held["sweep"].shown
+    assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest

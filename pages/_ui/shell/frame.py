@@ -11,6 +11,7 @@ from dpcore.tags import Tag
 
 from . import link, uploads
 from .menu import ENTRIES
+from .opened import REST
 from .session import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
 from .table import Table
@@ -104,13 +105,23 @@ def tag(kind: Tag) -> None:
     st.badge(kind.value, icon=icon, color=colour, help=words)
 
 
-def whose(mine: Table, link: tuple[str, str, str] = TO_DATA) -> None:
-    """The line that says which table this is and where its schema comes from, with a link: page, label and icon."""
+def whose(mine: Table, link: tuple[str, str, str] = TO_DATA, left: str = REST) -> None:
+    """The line that says which table this is and where its schema comes from, with a link: page, label and icon.
+
+    Where the schema is that of a trial it says so, and what is `left` of the budget.
+    """
     page, label, icon = link
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(f"Table: {clean(mine.name)}, {len(mine.frame):,} rows")
         tag(mine.tag)
         st.page_link(page, label=label, icon=icon)
+    tried(mine, left)
+
+
+def tried(mine: Table, left: str = REST) -> None:
+    """The line that says that a trial measured the schema, and what is `left` of the budget."""
+    if mine.trial is not None:
+        st.caption(f"{mine.trial.words} {left}")
 
 
 def unfinished(mine: Table, then: str) -> bool:

@@ -14,6 +14,10 @@ AUTO = "auto"
 SHARES = [AUTO, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 0.9]
 
 
+REST = "The algorithm has the rest of the budget."
+WHOLE = "Here the method has all of its budget; in a release the schema's part comes out of it."
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trial:
     """A schema that was measured with the noise of a seed, without a charge: a private peek.
