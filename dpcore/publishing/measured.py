@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from ..algorithms.forecasts import affordable
 from ..data.cells import Cells
-from ..data.domain import Domain
+from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema
+from ..data.privacy_unit import PrivacyUnit
 from ..errors import InputError
 from ..privacy.accounting.budget import Accounting
 from ..privacy.accounting.ledger import Plan
@@ -88,13 +90,40 @@ def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
     )
 
 
-def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting | None = None) -> OpenRelease:
-    """Check and plan with placeholders; what a public column refuses is told here. Nothing is drawn or charged."""
+@dataclass(frozen=True, eq=False)
+class OpenRecords:
+    """What can be read of a table before its schema is measured: `rows` with a placeholder for each open column."""
+
+    cells: list[Cells]
+    rows: Rows
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        schema: OpenSchema,
+        unit: PrivacyUnit,
+        told: Callable[[float], object] = lambda _: None,
+    ) -> "OpenRecords":
+        """Those of a table; what a public column refuses is told here. `told` hears how far it is."""
+        limited, many = unit.limited(frame, schema.names), len(schema.open) + 1
+        cells = schema.cells(limited, lambda done: told(done / many))
+        told(1 - 1 / many)
+        return cls(cells, schema.placeholder.encode(limited))
+
+
+def prepare_open(
+    request: ReleaseRequest, opening: Opening, records: OpenRecords | None = None, *, fixed: Accounting | None = None
+) -> OpenRelease:
+    """Check and plan with placeholders; what a public column refuses is told here. Nothing is drawn or charged.
+
+    `records` are those of this very table, where they are read already.
+    """
     if request.start is not None:
         raise InputError("a public start needs a schema that is known: it says how likely each cell is")
-    limited = request.unit.limited(request.table, opening.schema.names)
-    cells = opening.schema.cells(limited)
-    n, group, columns = len(limited), request.unit.most_rows, opening.schema.open
+    if records is None:
+        records = OpenRecords.of(request.table, opening.schema, request.unit)
+    n, group, columns = records.rows.n, request.unit.most_rows, opening.schema.open
     problem = QueryRelease(request.workload, n, group)
     affordable(request.algorithm, problem, request.budget)
     if request.noise == "float" and request.budget.delta == 0:
@@ -106,5 +135,5 @@ def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting
     if request.noise == "exact" and not plan.exact:
         raise InputError("noise=exact: the algorithm measures what whole noise does not fit; use float")
     measuring = plan_schema(columns, n, group, division, exact=exact)
-    rows = request.workload.domain.encode(limited)
-    return OpenRelease(request, problem, rows, plan, division.events(exact), opening, cells, division, measuring)
+    events = division.events(exact)
+    return OpenRelease(request, problem, records.rows, plan, events, opening, records.cells, division, measuring)

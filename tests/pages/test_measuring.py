@@ -6,15 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore.algorithms import ALGORITHMS
 from dpcore.data.open_schema import open_schema_from_json
+from dpcore.data.schema import domain_to_json
 from dpcore.evaluation import measured as evaluation
-from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.budget import Budget, Sums
+from dpcore.privacy.accounting.conversions import zcdp_epsilon
+from dpcore.privacy.accounting.lifetime import events_from_json
+from dpcore.publishing.ledger_store import Store
 from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data.table_editor import _from_grid, _to_grid
+from pages._ui.release import files as release_files
 from pages._ui.shell.table import Table
 from tests.pages.test_data import ROOT, opened, press, table
 from tests.pages.test_data import shown as said
 from tests.pages.test_pages import button, settled
+from tests.pages.test_release import NOW, wrong
+from tests.pages.test_release import press as release
 
 pytestmark = pytest.mark.usefixtures("tab")
 N = 3000
@@ -238,3 +246,62 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app = settled(app)
     (dot,) = app.session_state["session"].held["sweep"].shown
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest
+
+
+def for_release(app, folder):
+    app = settled(app.switch_page(str(ROOT / "pages/release.py")).run())
+    return settled(app.text_input(key="ledger-folder").set_value(str(folder)).run())
+
+
+def test_the_preview_of_a_release_rests_on_public_things_alone_and_states_what_is_reserved(tmp_path):
+    first, second = (for_release(brought(frame), tmp_path) for frame in (people(), everybody_else()))
+    assert all_words(first) == all_words(second)
+    for app in (first, second):
+        assert not app.exception
+        assert not app.error
+        assert not app.text_area, "nobody has looked"
+    assert "**job**: a value leaves if about" in shown(first)
+    captions = " ".join(c.value for c in first.caption)
+    assert "Schema and algorithm may cost ε = 1 at δ = 1e-09 by zero-concentrated DP" in captions
+    assert "All that both may ever spend is charged" in captions
+    share = default_share(3, N, 1, Budget(1, 1e-9))
+    assert f"{share:.1%} of the budget measures it, after the charge; {1 - share:.1%} is left" in captions
+    assert list(tmp_path.iterdir()) == []
+    first.selectbox(key="algorithm").set_value(ALGORITHMS["mwem"].about.title)
+    first.select_slider(key="delta").set_value(0.0).run()
+    assert "column 'job': at delta=0 its values cannot be measured" in wrong(settled(first)).replace("\u2060", "")
+    assert NOW not in {b.label for b in first.button}
+
+
+def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_reason(tmp_path):
+    app = for_release(press(brought(), TRY), tmp_path)
+    trial = table(app).trial
+    assert "Nothing that the trial found goes into it" in " ".join(c.value for c in app.caption)
+    assert "a trial of its schema were shown" in " ".join(c.value for c in app.caption)
+    assert button(app, NOW).disabled
+    app.text_area(key="reason").set_value("tried before").run()
+    app = release(settled(app))
+    assert "What was measured of the schema, and paid for" in shown(app)
+    made = app.session_state["session"].held["desk"].work.result
+    schema = json.loads(made.files["schema.json"])
+    assert schema["measured"] == ["job", "pay", "age"]
+    assert schema["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
+    assert made.facts["schema"]["columns"]["pay"] != domain_to_json(trial.found.domain)["columns"]["pay"]
+    for said_of in made.facts["measured"]:
+        assert said_of["found"] in shown(app)
+    (entry,) = Store(tmp_path / "ledger.sqlite").show()[0].releases
+    reserved, spent = (Sums.of(events_from_json(e)) for e in (entry["events"], made.facts["promise"]["charges"]))
+    assert entry["reason"] == "tried before"
+    assert spent.rho <= reserved.rho
+    assert 0.99 < zcdp_epsilon(reserved.rho, 1e-9 - reserved.failure) <= 1
+    assert "schema.json" in release_files.WORDS
+
+
+def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):
+    app = for_release(brought(), tmp_path)
+    app.multiselect(key=f"columns-{table(app).version}").set_value(["sex"])
+    app.multiselect(key="questions").set_value(["every single column"])
+    app = settled(app.run())
+    assert "is measured first" not in " ".join(s.value for s in app.subheader)
+    app = release(app)
+    assert app.session_state["session"].held["desk"].work.result.facts["measured"] == []

@@ -7,15 +7,15 @@ from dpcore.data.guessing import read_off
 from dpcore.data.open_schema import OpenColumn, OpenSchema
 from dpcore.errors import InputError
 from dpcore.evaluation.measured import explore_schema
-from dpcore.privacy.accounting.budget import Accounting, Budget, Sums
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.schemas.measure import Found
-from dpcore.schemas.plan import ENOUGH, SchemaPlan, divide, plan_schema
+from dpcore.schemas.plan import divide, plan_schema
 from dpcore.tags import Tag
 
 from ..jobs.job import watch
 from ..jobs.work import Work, begin
-from ..shell import controls
-from ..shell.frame import heading, tag
+from ..shell import controls, priced
+from ..shell.frame import heading, peek, tag
 from ..shell.opened import Trial, chosen_part, share_of, share_slider
 from ..shell.results import as_table
 from ..shell.session import session
@@ -50,30 +50,16 @@ def panel(current: Table) -> None:
     usual = share_of(opening, None, n, group, budget).part
     with right:
         part = share_slider(usual)
-    price(opening, n, group, budget, usual if part is None else part, guessed=guessed)
+    mine, many = usual if part is None else part, len(opening.open)
+    st.caption(
+        f"From {n:,} rows, {many} column{'s' * (many > 1)} to be measured and their kinds"
+        + ", which were guessed off the records" * guessed
+        + f". No cell is read. Of the budget {mine:.1%} is the schema's, {1 - mine:.1%} is left for the algorithm."
+    )
+    key = opening.open, n, group, budget, mine
+    priced.draw(session().memo("schema-plan", key, lambda: _lines(opening, n, group, budget, mine)))
     if not stakeholder():
         _trial(current, budget, part)
-
-
-def price(opening: OpenSchema, n: int, group: int, budget: Budget, part: float, *, guessed: bool = False) -> None:
-    """What every open column is charged, and how far off it may be: from public numbers alone."""
-    many, kinds = len(opening.open), ", which were guessed off the records" if guessed else ""
-    st.caption(
-        f"From {n:,} rows, {many} column{'s' * (many > 1)} to be measured and their kinds{kinds}. No cell is read. "
-        f"Of the budget {part:.1%} is the schema's, {1 - part:.1%} is left for the algorithm."
-    )
-    lines = session().memo(
-        "schema-plan", (opening.open, n, group, budget, part), lambda: _lines(opening, n, group, budget, part)
-    )
-    same: dict[tuple[str, str], list[str]] = {}
-    for line in lines:
-        same.setdefault((line["charges"], line["how far off"]), []).append(line["column"])
-    for (charges, off), names in same.items():
-        named = plain(", ".join(names[:SHOWN]) + f" and {len(names) - SHOWN} more" * (len(names) > SHOWN), 600)
-        each = " each" if len(names) > 1 and charges else ""
-        st.markdown(f"**{named}**: {plain(off, 600)}." + f" *Cost{each}: {plain(charges, 400)}.*" * bool(charges))
-    with st.popover("Column by column", type="tertiary", icon=":material/table:"):
-        as_table(pd.DataFrame(lines), "measuring")
 
 
 def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float) -> list[dict[str, str]]:
@@ -82,12 +68,7 @@ def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float)
     served = tuple(column for column, why in refused.items() if not why)
     division = divide(budget, part, categories=any(c.categorical for c in served))
     plan = plan_schema(served, n, group, division, exact=False) if served else None
-    lines = []
-    for column, why in refused.items():
-        off = why.partition(": ")[2] if why or plan is None else _off(column, plan)
-        charges = "" if why or plan is None else _charged(column, plan)
-        lines.append({"column": clean(column.name), "kind": column.kind, "charges": charges, "how far off": off})
-    return lines
+    return [priced.line(column, plan, refused[column].partition(": ")[2]) for column in opening.open]
 
 
 def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float) -> str:
@@ -96,24 +77,6 @@ def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float
     except InputError as error:
         return str(error)
     return ""
-
-
-def _off(column: OpenColumn, plan: SchemaPlan) -> str:
-    """How far off a column may be; where little would be seen, what it would take."""
-    return plan.expected(column) + (f"; {plan.wanting(column)}" if plan.least(column) > ENOUGH * plan.n else "")
-
-
-def _charged(column: OpenColumn, plan: SchemaPlan) -> str:
-    """A column's charges as its plan names them, and what they are together."""
-    charges, division = plan.charges(column), plan.division
-    pure = division.accounting is Accounting.PURE
-    cost = Sums.of((c.spend, c.times) for c in charges)
-    together, symbol = (cost.pure, "ε") if pure else (cost.rho, "ρ")
-    named = [
-        f"{c.verb} {(c.statistic if isinstance(c.statistic, type) else type(c.statistic)).__name__}" for c in charges
-    ]
-    words = f"{', '.join(named)}: {symbol} = {together:.3g}" + (f", δ₀ = {cost.failure:.3g}" if cost.failure else "")
-    return f"{words}, {together / (division.schema + division.rest):.2%} of the budget"
 
 
 def _trial(current: Table, budget: Budget, part: float | None) -> None:
@@ -130,10 +93,13 @@ def _trial(current: Table, budget: Budget, part: float | None) -> None:
             icon=":material/science:", help=NO_RELEASE, disabled=refused, on_click=_try,
         )  # fmt: skip
     st.caption("At δ = 0 some of these columns cannot be measured: see above." if refused else NO_RELEASE)
-    trial = current.trial
-    if trial is None:
-        return
-    session().look(current)
+    if current.trial is not None:
+        _results(current, current.trial, budget, part)
+
+
+@peek
+def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -> None:
+    """What the last trial found, column by column."""
     heading("What the trial found", Tag.PEEK)
     st.caption(trial.words)
     if (trial.division.budget, trial.part) != (budget, part):

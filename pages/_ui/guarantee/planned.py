@@ -13,7 +13,6 @@ from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.accounting.ledger import Charge
 from dpcore.problems import QueryRelease
 from dpcore.publishing.proof import Proof, joint_proof, proof
 from dpcore.schemas.plan import plan_schema
@@ -104,9 +103,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both)
 
 
-def _made(
-    table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget
-) -> tuple[tuple[Charge, ...], Proof]:
+def _made(table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[tuple, Proof]:
     """All charges and why they keep the promise; the schema's come first where it is measured."""
     if table.trial is None:
         made = make_plan(algorithm, problem, budget)

@@ -15,6 +15,7 @@ SHARES = [AUTO, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 0.9]
 
 
 REST = "The algorithm has the rest of the budget."
+AGAIN = "Nothing that the trial found goes into it."
 WHOLE = "Here the method has all of its budget; in a release the schema's part comes out of it."
 
 
