@@ -103,7 +103,7 @@ def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -
     heading("What the trial found", Tag.PEEK)
     st.caption(trial.words)
     if (trial.division.budget, trial.part) != (budget, part):
-        st.caption("The sliders stand elsewhere now: try it again to see what they would find.")
+        st.caption("The sliders stand elsewhere now: try it again, to see what a release there would find.")
     beside = _beside(current)
     for found in trial.found.found[:SHOWN]:
         _found(found, beside.get(found.column.name, ""))

@@ -38,6 +38,16 @@ class Trial:
         """The schema's share of another budget, chosen in the same way."""
         return share_of(self.opening, self.part, self.n, self.group, budget)
 
+    def elsewhere(self, budget: Budget) -> str:
+        """What to know where another budget is chosen; empty at the trial's own."""
+        own = self.division.budget
+        if own == budget:
+            return ""
+        return (
+            f"The trial measured the schema at ε = {own.epsilon:g}, δ = {own.delta:g}; at ε = {budget.epsilon:g}, "
+            f"δ = {budget.delta:g} a release would find another one. To see it, try it again on the Data page."
+        )
+
     @cached_property
     def words(self) -> str:
         """One line that says what rests on it."""
