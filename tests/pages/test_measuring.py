@@ -1,5 +1,6 @@
 """A schema to be measured, on the pages: what is shown before rests on public things alone, and a trial is a peek."""
 
+import gc
 import json
 
 import numpy as np
@@ -14,13 +15,17 @@ from dpcore.privacy.accounting.budget import Budget, Sums
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import Store
+from dpcore.publishing.measured import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
+from pages._ui.data import measuring
 from pages._ui.data.table_editor import _from_grid, _to_grid
 from pages._ui.release import files as release_files
+from pages._ui.shell.opened import Trial
 from pages._ui.shell.table import Table
 from tests.pages.test_data import ROOT, opened, press, table
 from tests.pages.test_data import shown as said
 from tests.pages.test_pages import button, settled
+from tests.pages.test_reading import Gate
 from tests.pages.test_release import NOW, wrong
 from tests.pages.test_release import press as release
 
@@ -71,7 +76,7 @@ def all_words(app) -> list[str]:
 def everybody_else():
     """A table with as many rows and other cells in the columns to be measured: of other kinds, missing, all alike."""
     other = people()
-    other["job"] = [f"only {i}" for i in range(N)]
+    other["job"] = ["Clerk", "clerk", " CLERK"] * (N // 3)  # spellings that could be counted as one
     other["pay"], other["age"] = "", "not a number"
     return other
 
@@ -305,3 +310,27 @@ def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_
     assert "is measured first" not in " ".join(s.value for s in app.subheader)
     app = release(app)
     assert app.session_state["session"].held["desk"].work.result.facts["measured"] == []
+
+
+def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(tmp_path, monkeypatch):
+    gate = Gate(monkeypatch, measuring, "explore_schema")
+    app = button(brought(), TRY).click().run()
+    gate.stands()
+    button(app, "Cancel").click().run()
+    gate.let()
+    app = settled(app)
+    assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
+    assert table(app).trial is None
+    assert table(app).opening is not None
+    app = press(app, TRY)
+    toggle = next(t for t in app.toggle if t.label.startswith("Beside it"))
+    app = for_release(settled(toggle.set_value(True).run()), tmp_path)
+    mine = app.session_state["session"]
+    assert {"read-for-release", "beside-the-trial"} <= set(mine.held)
+    app = app.switch_page(str(ROOT / "pages/data.py")).run()
+    button(app, "Forget my table").click().run()
+    assert not {"read-for-release", "beside-the-trial"} & set(mine.held)
+    del toggle
+    gc.collect()
+    left = [o for o in gc.get_objects() if isinstance(o, (Table, OpenRecords, Trial)) and "clerk" in str(vars(o))]
+    assert left == []

@@ -1,5 +1,7 @@
 """What measuring a schema costs and how far off it may be, before; a trial of it, and what that found, afterwards."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -22,6 +24,7 @@ from ..shell.session import session
 from ..shell.state import stakeholder, table
 from ..shell.table import Table, Told
 from ..shell.text import clean, plain
+from ..shell.words import meaning
 from .reading import AT_ONCE, KIND
 from .steps import SHOWN, change
 
@@ -100,7 +103,7 @@ def _trial(current: Table, budget: Budget, part: float | None) -> None:
 @peek
 def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -> None:
     """What the last trial found, column by column."""
-    heading("What the trial found", Tag.PEEK)
+    heading("What the trial found", Tag.PEEK, meaning("trial"))
     st.caption(trial.words)
     if (trial.division.budget, trial.part) != (budget, part):
         st.caption("The sliders stand elsewhere now: try it again, to see what a release there would find.")
@@ -146,11 +149,11 @@ def _try() -> None:
 def _found(found: Found, beside: str) -> None:
     """What was found of one column, its first cells, and what the records say if that was asked for."""
     labels = found.column.labels
-    cells = ", ".join(clean(label, 30) for label in labels[:FEW]) + " …" * (len(labels) > FEW)
+    cells = _few(labels)
     icon = ":material/warning: " if found.nothing else ""
     st.markdown(
         f"{icon}**{plain(found.column.name)}**: {plain(found.words, 500)}. "
-        + f"{len(labels):,} cells: {plain(cells, 500)}."
+        + f"{len(labels):,} cell{'s' * (len(labels) > 1)}: {plain(cells, 500)}."
         + (f" Records (private peek): {plain(beside, 500)}." if beside else "")
     )
 
@@ -198,6 +201,12 @@ def _read(columns: list, work: Work) -> dict[str, str]:
             continue
         values = entry.get("values")
         bounds = entry.get("edges") or [entry.get("low"), entry.get("high")]
-        said = ", ".join(clean(v, 30) for v in values[:FEW]) if values else f"{bounds[0]:g} to {bounds[-1]:g}"
-        out[column.name] = (f"{len(values):,} values: " if values else "") + said + " …" * (len(values or ()) > FEW)
+        said = f"{len(values):,} values: {_few(values)}" if values else f"{bounds[0]:g} to {bounds[-1]:g}"
+        out[column.name] = said
     return out
+
+
+def _few(texts: Sequence[object]) -> str:
+    """The first of them, and how many more there are."""
+    more = len(texts) - FEW
+    return ", ".join(clean(text, 30) for text in texts[:FEW]) + (f" and {more:,} more" if more > 0 else "")
