@@ -59,7 +59,7 @@ def policies(table: Table) -> None:
     """How many cells each policy for missing and out-of-range values concerns, and how many records each constraint."""
     rows = []
     for column in table.domain.columns:
-        missing, outside = column.findings(pd.Series(table.frame[column.name]).reset_index(drop=True))
+        missing, outside = column.findings(pd.Series(table.records[column.name]).reset_index(drop=True))
         policy = {"missing": column.missing, "out of range": column.out_of_range}
         rows.append({"column": column.name, "missing cells": missing, "cells out of range": outside, **policy})
     st.dataframe(pd.DataFrame(rows), hide_index=True)

@@ -142,7 +142,7 @@ def _read(name: str, file: Any, work: Work) -> Table:
     guesses = guess_columns(reading.frame, looked)
     columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
     schema, how = {"columns": columns, "peeked": True}, f"Read as {reading.how}."
-    return Table(name, reading.frame, schema, how, uploaded=True, guesses=guesses, told=checked)
+    return Table(name, reading.frame, schema, how, uploaded=True, guesses=guesses, told=checked, commas=reading.commas)
 
 
 def _changed(twin: Table, changes: tuple[Change, ...], work: Work) -> tuple[Table, str]:
