@@ -1,6 +1,7 @@
 """A schema to be measured, on the pages: what is shown before rests on public things alone, and a trial is a peek."""
 
 import gc
+import io
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.open_schema import open_schema_from_json
+from dpcore.data.readers import read_table
 from dpcore.data.schema import domain_to_json
 from dpcore.evaluation import measured as evaluation
 from dpcore.privacy.accounting.budget import Budget, Sums
@@ -99,6 +101,7 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
         assert plan.expected(column) in shown(app)
         assert plan.wanting(column) in shown(app), "so few rows show little of it"
     assert "frequent Categories" in shown(app)
+    assert f"{default_share(3, N, 1, budget) / 3:.2%} of the budget" in shown(app), "the same for each column"
     assert "count Magnitudes, count TreeCounts, count TreeCounts" in shown(app)
     app.select_slider(key="schema-share").set_value(0.5).run()
     division = divide(budget, 0.5, categories=True)
@@ -300,6 +303,19 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     assert spent.rho <= reserved.rho
     assert 0.99 < zcdp_epsilon(reserved.rho, 1e-9 - reserved.failure) <= 1
     assert "schema.json" in release_files.WORDS
+
+
+def test_a_release_is_of_the_table_as_it_was_written(tmp_path):
+    app = opened(COMMAS.encode())
+    mine = table(app)
+    mine.set_schema({"columns": {"pay": {"kind": "numeric", "bounds": "private", "bins": 4}}})
+    app = for_release(app.run(), tmp_path)
+    app.multiselect(key="questions").set_value(["every single column"])
+    app = release(settled(app.run()))
+    store, known = Store(tmp_path / "ledger.sqlite"), {"dataset": "t", "default_name": None, "new_version": False}
+    store.accounting(read_table(io.BytesIO(COMMAS.encode()), "t.csv", as_written=True), **known)
+    with pytest.raises(ValueError, match="has changed"):
+        store.accounting(mine.frame, **known)
 
 
 def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):
