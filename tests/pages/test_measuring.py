@@ -48,6 +48,10 @@ def shown(app) -> str:
     return said(app).replace("\u2060", "")
 
 
+def captions(app) -> str:
+    return " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
+
+
 def people(seed=0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
@@ -189,6 +193,17 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     assert (table(app).trial, table(app).domain) == (None, None)
 
 
+def test_a_guarantee_is_planned_before_anything_is_measured():
+    first, second = (
+        settled(brought(f).switch_page(str(ROOT / "pages/guarantee.py")).run()) for f in (None, everybody_else())
+    )
+    assert not first.exception
+    assert all_words(first) == all_words(second)
+    charges = next(f.value for f in first.dataframe if "what" in f.value)["what"].tolist()
+    assert charges == ["frequent", *["count"] * 6, "measure"]
+    assert "at δ = 1e-09." in shown(first)
+
+
 def test_stakeholders_see_the_price_and_nothing_that_was_found():
     app = press(brought(), TRY)
     assert "clerk" in shown(app)
@@ -218,7 +233,13 @@ def test_what_is_measured_is_read_as_it_was_written_cell_by_cell():
     assert mine.records["pay"].iloc[1] == "1,5", "as a release of it reads it"
     mine.change({"sex": {"kind": "categorical", "values": ["f", "m"]}})
     assert mine.schema["measured"] == ["pay"], "what was paid for stays so as long as it is not edited"
-    mine.change({"pay": numbers})
+    typed, other = {"kind": "numeric", "low": 0, "high": 300, "bins": 3}, {"kind": "categorical", "values": "private"}
+    mine.set_schema({"columns": {"pay": typed, "sex": other}})
+    assert "under “read as” choose “amount, decimal comma” for pay" in captions(app.run())
+    mine.set_schema({"columns": {"pay": typed | {"read": "amount, decimal comma"}, "sex": other}})
+    assert "under “read as” choose" not in captions(app.run())
+    assert mine.opening is not None
+    mine.set_schema({"columns": {"pay": numbers}})
     assert "measured" not in mine.schema
     assert mine.records is mine.frame
 

@@ -32,8 +32,9 @@ BESIDE = "beside-the-trial"  # its name in a session
 FEW = 12  # values or bins that are listed of one column
 NO_RELEASE = (
     "A trial is no release: whoever knows the seed can take the noise off again, and nothing is charged for it. So "
-    "what it finds is a private peek, and this session counts as having looked at the table."
+    "what it finds is a private peek"
 )
+COUNTS = ", and this session counts as having looked at the table"
 
 
 def panel(current: Table) -> None:
@@ -93,9 +94,13 @@ def _trial(current: Table, budget: Budget, part: float | None) -> None:
         refused = budget.delta == 0 and any(c.categorical for c in current.opening.open)  # type: ignore[union-attr]
         st.button(
             "Try it: measure with seeded noise", type="primary" if current.trial is None else "secondary",
-            icon=":material/science:", help=NO_RELEASE, disabled=refused, on_click=_try,
+            icon=":material/science:", help=meaning("trial"), disabled=refused, on_click=_try,
         )  # fmt: skip
-    st.caption("At δ = 0 some of these columns cannot be measured: see above." if refused else NO_RELEASE)
+    st.caption(
+        "At δ = 0 some of these columns cannot be measured: see above."
+        if refused
+        else f"{NO_RELEASE}{COUNTS * current.uploaded}."
+    )
     if current.trial is not None:
         _results(current, current.trial, budget, part)
 

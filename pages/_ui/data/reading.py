@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.data.guessing import guess_columns
-from dpcore.data.readers import UPLOADED, read
+from dpcore.data.readers import DECIMAL, UPLOADED, read
 from dpcore.errors import InputError
 
 from ..jobs.job import watch
@@ -141,7 +141,7 @@ def _read(name: str, file: Any, work: Work) -> Table:
 
     guesses = guess_columns(reading.frame, looked)
     columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
-    schema, how = {"columns": columns, "peeked": True}, f"Read as {reading.how}."
+    schema, how = {"columns": columns, "peeked": True}, f"Read as {reading.how.partition(DECIMAL)[0]}."
     return Table(name, reading.frame, schema, how, uploaded=True, guesses=guesses, told=checked, commas=reading.commas)
 
 
