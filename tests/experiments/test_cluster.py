@@ -22,7 +22,10 @@ from dpcore.privacy.accounting.budget import Budget
 from tests.cli.files import write_files
 from tests.helpers import task
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's own
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # the cluster's own
+    pytest.mark.flaky(reruns=1),  # processes are waited for, which a busy machine may outlast
+]
 
 
 @pytest.fixture(scope="module")
