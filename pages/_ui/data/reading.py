@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpcore.data.guessing import guess_columns
 from dpcore.data.readers import DECIMAL, UPLOADED, read
+from dpcore.data.readers import Reading as Read
 from dpcore.errors import InputError
 
 from ..jobs.job import watch
@@ -46,7 +47,12 @@ class Reading:
 
 def bring(name: str, file: Any) -> None:
     """Begin to read an uploaded file, and no longer another one."""
-    _begin(ARRIVAL, Reading(begin(KIND, partial(_read, name, file), AT_ONCE)))
+    arrive(partial(_read, name, file))
+
+
+def arrive(job: Callable[[Work], Table]) -> None:
+    """Begin what brings a table, and no longer what would bring another one."""
+    _begin(ARRIVAL, Reading(begin(KIND, job, AT_ONCE)))
 
 
 def attempt(*changes: Change) -> None:
@@ -124,13 +130,18 @@ def _close(name: str) -> None:
 
 
 def _read(name: str, file: Any, work: Work) -> Table:
-    """The table in a file; bounds are for a person to fill in.
-
-    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
-    """
+    """The table in an uploaded file."""
     words = "The file is read"
     work.tell(0.0, words)
     reading = read(file, name, UPLOADED, told=lambda share: work.tell(READ * share, words))
+    return made_of(reading, name, reading.how, work)
+
+
+def made_of(reading: Read, name: str, how: str, work: Work) -> Table:
+    """The table of what was read; bounds are for a person to fill in.
+
+    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
+    """
     every = len(reading.frame.columns)
 
     def looked(at: int) -> None:
@@ -141,7 +152,10 @@ def _read(name: str, file: Any, work: Work) -> Table:
 
     guesses = guess_columns(reading.frame, looked)
     columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
-    schema, how = {"columns": columns, "peeked": True}, f"Read as {reading.how.partition(DECIMAL)[0]}."
+    schema = {"columns": columns, "peeked": True}
+    if reading.commas:  # a peek, which the page says elsewhere
+        how = how.replace(DECIMAL + ", ".join(reading.commas), "")
+    how = f"Read as {how}."
     return Table(name, reading.frame, schema, how, uploaded=True, guesses=guesses, told=checked, commas=reading.commas)
 
 

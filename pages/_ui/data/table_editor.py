@@ -16,6 +16,7 @@ from ..shell.frame import heading
 from ..shell.state import SAMPLES, public_host, stakeholder, table, use_sample
 from ..shell.table import Table, Told
 from ..shell.text import clean, plain
+from . import on_server
 from .reading import Change, arriving, attempt, bring, drop, refuse
 
 READ_AS = {"as written": AS_WRITTEN} | {how: how for how in READINGS if how}
@@ -71,6 +72,7 @@ def choose_table() -> Table:
                 "This server can be reached by others, and whoever runs it can see what you upload. Upload only what "
                 "may be shared with them; for private tables run the app on your own machine."
             )
+        on_server.offer()
         arriving()
         state, wrong = st.session_state.pop("_upload_problem", ("", ""))
         if wrong:

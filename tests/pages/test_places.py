@@ -1,0 +1,219 @@
+"""Tables on the server: any file on a person's own machine, on a server for others those of one folder and no other."""
+
+import os
+import re
+from functools import partial
+
+import pytest
+
+from dpcore.errors import InputError
+from pages._ui.data import on_server, places, reading
+from tests.pages.test_data import CSV, opened, press, table
+from tests.pages.test_pages import settled
+from tests.pages.test_reading import Gate, plainly
+
+pytestmark = pytest.mark.usefixtures("tab")
+READ = "Read it"
+SECRET = b"name,password\nroot,hunter2\nguest,hunter3\n"
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A file that no visitor may read."""
+    path = tmp_path / "elsewhere" / "secret.csv"
+    path.parent.mkdir()
+    path.write_bytes(SECRET)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, elsewhere, monkeypatch):
+    """The folder that the owner of a server for others has set up, with ways out of it."""
+    root = tmp_path / "tables"
+    (root / "deep").mkdir(parents=True)
+    (root / "people.csv").write_bytes(CSV)
+    (root / "again.csv").symlink_to(root / "people.csv")
+    (root / "out.csv").symlink_to(elsewhere)
+    (root / "gone.csv").symlink_to(root / "nothing.csv")
+    (root / "deep" / "inner.csv").write_bytes(SECRET)
+    (root / ".hidden.csv").write_bytes(SECRET)
+    (root / "notes.md").write_bytes(SECRET)
+    (root / "\u202eodd.csv").write_bytes(SECRET)
+    os.mkfifo(root / "pipe.csv")
+    (root / "folder.csv").mkdir()
+    monkeypatch.setenv(places.VARIABLE, str(root))
+    monkeypatch.setattr(places, "public_host", lambda: True)
+    return root
+
+
+def typed(app, path):
+    app.text_input(key=on_server.PATH).set_value(str(path)).run()
+    return press(app, READ)
+
+
+def wrong(app):
+    return [plainly(error.value) for error in app.error]
+
+
+def everything(app):
+    kinds = ("error", "warning", "markdown", "caption", "text", "info")
+    return " ".join(str(element.value) for kind in kinds for element in app.get(kind))
+
+
+def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(CSV)
+    app = typed(opened(None), path)
+    there, uploaded = table(app), table(opened(CSV, "people.csv"))
+    assert there.frame.equals(uploaded.frame)
+    assert (there.name, there.schema, there.guesses) == (uploaded.name, uploaded.schema, uploaded.guesses)
+    assert there.uploaded, "it is nobody's sample: its name goes into no address, its results into no shared cache"
+    assert there.peeked
+    assert "on this server" in there.source
+    assert "sample" not in app.query_params
+    assert str(tmp_path) not in str(dict(app.query_params))
+    press(app, "Forget my table")
+    assert not table(app).uploaded
+    assert not app.text_input(key=on_server.PATH).value
+
+
+REFUSED = {
+    "nothing.csv": "nothing.csv: there is no such file",
+    "people.md": "people.md: the ending '.md' is not one of",
+    "folder.csv": "folder.csv: a folder, not a file",
+    "two.csv": "two.csv: column 'a' stands twice in the header",
+}
+
+
+def test_what_cannot_be_read_is_refused_in_one_line_and_the_table_stays(tmp_path):
+    (tmp_path / "people.md").write_bytes(CSV)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "two.csv").write_bytes(b"a,a\n1,2\n")
+    app = opened(None, sample="titanic")
+    for name, words in REFUSED.items():
+        typed(app, tmp_path / name)
+        [line] = wrong(app)
+        assert words in line
+        assert str(tmp_path) not in line
+        assert table(app).name == "titanic"
+    for path in ("people.csv", "../people.csv", "", "~nobody-here/people.csv"):
+        typed(app, path)
+        assert "no whole path" in wrong(app)[0]
+
+
+def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_folder(monkeypatch, elsewhere):
+    monkeypatch.setattr(places, "public_host", lambda: True)
+    monkeypatch.delenv(places.VARIABLE, raising=False)
+    app = opened(None)
+    assert READ not in {b.label for b in app.button}
+    assert on_server.PATH not in {t.key for t in app.text_input}
+    with pytest.raises(InputError, match="only where its owner"):
+        places.find(str(elsewhere))
+
+
+def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
+    assert places.listed(folder) == ["again.csv", "people.csv"]
+    app = opened(None)
+    assert app.selectbox(key=on_server.CHOSEN).options == ["again.csv", "people.csv"]
+    assert on_server.PATH not in {t.key for t in app.text_input}
+    app.selectbox(key=on_server.CHOSEN).set_value("people.csv").run()
+    press(app, READ)
+    assert table(app).name == "people.csv"
+    assert len(table(app).frame) == 300
+    assert str(folder) not in everything(app)
+
+
+WAYS_OUT = [
+    "out.csv", "gone.csv", "../elsewhere/secret.csv", "deep/inner.csv", "deep/../people.csv", ".hidden.csv", "notes.md",
+    "pipe.csv", "folder.csv", "", ".", "..", "/", "/etc/passwd", "people.csv/", "people.csv\0", "~/people.csv",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", WAYS_OUT)
+def test_whatever_a_browser_sends_nothing_else_is_read(folder, said):
+    with pytest.raises(InputError, match="is not in the folder") as refused:
+        places.find(said)
+    assert str(folder) not in str(refused.value)
+
+
+def test_a_path_outside_and_the_folders_own_path_are_refused_too(folder, elsewhere):
+    for said in (elsewhere, folder / "people.csv"):
+        with pytest.raises(InputError, match="is not in the folder"):
+            places.find(str(said))
+
+
+def test_a_folder_holds_on_ones_own_machine_too(folder, elsewhere, monkeypatch):
+    monkeypatch.setattr(places, "public_host", lambda: False)
+    with pytest.raises(InputError, match="is not in the folder"):
+        places.find(str(elsewhere))
+    assert places.find("people.csv") == (folder / "people.csv", folder)
+
+
+def test_a_link_that_is_put_in_its_place_after_it_was_chosen_is_seen(folder, elsewhere):
+    path, root = places.find("people.csv")
+    path.unlink()
+    path.symlink_to(elsewhere)
+    with pytest.raises(InputError) as refused, places.opened(path, root):
+        pytest.fail("it was opened")
+    assert str(refused.value) == f"people.csv: {places.OUTSIDE}"
+    with places.opened(path, None) as file:
+        assert file.read() == SECRET, "where there is no folder it may lead anywhere"
+
+
+def test_a_link_that_is_put_back_is_seen(folder, elsewhere):
+    """What is open is compared with what stands there: it does not suffice that the name is right again."""
+    path, root = places.find("people.csv")
+    with pytest.raises(InputError, match="is not in the folder"):
+        places.guard(path, root, os.stat(elsewhere))
+    places.guard(path, root, os.stat(path))
+    places.guard(root / "again.csv", root, os.stat(path))  # a link inside
+
+
+def test_a_folder_below_that_becomes_a_link_is_seen(folder, elsewhere):
+    inner = folder / "deep" / "inner.csv"
+    places.guard(inner, folder, os.stat(inner))
+    (folder / "deep").rename(folder / "away")
+    (folder / "deep").symlink_to(elsewhere.parent)
+    with pytest.raises(InputError, match="is not in the folder"):
+        places.guard(folder / "deep" / "secret.csv", folder, os.stat(elsewhere))
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
+    gate = Gate(monkeypatch, on_server, "read")
+    app = opened(None)
+    app.selectbox(key=on_server.CHOSEN).set_value("people.csv").run()
+    next(b for b in app.button if b.label == READ).click().run()
+    gate.stands()
+    with (folder / "people.csv").open("ab") as file:
+        file.write(b"p300,1/1/2020,yes,44,\n")
+    gate.let()
+    assert "people.csv: has changed" in wrong(settled(app))[0]
+    assert not table(app).uploaded
+
+
+def test_reading_says_how_many_rows_a_second_and_can_be_cancelled(tmp_path, monkeypatch):
+    path = tmp_path / "people.csv"
+    path.write_bytes(CSV * 40)
+    work, heard = reading.Work(job=partial(on_server._read, path, None)), []
+    tell = work.tell
+
+    def overheard(share, words):
+        heard.append((share, words))
+        if "a second" in words:
+            work.cancel()
+        tell(share, words)
+
+    monkeypatch.setattr(work, "tell", overheard)
+    work.run()
+    assert (work.state, work.result, work.error) == ("stopped", None, "")
+    assert re.fullmatch(r"About [\d,]+ rows read, [\d,]+ a second", heard[-1][1])
+    assert all(0 <= share <= reading.READ for share, _ in heard)
+
+
+def test_a_file_too_large_for_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "people.csv"
+    path.write_bytes(CSV)
+    monkeypatch.setattr(on_server, "is_large", lambda _: True)
+    monkeypatch.setattr(on_server, "read", pytest.fail)
+    app = typed(opened(None), path)
+    assert wrong(app)[0].startswith("people.csv: too large to be read into memory")
