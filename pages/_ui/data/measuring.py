@@ -68,18 +68,22 @@ def panel(current: Table) -> None:
 
 def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float) -> list[dict[str, str]]:
     """A line for every open column; at δ = 0 those that cannot be measured say so, and cost nothing."""
-    refused = {column: _refused(column, n, group, budget, part) for column in opening.open}
-    served = tuple(column for column, why in refused.items() if not why)
+    served, refused = opening.open, ""
+    if budget.delta == 0:
+        first = next((column for column in served if column.categorical), None)
+        refused = "" if first is None else _refused(first, n, group, budget, part)
+        served = tuple(column for column in served if not column.categorical)
     division = divide(budget, part, categories=any(c.categorical for c in served))
     plan = plan_schema(served, n, group, division, exact=False) if served else None
-    return [priced.line(column, plan, refused[column].partition(": ")[2]) for column in opening.open]
+    return priced.lines(opening.open, plan, refused)
 
 
 def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float) -> str:
+    """Why its values cannot be measured, without its name."""
     try:
-        plan_schema([column], n, group, divide(budget, part, categories=column.categorical), exact=False)
+        plan_schema([column], n, group, divide(budget, part, categories=True), exact=False)
     except InputError as error:
-        return str(error)
+        return str(error).partition(": ")[2]
     return ""
 
 
