@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.data.open_schema import open_schema_from_json
+from dpcore.data.open_schema import open_schema_from_json, private_entry
 from dpcore.data.readers import read_table
 from dpcore.data.schema import domain_to_json
 from dpcore.evaluation import measured as evaluation
@@ -202,6 +202,21 @@ def test_a_guarantee_is_planned_before_anything_is_measured():
     charges = next(f.value for f in first.dataframe if "what" in f.value)["what"].tolist()
     assert charges == ["frequent", *["count"] * 6, "measure"]
     assert "at δ = 1e-09." in shown(first)
+
+
+def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone():
+    app = opened(None, sample="census")
+    mine = table(app)
+    assert mine.whence(mine.domain.names[:1]).sum() == pytest.approx(1)
+    name, entry = next(iter(mine.schema["columns"].items()))
+    mine.change({name: private_entry(entry)})
+    app = press(app.run(), TRY)
+    assert table(app).domain is not None
+    assert table(app).whence(mine.domain.names[:1]) is None, "it is a distribution over other cells"
+    app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
+    assert not app.exception
+    assert "Typical error" in said(app)
+    assert not app.session_state["session"].has_looked(mine), "a sample is public"
 
 
 def test_stakeholders_see_the_price_and_nothing_that_was_found():
