@@ -104,9 +104,9 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
     for column in opening.open:
         assert plan.expected(column) in shown(app)
         assert plan.wanting(column) in shown(app), "so few rows show little of it"
-    assert "frequent Categories" in shown(app)
+    assert "its frequent values: ρ" in shown(app)
     assert f"{default_share(3, N, 1, budget) / 3:.2%} of the budget" in shown(app), "the same for each column"
-    assert "count Magnitudes, count TreeCounts, count TreeCounts" in shown(app)
+    assert "its range, counts of its bins 2 times: ρ" in shown(app)
     app.select_slider(key="schema-share").set_value(0.5).run()
     division = divide(budget, 0.5, categories=True)
     assert plan_schema(opening.open, N, 1, division, exact=False).expected(opening.open[0]) in shown(app)

@@ -1,5 +1,6 @@
 """What every column that is to be measured costs, and how far off it may be: from public numbers alone."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import pandas as pd
@@ -7,12 +8,14 @@ import streamlit as st
 
 from dpcore.data.open_schema import OpenColumn
 from dpcore.privacy.accounting.budget import Accounting, Sums
+from dpcore.privacy.statistics.columns import Categories, Magnitudes, TreeCounts
 from dpcore.schemas.plan import ENOUGH, SchemaPlan
 
 from .results import as_table
 from .text import clean, plain
 
 SHOWN = 40  # names in one line
+WORDS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
 
 
 def draw(found: Sequence[dict[str, str]]) -> None:
@@ -29,7 +32,7 @@ def draw(found: Sequence[dict[str, str]]) -> None:
 
 
 def lines(columns: Sequence[OpenColumn], plan: SchemaPlan | None, refused: str = "") -> list[dict[str, str]]:
-    """Every column's charges as the schema's plan names them and how far off it may be; columns of a kind are alike.
+    """Every column's charges, by the schema's plan, and how far off it may be; columns of a kind are alike.
 
     Where a plan could not be made for columns of categories they are not in it, and `refused` says why.
     """
@@ -49,8 +52,8 @@ def _charged(column: OpenColumn, plan: SchemaPlan) -> str:
     charges, division = plan.charges(column), plan.division
     cost = Sums.of((c.spend, c.times) for c in charges)
     together, symbol = (cost.pure, "ε") if division.accounting is Accounting.PURE else (cost.rho, "ρ")
-    kinds = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in charges)
-    named = ", ".join(f"{c.verb} {kind.__name__}" for c, kind in zip(charges, kinds, strict=True))
+    kinds = Counter(c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in charges)
+    named = ", ".join(WORDS[kind] + f" {times} times" * (times > 1) for kind, times in kinds.items())
     failure = f", δ₀ = {cost.failure:.3g}" if cost.failure else ""
     part = together / (division.schema + division.rest)
     return f"{named}: {symbol} = {together:.3g}{failure}, {part:.2%} of the budget"
