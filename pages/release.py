@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import InputError
+from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
 from pages._ui.release import desk as release_desk
 from pages._ui.release import files as release_files
@@ -34,7 +35,7 @@ try:
 except InputError as error:
     st.error(shared_ledger.words(error, ledger))
     st.stop()
-if unfinished(table, "release here"):
+if unfinished(table, "release here") or not counting.ready(table):
     release_ledger.view(ledger, sets)
     st.stop()
 
@@ -49,9 +50,14 @@ try:
                 needed, reason = release_request.reason(table)
             with order_place:
                 request = release_request.request(table, fields, reason or "not given yet" * needed)
+        if not counting.have(table, request.workload):
+            st.stop()
         ready = release_request.ready_for(request, table, sets)
         of = release_request.key(ready, table, ledger, sets)
-        release_request.preview(ready, ledger, of, sets)
+        if release_request.known_again(table, ready, ledger, of):
+            release_request.preview(ready, ledger, of, sets)
+        else:
+            st.stop()
         release_files.promise()
         st.caption(release_files.noise(ready.plan.exact))
         missing = needed and not reason

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dpcore.data.guessing import guess_columns
 from dpcore.data.readers import UPLOADED, read
-from dpcore.data.readers import Reading as Read
 from dpcore.errors import InputError
 
 from ..jobs.job import watch
 from ..jobs.work import Work, begin
+from ..shell.counted import Large
 from ..shell.session import session
 from ..shell.state import SAMPLES, keep, table
 from ..shell.table import Table, Told
@@ -134,15 +135,15 @@ def _read(name: str, file: Any, work: Work) -> Table:
     words = "The file is read"
     work.tell(0.0, words)
     reading = read(file, name, UPLOADED, told=lambda share: work.tell(READ * share, words))
-    return made_of(reading, name, reading.how, work)
+    return made_of(reading.frame, name, reading.how, work)
 
 
-def made_of(reading: Read, name: str, how: str, work: Work) -> Table:
-    """The table of what was read; bounds are for a person to fill in.
+def made_of(frame: pd.DataFrame, name: str, how: str, work: Work, large: Large | None = None) -> Table:
+    """The table of what was read, of a `large` one its first rows; bounds are for a person to fill in.
 
     What its columns seem to be is guessed from the records, so its schema begins as a private peek.
     """
-    every = len(reading.frame.columns)
+    every = len(frame.columns)
 
     def looked(at: int) -> None:
         work.tell(READ + (LOOKED_AT - READ) * at / every, f"Column {at + 1:,} of {every:,} is looked at")
@@ -150,10 +151,10 @@ def made_of(reading: Read, name: str, how: str, work: Work) -> Table:
     def checked(share: float, words: str) -> None:
         work.tell(LOOKED_AT + (1 - LOOKED_AT) * share, words)
 
-    guesses = guess_columns(reading.frame, looked)
+    guesses = guess_columns(frame, looked)
     columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
     schema = {"columns": columns, "peeked": True}
-    return Table(name, reading.frame, schema, f"Read as {how}.", uploaded=True, guesses=guesses, told=checked)
+    return Table(name, frame, schema, f"Read as {how}.", uploaded=True, guesses=guesses, large=large, told=checked)
 
 
 def _changed(twin: Table, changes: tuple[Change, ...], work: Work) -> tuple[Table, str]:

@@ -32,7 +32,9 @@ def came_in(current: Table) -> None:
     st.text(f"{every} columns: {left}")
     if not current.guesses or stakeholder():
         return
-    st.caption("Kinds, and why a column is set aside, are guesses that looked at the records. One click changes them.")
+    st.caption(
+        f"Kinds, and why a column is set aside, are guesses that looked at {current.looked_at}. One click changes them."
+    )
     entries = current.schema.get("columns", {})
     aside = [guess for guess in current.guesses if guess.aside and guess.name not in entries]
     dates, others = [g for g in aside if _date(g)], [g for g in aside if not _date(g)]
@@ -75,12 +77,14 @@ def public(current: Table) -> None:
     told, refused = st.session_state.pop("_schema_problem", ("", ""))
     if refused and told == current.name:
         (st.warning if refused == CANCELLED else st.error)(refused if refused == CANCELLED else _words(refused))
-    _open([problem for problem in current.problems if problem.open])
+    _open([problem for problem in current.problems if problem.open], current.large is not None)
     rest = [problem for problem in current.problems if not problem.open]
     offered = _spellings(current)
     if (rest or offered) and not stakeholder():  # it is about cells
         session().look(current)
         tag(Tag.PEEK)
+        if current.large is not None:
+            st.caption(f"Seen in {current.looked_at}; what is wrong further on is said when all rows are counted.")
     for at, problem in enumerate(rest[:SHOWN]):
         _line(f"problem-{at}", problem.column, problem.what, problem.fixes)
     if len(rest) > SHOWN:
@@ -120,7 +124,7 @@ def hidden(current: Table) -> bool:
     return stakeholder() and current.peeked
 
 
-def _open(problems: list[Problem]) -> None:
+def _open(problems: list[Problem], large: bool) -> None:
     """The columns of which nothing is said yet, in one line."""
     if not problems:
         return
@@ -138,6 +142,8 @@ def _open(problems: list[Problem]) -> None:
             )  # fmt: skip
             st.button("Leave them out", key="leave-open", on_click=_mend, args=(names, repairs.ASIDE))
         st.caption("Only these columns are read, with round bounds; what was typed stays, and the schema stays marked.")
+        if large:
+            st.caption("Of a table in parts only the first rows are read off: whatever lies outside is refused later.")
 
 
 def _line(key: str, name: str, what: str, fixes: Iterable[str]) -> None:
@@ -219,9 +225,10 @@ def _wrong(current: Table) -> set[str]:
 
 
 def _provenance(current: Table) -> str:
+    seen = current.looked_at
     if current.read_off:
-        return "Bounds or values were read off the records, so they are not covered by the guarantee: a private peek."
-    return "Kinds and the choice of columns were guessed from the records, so they are not covered by the guarantee."
+        return f"Bounds or values were read off {seen}, so they are not covered by the guarantee: a private peek."
+    return f"Kinds and the choice of columns were guessed from {seen}, so they are not covered by the guarantee."
 
 
 def _words(problem: str, vague: str = "The schema does not serve this table yet.") -> str:

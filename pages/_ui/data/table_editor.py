@@ -73,7 +73,7 @@ def choose_table() -> Table:
         if wrong:
             (st.warning if state == "stopped" else st.error)(plain(wrong, 400))
         current = table()
-        size = f"{len(current.frame):,} rows, {len(current.frame.columns)} columns. {current.source}"
+        size = f"{current.many}, {len(current.names)} columns. {current.source}"
         st.text(f"{words.get(current.name, clean(current.name))}: {size}")
     return current
 

@@ -103,7 +103,7 @@ def head(table: Table) -> None:
     if st.session_state.get("present"):
         st.html(PRESENT)
     with st.container(horizontal=True, vertical_alignment="center", key="whose"):
-        st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+        st.text(f"Table: {clean(table.name)}, {table.many}")
         tag(table.tag)
         page, label, icon = TO_DATA
         st.page_link(page, label=label, icon=icon)

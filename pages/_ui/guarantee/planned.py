@@ -18,6 +18,7 @@ from dpcore.publishing.proof import Proof, proof
 from dpcore.tags import Tag
 from dpcore.theory import accountants
 
+from ..jobs.counting import ready
 from ..shell import controls, questions
 from ..shell.frame import heading, public
 from ..shell.session import session
@@ -80,10 +81,12 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     if table.domain is None:
         st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
         return None
+    if not ready(table):
+        return None
     with st.expander("More: questions and parameters, as on Explore", icon=":material/tune:"):
         try:
             workload, _ = questions.choose(table)
-            problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.unit.most_rows)
+            problem = QueryRelease(workload, table.n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
             made = make_plan(algorithm, problem, budget)
             charges, why = made.charges, proof(name, algorithm, made)

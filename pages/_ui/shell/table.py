@@ -13,18 +13,22 @@ import numpy as np
 import pandas as pd
 
 from dpcore.data.choice import first_columns
-from dpcore.data.domain import Domain, Rows
+from dpcore.data.domain import Domain
 from dpcore.data.guessing import Guess
 from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.data.repairs import PEEKS, Problem, mended, problems
 from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.data.sources.base import Source
+from dpcore.data.sources.counts import Counts
 from dpcore.errors import InputError
 from dpcore.tags import Tag
+
+from .counted import Content, Known, Large, added, rows_of
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
 OF_SCHEMA = ("schema", "origins", "confirmed", "read_off", "version", "domain", "problem", "problems")
-OF_SCHEMA += ("encoded", "_checked")
+OF_SCHEMA += ("encoded", "_checked", "counts")
 Entry = dict[str, Any]
 Told = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
 
@@ -39,7 +43,8 @@ class Table:
 
     `guesses` say what its columns seem to be, `origins` where each entry of the schema comes from. As long as one is
     guessed, and for ever after one was read off the records, the schema is marked as peeked. `unit` is whom the
-    guarantee protects.
+    guarantee protects. Of a `large` table, which is read in parts, `frame` holds the first rows, to guess by, and
+    `counts` is what was counted of all of them.
     """
 
     name: str
@@ -57,8 +62,10 @@ class Table:
     confirmed: bool = True  # whether a person said that kinds and the choice of columns are known without the table
     read_off: bool = False  # whether values or bounds were ever taken from the records
     problems: tuple[Problem, ...] = ()
-    encoded: dict[tuple[str, ...], Rows] = field(default_factory=dict)
+    encoded: dict[tuple[str, ...], Any] = field(default_factory=dict)  # Rows, or Counts of a large table
     _checked: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
+    large: Large | None = None
+    counts: Known = field(default_factory=dict)
     told: InitVar[Told] = unheard
 
     def __post_init__(self, told: Told) -> None:
@@ -140,12 +147,24 @@ class Table:
             self.unit = unit
             self._check()
 
-    def rows(self, names: tuple[str, ...]) -> Rows:
-        """The records encoded in the named columns, once."""
+    def rows(self, names: tuple[str, ...]) -> Any:
+        """The records encoded in the named columns, once: Rows, or Counts of a large table where cells are too many.
+
+        A large table must have been counted by them.
+        """
         if names not in self.encoded:
             domain = domain_from_json(self.schema).project(names)
-            self.encoded[names] = domain.encode(self.unit.limited(self.frame, names))
+            self.encoded[names] = (
+                domain.encode(self.unit.limited(self.frame, names))
+                if self.large is None
+                else rows_of(self.counts, domain, self.unit)
+            )
         return self.encoded[names]
+
+    def count(self, found: Counts) -> None:
+        """Take in what was counted of a large table."""
+        self.counts = added(self.counts, found)
+        self.encoded.pop(found.domain.names, None)
 
     def cells(self, name: str) -> pd.Series:
         """The cells of one column; InputError unless there is exactly one that is called so."""
@@ -159,8 +178,38 @@ class Table:
         return [str(name) for name in self.frame.columns]
 
     @property
+    def n(self) -> int:
+        """How many rows count; of a large table once they were counted."""
+        found = next(iter([*self.counts.values(), *self.encoded.values()]), None)
+        return len(self.kept) if found is None else found.n
+
+    @property
+    def size(self) -> int | None:
+        """How many rows there are; None where nobody has counted them yet."""
+        if self.large is None:
+            return len(self.frame)
+        return self.large.rows if self.large.said else self.n if self.counts and self.unit.person is None else None
+
+    @property
+    def many(self) -> str:
+        """How many rows there are, in words."""
+        return "rows not counted yet" if self.size is None else f"{self.size:,} rows"
+
+    @property
+    def content(self) -> pd.DataFrame | Source:
+        """What a ledger knows it by: all of its rows and columns."""
+        return self.frame if self.large is None else Content(self.large.source, self.large)
+
+    @property
+    def looked_at(self) -> str:
+        """Where guesses come from, in words."""
+        return "the records" if self.large is None else f"the first {len(self.frame):,} rows"
+
+    @property
     def kept(self) -> pd.DataFrame:
         """The rows that count where all columns of the schema are used."""
+        if self.large is not None:
+            raise InputError("this table is read in parts, and its rows are not counted yet")
         return self.unit.limited(self.frame, () if self.domain is None else self.domain.names)
 
     @property
@@ -200,6 +249,7 @@ class Table:
     def _check(self, told: Told = unheard) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
         self.encoded, self.version, self.domain, self.problems = {}, uuid.uuid4().hex, None, ()
+        self.counts = {}
         try:
             domain = domain_from_json(self.schema)
             wrong = ""
@@ -214,7 +264,8 @@ class Table:
             self.problem = self.problems[0].what if self.problems else wrong
             if domain is not None and not self.problem:
                 self.domain = domain
-                self.rows(first_columns(domain, COMFORTABLE_CELLS))
+            if self.domain is not None and self.large is None:
+                self.rows(first_columns(self.domain, COMFORTABLE_CELLS))
         except InputError as error:
             self.domain, self.problem = None, str(error)
 
