@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.tags import Tag
-from pages._ui.data import steps
+from pages._ui.data import measuring, steps
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.data.table_editor import WHERE, choose_table
 from pages._ui.jobs.counting import ready
@@ -21,8 +21,12 @@ with st.container(border=True, key="public"):
 with st.container(border=True, key="protected"):
     steps.protected(current)
 
+if current.opening is not None:
+    with st.container(border=True, key="measured"):
+        measuring.panel(current)
+
 if current.domain is not None and not steps.hidden(current):
-    heading("What it will cost, before anything runs", Tag.PUBLIC)
+    heading("What it will cost, before anything runs", Tag.PUBLIC if current.trial is None else Tag.PEEK)
     if ready(current):
         readiness(current)
     with st.expander("What is public, what is private", icon=":material/public:"):

@@ -34,6 +34,8 @@ except InputError as error:
     st.stop()
 for caution in chosen.budget.cautions(chosen.problem.n):
     st.warning(plain(caution, 300))
+if table.trial is not None and (other := table.trial.elsewhere(chosen.budget)):
+    st.caption(other)
 if not revealed:
     st.caption("Make your prediction above; the charts appear with the reveal.")
     st.stop()

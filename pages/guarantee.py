@@ -32,7 +32,10 @@ with st.container(border=True, key="settings"):
         st.stop()
     tag(Tag.TYPED)
 if table.peeked:
-    st.warning("This schema was read off the records, so what rests on the plan is not public: those parts say so.")
+    st.warning(
+        "This schema comes from the records without a charge: guessed, read off or found in a trial. What rests on the "
+        "plan is not public, then: those parts say so."
+    )
 st.caption(f"Protected: {plain(table.unit.words, 200)}. Neighbouring tables differ in that, and in nothing else.",
            help=meaning("neighbours"))  # fmt: skip
 

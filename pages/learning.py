@@ -9,11 +9,12 @@ from pages._ui.learning import plane as learning_plane
 from pages._ui.learning import privacy as learning_privacy
 from pages._ui.learning import quantile as learning
 from pages._ui.shell.frame import in_memory, tag, unfinished, whose
+from pages._ui.shell.opened import WHOLE
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
 table = current_table()
-whose(table)
+whose(table, left=WHOLE)
 if unfinished(table, "learn here"):
     st.stop()
 

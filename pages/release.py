@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.publishing.measured import OpenRelease
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
 from pages._ui.release import desk as release_desk
@@ -11,10 +12,11 @@ from pages._ui.release import ledger as release_ledger
 from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as shared_ledger
 from pages._ui.shell.frame import unfinished, whose
+from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
 table, desk = current_table(), release_desk.current()
-whose(table)
+whose(table, left=AGAIN)
 ledger = shared_ledger.where()
 if ledger is None:
     if not shared_ledger.off():
@@ -35,7 +37,7 @@ try:
 except InputError as error:
     st.error(shared_ledger.words(error, ledger))
     st.stop()
-if unfinished(table, "release here") or not counting.ready(table):
+if table.opening is None and (unfinished(table, "release here") or not counting.ready(table)):
     release_ledger.view(ledger, sets)
     st.stop()
 
@@ -53,12 +55,13 @@ try:
         if not counting.have(table, request.workload):
             st.stop()
         ready = release_request.ready_for(request, table, sets)
-        of = release_request.key(ready, table, ledger, sets)
-        if release_request.known_again(table, ready, ledger, of):
-            release_request.preview(ready, ledger, of, sets)
-        else:
+        if ready is None:
             st.stop()
-        release_files.promise()
+        of = release_request.key(ready, table, ledger, sets)
+        if not release_request.known_again(table, ready, ledger, of):
+            st.stop()
+        release_request.preview(ready, ledger, of, sets)
+        release_files.promise(measured=isinstance(ready, OpenRelease))
         st.caption(release_files.noise(ready.plan.exact))
         missing = needed and not reason
         press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}

@@ -1,6 +1,6 @@
 """A schema of which some is not known: what is to be measured privately stands in it as "private"."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -115,8 +115,10 @@ class OpenSchema:
         paid = {*self.measured, *(c.name for c in self.open)}
         return Domain(columns, self.peeked, self.constraints, tuple(name for name in self.names if name in paid))
 
-    def cells(self, frame: pd.DataFrame) -> list[Cells]:
+    def cells(self, frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> list[Cells]:
         """The raw cells of the open columns, once all others have said whether they can be read.
+
+        `told` hears how many columns are done.
 
         Raises what `Domain.encode` raises about the public columns, and InputError for an open one that is not there.
         """
@@ -125,13 +127,17 @@ class OpenSchema:
         blank.columns = place
         known = tuple(c for c in self.columns if isinstance(c, Column))
         Domain((*known, *(c.placeholder for c in self.open))).encode(blank)
-        return [Cells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read) for c in self.open]
+        found = []
+        for done, c in enumerate(self.open):
+            told(done)
+            found.append(Cells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read))
+        return found
 
 
 def is_open(schema: Any) -> bool:
     """Whether a schema file says of any column that it is to be measured."""
     columns = schema.get("columns") if isinstance(schema, Mapping) else None
-    return isinstance(columns, Mapping) and any(map(_private, columns.values()))
+    return isinstance(columns, Mapping) and any(map(is_private, columns.values()))
 
 
 def open_schema_from_json(schema: Any) -> OpenSchema:
@@ -140,7 +146,7 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
     A constraint that speaks of a column to be measured is refused: which of its cells it forbids cannot be said yet.
     """
     columns = schema["columns"]
-    known = {name: spec for name, spec in columns.items() if not _private(spec)}
+    known = {name: spec for name, spec in columns.items() if not is_private(spec)}
     if isinstance(given := schema.get("constraints"), list):
         for number, spec in enumerate(given, start=1):
             if unknown := [name for name in _spoken_of(spec) if name in columns and name not in known]:
@@ -163,13 +169,22 @@ def open_schema_to_json(schema: OpenSchema) -> dict[str, Any]:
     return {"columns": out}
 
 
+def private_entry(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of a column that is to be measured, of one of which no more is said; bins stay as they were typed."""
+    kept = {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
+    if spec.get("kind") == "categorical":
+        return kept | {"values": PRIVATE}
+    return kept | {"bounds": PRIVATE} | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
+
+
 def _spoken_of(constraint: Any) -> list[str]:
     """The columns that a constraint of a schema file names, whatever else is wrong with it."""
     given = [value for key, value in constraint.items() if key != "which"] if isinstance(constraint, Mapping) else []
     return [name for names in given if isinstance(names, (Mapping, list)) for name in names if isinstance(name, str)]
 
 
-def _private(spec: Any) -> bool:
+def is_private(spec: Any) -> bool:
+    """Whether a schema file says of this column that it is to be measured."""
     return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
 
 

@@ -40,10 +40,11 @@ DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?\s*"
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A table as it was read, and in words how."""
+    """A table as it was read, and in words how; `commas` are the columns whose decimal commas became points."""
 
     frame: pd.DataFrame
     how: str
+    commas: tuple[str, ...] = ()
 
 
 def read_table(source: Source, name: str = "", *, as_written: bool = False) -> pd.DataFrame:
@@ -165,9 +166,10 @@ def _text(data: bytes, ending: str, as_written: bool, told: Callable[[float], ob
     frame = _headed(frame)
     how = f"{encoding}, separated by {DELIMITERS[delimiter]}"
     commas = not as_written and delimiter != "," and frame.columns.is_unique
-    if commas and (converted := _decimal_points(frame)):
+    converted = decimal_points(frame) if commas else ()
+    if converted:
         how += f", decimal comma in {', '.join(converted)}"
-    return Reading(frame, how)
+    return Reading(frame, how, converted)
 
 
 def _decoded(content: bytes) -> tuple[str, str]:
@@ -229,7 +231,20 @@ def check_header(text: str, delimiter: str) -> None:
         raise InputError(f"its rows are much shorter than its header: {cells:,} cells of {len(text):,} characters")
 
 
-def _decimal_points(frame: pd.DataFrame) -> list[str]:
+def with_commas(frame: pd.DataFrame, commas: Sequence[str]) -> pd.DataFrame:
+    """The table as it was written, from one in which decimal commas in these columns became points.
+
+    Nothing has to be kept for that: a column was converted only if no cell of it held a point. All others are shared.
+    """
+    if not commas:
+        return frame
+    written = frame.copy(deep=False)
+    for name in commas:
+        written[name] = written[name].str.replace(".", ",", regex=False)
+    return written
+
+
+def decimal_points(frame: pd.DataFrame) -> tuple[str, ...]:
     """Write decimal commas as points, in place, in the columns that hold nothing but such numbers; their names."""
     changed = []
     for name in frame.columns:
@@ -238,7 +253,7 @@ def _decimal_points(frame: pd.DataFrame) -> list[str]:
         if cells.str.contains(",", regex=False).any() and cells.str.fullmatch(DECIMAL_COMMA).all():
             frame[name] = frame[name].str.replace(",", ".", regex=False)
             changed.append(str(name))
-    return changed
+    return tuple(changed)
 
 
 def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:

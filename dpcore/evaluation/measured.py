@@ -1,5 +1,7 @@
 """Exploring with a schema that is measured, with seeded noise: what a release would find, and lose by it."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -13,11 +15,21 @@ OWN = 3  # the key of the schema's noise beside those of a run's
 
 
 def explore_schema(
-    schema: OpenSchema, frame: pd.DataFrame, unit: PrivacyUnit, division: Division, *, seed: int = 0
+    schema: OpenSchema,
+    frame: pd.DataFrame,
+    unit: PrivacyUnit,
+    division: Division,
+    *,
+    seed: int = 0,
+    told: Callable[[float], object] = lambda _: None,
 ) -> MeasuredSchema:
-    """Measure the open columns of a table with the schema's part of a budget, and the noise of a seed."""
-    limited = unit.limited(frame, schema.names)
-    cells, n = schema.cells(limited), len(limited)
+    """Measure the open columns of a table with the schema's part of a budget, and the noise of a seed.
+
+    `told` hears which share of the work is done; what it raises ends it.
+    """
+    limited, columns = unit.limited(frame, schema.names), len(schema.open)
+    cells, n = schema.cells(limited, lambda done: told(done / columns / 2)), len(limited)
     plan = plan_schema(schema.open, n, unit.most_rows, division, exact=False)
     noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(OWN,)))
-    return measure_schema(schema, plan, ColumnCurator(cells, n, plan.plan, noise, group=unit.most_rows))
+    curator = ColumnCurator(cells, n, plan.plan, noise, group=unit.most_rows)
+    return measure_schema(schema, plan, curator, lambda done: told(0.5 + done / columns / 2))

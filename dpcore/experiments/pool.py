@@ -31,6 +31,7 @@ from ..evaluation.run import Record, Run
 from ..intervals.known import known
 from ..privacy.accounting.budget import Budget
 from ..releases import Release, UnbiasedAnswers
+from ..schemas.plan import SchemaShare
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
@@ -59,7 +60,8 @@ class JobSpec:
     """One algorithm on one data set with one budget, once a seed; public but for the block it names.
 
     `every` and `path` are those of `Run`; without `every` there are as many records as a page draws. With `bounded`
-    what noisy tables say without bias comes back too, for intervals.
+    what noisy tables say without bias comes back too, for intervals. With `schema` a part of the budget is for the
+    schema, and the algorithm has the rest.
     """
 
     algorithm: Algorithm
@@ -74,6 +76,7 @@ class JobSpec:
     every: int | None = None
     path: bool = False
     bounded: bool = False
+    schema: SchemaShare | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +297,9 @@ def _run_all(task: JobSpec, rows: Rows | Counts, pipe: Connection) -> str:
         return due and pipe.poll() and pipe.recv() == "cancel"
 
     every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
-    how = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
+    how: dict[str, Any] = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
+    if task.schema is not None:
+        how["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)[1]
     for seed in task.seeds:
         run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **how)
         pipe.send(("rounds", run.plan["rounds"]))

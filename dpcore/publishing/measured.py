@@ -4,19 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from ..algorithms.forecasts import affordable
 from ..data.cells import Cells
-from ..data.domain import Domain
+from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema
-from ..errors import BudgetError, InputError
+from ..data.privacy_unit import PrivacyUnit
+from ..errors import InputError
 from ..privacy.accounting.budget import Accounting
 from ..privacy.accounting.ledger import Plan
 from ..privacy.accounting.lifetime import Concentrated, Event
 from ..privacy.columns import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import Division, SchemaPlan, check_whole, default_share, divide, plan_schema, within
+from ..schemas.plan import NUMBERS, Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
@@ -76,7 +78,7 @@ class SettledRelease(PreparedRelease):
     def measured_columns(self) -> tuple[str, ...]:
         """The column that each charge of the schema paid for, in their order."""
         counted = (
-            (f.column.name, 1 if f.column.values else 3) for f in self.found.found
+            (f.column.name, 1 if f.column.values else NUMBERS) for f in self.found.found
         )  # values, or range, look, bins
         return tuple(name for name, times in counted for _ in range(times))
 
@@ -88,13 +90,40 @@ def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
     )
 
 
-def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting | None = None) -> OpenRelease:
-    """Check and plan with placeholders; what a public column refuses is told here. Nothing is drawn or charged."""
+@dataclass(frozen=True, eq=False)
+class OpenRecords:
+    """What can be read of a table before its schema is measured: `rows` with a placeholder for each open column."""
+
+    cells: list[Cells]
+    rows: Rows
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        schema: OpenSchema,
+        unit: PrivacyUnit,
+        told: Callable[[float], object] = lambda _: None,
+    ) -> "OpenRecords":
+        """Those of a table; what a public column refuses is told here. `told` hears how far it is."""
+        limited, many = unit.limited(frame, schema.names), len(schema.open) + 1
+        cells = schema.cells(limited, lambda done: told(done / many))
+        told(1 - 1 / many)
+        return cls(cells, schema.placeholder.encode(limited))
+
+
+def prepare_open(
+    request: ReleaseRequest, opening: Opening, records: OpenRecords | None = None, *, fixed: Accounting | None = None
+) -> OpenRelease:
+    """Check and plan with placeholders; what a public column refuses is told here. Nothing is drawn or charged.
+
+    `records` are those of this very table, where they are read already.
+    """
     if request.start is not None:
         raise InputError("a public start needs a schema that is known: it says how likely each cell is")
-    limited = request.unit.limited(request.table, opening.schema.names)
-    cells = opening.schema.cells(limited)
-    n, group, columns = len(limited), request.unit.most_rows, opening.schema.open
+    if records is None:
+        records = OpenRecords.of(request.table, opening.schema, request.unit)
+    n, group, columns = records.rows.n, request.unit.most_rows, opening.schema.open
     problem = QueryRelease(request.workload, n, group)
     affordable(request.algorithm, problem, request.budget)
     if request.noise == "float" and request.budget.delta == 0:
@@ -102,14 +131,9 @@ def prepare_open(request: ReleaseRequest, opening: Opening, *, fixed: Accounting
     exact = request.noise != "float" and not (request.noise == "auto" and fixed is Accounting.GDP)
     known = any(c.categorical for c in columns)
     share = default_share(len(columns), n, group, request.budget) if opening.share is None else opening.share
-    try:
-        division = divide(request.budget, share, categories=known)
-        plan = within(request.algorithm, problem, division, exact=exact)
-    except BudgetError:
-        division = divide(request.budget, share, categories=known, fails=True)
-        plan = within(request.algorithm, problem, division, exact=exact)
+    division, plan = SchemaShare(share, known).planned(request.algorithm, problem, request.budget, exact=exact)
     if request.noise == "exact" and not plan.exact:
         raise InputError("noise=exact: the algorithm measures what whole noise does not fit; use float")
     measuring = plan_schema(columns, n, group, division, exact=exact)
-    rows = request.workload.domain.encode(limited)
-    return OpenRelease(request, problem, rows, plan, division.events(exact), opening, cells, division, measuring)
+    events = division.events(exact)
+    return OpenRelease(request, problem, records.rows, plan, events, opening, records.cells, division, measuring)

@@ -6,6 +6,7 @@ so that a proof cannot speak of another program than the one that runs.
 
 import inspect
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..privacy.accounting import composition, conversions
 from ..privacy.accounting.budget import Accounting, Gaussian, Spend, SubsampledGaussian, Sums
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Concentrated
-from ..schemas.plan import whole
+from ..schemas.plan import Division, whole
 from .measured import SettledRelease
 from .printing import page, text
 from .request import PreparedRelease
@@ -81,19 +82,25 @@ def proof_of(ready: PreparedRelease) -> Proof:
     The total is what the ledger's check of both adds up: all that the algorithm may ever spend.
     """
     algorithm = ready.request.algorithm
-    own = proof(registered_name(algorithm), algorithm, ready.plan)
+    name = registered_name(algorithm)
     if not isinstance(ready, SettledRelease):
-        return own
-    first, division = ready.measuring, ready.division
-    accounting, budget = division.accounting, division.budget
-    measured = zip(first.charges, ready.measured_columns, strict=True)
-    cost, failure, epsilon = whole(division, first, ready.plan, algorithm.adaptive)
+        return proof(name, algorithm, ready.plan)
+    return joint_proof(name, algorithm, ready.plan, ready.measuring, ready.measured_columns, ready.division)
+
+
+def joint_proof(
+    name: str, algorithm: Algorithm, plan: Plan, first: Plan, named: Sequence[str], division: Division
+) -> Proof:
+    """The proof of a schema's plan, of which each charge is for the column `named`, and of an algorithm's after it."""
+    own, accounting, budget = proof(name, algorithm, plan), division.accounting, division.budget
+    measured = zip(first.charges, named, strict=True)
+    cost, failure, epsilon = whole(division, first, plan, algorithm.adaptive)
     pure = accounting is Accounting.PURE
     return replace(
         own,
         steps=(
             *(_step(charge, first, accounting, columns.ColumnCurator, name) for charge, name in measured),
-            *(_step(charge, ready.plan, accounting) for charge in ready.plan.charges),
+            *(_step(charge, plan, accounting) for charge in plan.charges),
         ),
         total=_total(Sums(pure=cost) if pure else Sums(rho=cost, failure=failure), accounting),
         theorem=_theorem(accounting),

@@ -1,7 +1,7 @@
 """From noisy counts to a schema: post-processing of what a `ColumnCurator` lets out, and nothing else."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -44,9 +44,17 @@ class MeasuredSchema:
     tag: ClassVar[Tag] = Tag.PAID
 
 
-def measure_schema(schema: OpenSchema, plan: SchemaPlan, curator: ColumnCurator) -> MeasuredSchema:
-    """Measure every open column of a schema, in order; raises BudgetError when what was charged is not the plan."""
-    found = [measure_column(column, i, plan, curator) for i, column in enumerate(schema.open)]
+def measure_schema(
+    schema: OpenSchema, plan: SchemaPlan, curator: ColumnCurator, told: Callable[[int], object] = lambda _: None
+) -> MeasuredSchema:
+    """Measure every open column of a schema, in order; raises BudgetError when what was charged is not the plan.
+
+    `told` hears how many are done.
+    """
+    found = []
+    for i, column in enumerate(schema.open):
+        told(i)
+        found.append(measure_column(column, i, plan, curator))
     charged = curator.ledger.events
     planned = [c.spend for c in plan.plan.charges for _ in range(c.times)]
     if [spend for _, spend in charged] != planned:

@@ -30,6 +30,7 @@ from .numbers import ENDS, fullest
 SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
 FAILURE = 0.25  # of δ for values above a threshold, and as much for an algorithm that may fail
 RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # of a column's cost: for the range of its numbers, a first look, and its kind
+NUMBERS = 3  # charges for a column of numbers
 TRIES, CLOSE = 60, 1e-6
 ENOUGH = 0.05  # of all rows: what should be seen of any column
 
@@ -128,6 +129,12 @@ class SchemaPlan:
         levels = 3
         return _deviation(Nodes(levels), self.tree, self.group) * math.sqrt(levels)
 
+    def charges(self, column: OpenColumn) -> tuple[Charge, ...]:
+        """What one of the open columns is charged."""
+        before = self.columns[: self.columns.index(column)]
+        first = sum(1 if c.categorical else NUMBERS for c in before)
+        return self.plan.charges[first : first + (1 if column.categorical else NUMBERS)]
+
     def least(self, column: OpenColumn) -> float:
         """How many rows must say one value, or numbers of one size, for it to be seen."""
         if column.categorical:
@@ -206,6 +213,28 @@ def plan_schema(
         charges += [Charge("count", spend, kinds, of) for spend, of in numbers]
     own = _enclosed(charges, division, exact)
     return SchemaPlan(own, n, group, seen, values, bounds, look, tree, tuple(columns), division, kinds)
+
+
+@dataclass(frozen=True)
+class SchemaShare:
+    """The part of a budget that measures a schema, and whether categories are among what is measured."""
+
+    part: float
+    categories: bool
+
+    def planned(
+        self, algorithm: Algorithm, problem: QueryRelease, budget: Budget, *, exact: bool
+    ) -> tuple[Division, Plan]:
+        """A budget in two, and the algorithm's plan with the rest; some of δ is set aside where the algorithm may fail.
+
+        Raises what `within` raises.
+        """
+        try:
+            division = divide(budget, self.part, categories=self.categories)
+            return division, within(algorithm, problem, division, exact=exact)
+        except BudgetError:
+            division = divide(budget, self.part, categories=self.categories, fails=True)
+            return division, within(algorithm, problem, division, exact=exact)
 
 
 def within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:

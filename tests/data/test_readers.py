@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dpcore.data import readers as tables
 from dpcore.data import sheets
-from dpcore.data.readers import read_json, read_matrix, read_table
+from dpcore.data.readers import read_json, read_matrix, read_table, with_commas
 from dpcore.data.samples import CENSUS_SCHEMA, census
 from dpcore.errors import InputError, place
 
@@ -408,3 +408,11 @@ def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, ending):
 
     with pytest.raises(InputError, match="not readable"):
         tables.read(path, told=ended)
+
+
+@pytest.mark.parametrize("cells", [["1,5", " -2,25 ", "", "7"], ["1,5", "x"], ["1.5", "2"], ["+0,0", "00,10"]])
+def test_a_table_as_it_was_written_is_had_back_without_being_kept(cells):
+    content = ("a;b\n" + "".join(f"{cell};1,{i}\n" for i, cell in enumerate(cells))).encode()
+    found = tables.read(io.BytesIO(content), "t.csv")
+    assert with_commas(found.frame, found.commas).equals(read_table(io.BytesIO(content), "t.csv", as_written=True))
+    assert found.frame["b"].iloc[0] == "1.0", "and the converted one is as it was"

@@ -203,7 +203,7 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tm
     real, seen = getattr(measured, name), []
 
     def broken(*given, **more):
-        if name == "check_whole" or seen:
+        if name != "affordable" or seen:  # which is asked of the placeholder first
             raise BudgetError("too much")
         seen.append(name)
         return real(*given, **more)

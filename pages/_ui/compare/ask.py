@@ -95,6 +95,8 @@ def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
             f"At δ = {delta:g}, for {workload.m:,} answers, no algorithm here says beforehand how far off they are; "
             "runs can tell."
         )
+    if found and table.trial is not None:
+        st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
     best = found[0].epsilon if found else None
     if best is not None:
         _take(table, columns, best, delta, found[0].name)
@@ -177,7 +179,7 @@ def by_runs(
     key = (table, rows, problem.domain.names, tolerance, share, delta, tuple(names))
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Ask the fitted tables, by runs", icon=":material/search:", key="ask-by-runs"):
-            sweep.hold(key, lambda: (problem, rows, None))
+            sweep.hold(key, lambda: (problem, rows, None), table.trial)
             search.begin(sweep, list(names), tolerance, delta, share)
         tag(Tag.PEEK)
         st.caption(f"{RUNS} runs at each ε tried, of every algorithm chosen below, compared with the real answers.")

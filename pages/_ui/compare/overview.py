@@ -74,7 +74,8 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
     def start() -> None:
         task = (table, table.rows(workload.domain.names), table.unit.most_rows, texts, delta, size)
         algorithms = {name: build(known[name], {}) for name in names}
-        sweep.start(task, make, algorithms, [Budget(float(v), delta) for v in sorted(values)], range(int(seeds)))
+        budgets = [Budget(float(v), delta) for v in sorted(values)]
+        sweep.start(task, make, algorithms, budgets, range(int(seeds)), table.trial)
 
     return texts, workload, start
 

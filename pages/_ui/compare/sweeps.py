@@ -1,7 +1,7 @@
 """A comparison of algorithms in the shared pool: its runs, what they became, and how it is taken up again."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
 from ..jobs.several import Several
+from ..shell.opened import Trial
 from ..shell.session import session
 from ..shell.table import Table
 
@@ -45,6 +46,7 @@ class Sweep(Several[Dot]):
     real_pairs: np.ndarray | None = None
     # Kept here and not in the session: a report is written when nobody's page is drawn.
     baselines: dict[str, Any] | None = None
+    trial: Trial | None = None  # that measured the schema, in which case the algorithms have the rest of each budget
 
     def start(
         self,
@@ -53,24 +55,32 @@ class Sweep(Several[Dot]):
         algorithms: Mapping[str, Algorithm],
         budgets: list[Budget],
         seeds: range,
+        trial: Trial | None = None,
     ) -> None:
         """Run what is not there yet; dots of another problem are dropped, those of the same are kept."""
-        self.hold(asked, make)
+        self.hold(asked, make, trial)
         if self.problem is None:
             raise InputError("choose a table and questions first")
         self.run(cases(algorithms, self.problem, budgets, seeds))
 
-    def hold(self, asked: Any, make: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]]) -> None:
+    def hold(
+        self, asked: Any, make: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]], trial: Trial | None = None
+    ) -> None:
         """Make this the problem, and run nothing yet."""
         self.cancel()
         if self.asked != asked:
             self.close()
             self.problem, self.rows, self.beside = make()
-            self.asked = asked
+            self.asked, self.trial = asked, trial
             pairs = pairs_with(self.problem.domain)
             self.pairs = pairs if pairs.m <= MOST_KEPT else None
             self.real = real_answers(self.rows, self.problem.workload)
             self.real_pairs = None if self.pairs is None else real_answers(self.rows, self.pairs)
+
+    def task_for(self, case: Case) -> JobSpec:
+        """One run, with what the schema leaves of its budget."""
+        schema = None if self.trial is None else self.trial.share(case.budget)
+        return replace(super().task_for(case), schema=schema)
 
     def once_more(self, algorithm: Algorithm, budget: Budget, seed: int) -> JobSpec:
         """One more run of the same problem, as the pool takes it."""
@@ -89,7 +99,7 @@ class Sweep(Several[Dot]):
     def close(self) -> None:
         """Also let go of the baselines."""
         super().close()
-        self.baselines = None
+        self.baselines = self.trial = None
 
     def stale(self, table: Table) -> bool:
         """Whether the dots are of another table, or of another schema of it, than `table`."""

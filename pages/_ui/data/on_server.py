@@ -9,7 +9,7 @@ from typing import BinaryIO
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.readers import DECIMAL_COMMA, ENDINGS, UPLOADED, read
+from dpcore.data.readers import ENDINGS, UPLOADED, Reading, decimal_points, read
 from dpcore.data.sources.files import is_large, source_at
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
@@ -90,7 +90,7 @@ def _read(path: Path, root: Path | None, work: Work) -> Table:
             work.tell(READ * share, words)
 
         found = read(file, path.name, UPLOADED, told=told)
-    return made_of(found.frame, path.name, f"{found.how}, on this server", work)
+    return made_of(replace(found, how=f"{found.how}, on this server"), path.name, work)
 
 
 def _large(path: Path) -> bool:
@@ -119,12 +119,14 @@ def _in_parts(path: Path, root: Path | None, work: Work) -> Table:
             raise
         places.guard_parts(one, root)
     first = _first(look) if names else pd.DataFrame()
+    # as the source has them, where all rows are like the first ones
+    commas = decimal_points(first) if isinstance(look, TextSource) and look.delimiter != "," else ()
     if not len(first):
         raise InputError("has no rows")
     said = isinstance(source, ParquetSource)
     large = Large(source, source.rows if isinstance(source, ParquetSource) else _about(path, first), said)
     how = f"{'Parquet' if said else 'text'}, in parts, on this server; guesses look at the first {len(first):,} rows"
-    return made_of(first, path.name, how, work, large)
+    return made_of(Reading(first, how, commas), path.name, work, large)
 
 
 def _first(source: ParquetSource | TextSource) -> pd.DataFrame:
@@ -136,18 +138,7 @@ def _first(source: ParquetSource | TextSource) -> pd.DataFrame:
         chunk = next((c for c in source.chunks(names) if c.rows), None)
         cells = {name: chunk.cells(name).head(most) for name in names} if chunk is not None else dict.fromkeys(names)
         parts.append(pd.DataFrame(cells, columns=pd.Index(names)))
-    first = pd.concat(parts, axis=1)
-    return _with_points(first) if isinstance(source, TextSource) and source.delimiter != "," else first
-
-
-def _with_points(first: pd.DataFrame) -> pd.DataFrame:
-    """Decimal commas as points in columns that hold nothing else, as `TextSource` has them where all rows are so."""
-    for name in first.columns:
-        cells = pd.Series(first[name])
-        some = cells[cells != ""]
-        if some.str.contains(",", regex=False).any() and some.str.fullmatch(DECIMAL_COMMA).all():
-            first[name] = cells.str.replace(",", ".", regex=False)
-    return first
+    return pd.concat(parts, axis=1)
 
 
 def _about(path: Path, first: pd.DataFrame) -> int:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from dpcore.data.guessing import guess_columns
 from dpcore.data.readers import UPLOADED, read
+from dpcore.data.readers import Reading as Read
 from dpcore.errors import InputError
 
 from ..jobs.job import watch
@@ -135,15 +135,15 @@ def _read(name: str, file: Any, work: Work) -> Table:
     words = "The file is read"
     work.tell(0.0, words)
     reading = read(file, name, UPLOADED, told=lambda share: work.tell(READ * share, words))
-    return made_of(reading.frame, name, reading.how, work)
+    return made_of(reading, name, work)
 
 
-def made_of(frame: pd.DataFrame, name: str, how: str, work: Work, large: Large | None = None) -> Table:
+def made_of(reading: Read, name: str, work: Work, large: Large | None = None) -> Table:
     """The table of what was read, of a `large` one its first rows; bounds are for a person to fill in.
 
     What its columns seem to be is guessed from the records, so its schema begins as a private peek.
     """
-    every = len(frame.columns)
+    every = len(reading.frame.columns)
 
     def looked(at: int) -> None:
         work.tell(READ + (LOOKED_AT - READ) * at / every, f"Column {at + 1:,} of {every:,} is looked at")
@@ -151,10 +151,20 @@ def made_of(frame: pd.DataFrame, name: str, how: str, work: Work, large: Large |
     def checked(share: float, words: str) -> None:
         work.tell(LOOKED_AT + (1 - LOOKED_AT) * share, words)
 
-    guesses = guess_columns(frame, looked)
+    guesses = guess_columns(reading.frame, looked)
     columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
-    schema = {"columns": columns, "peeked": True}
-    return Table(name, frame, schema, f"Read as {how}.", uploaded=True, guesses=guesses, large=large, told=checked)
+    schema, how = {"columns": columns, "peeked": True}, f"Read as {reading.how}."
+    return Table(
+        name,
+        reading.frame,
+        schema,
+        how,
+        uploaded=True,
+        guesses=guesses,
+        told=checked,
+        commas=reading.commas,
+        large=large,
+    )
 
 
 def _changed(twin: Table, changes: tuple[Change, ...], work: Work) -> tuple[Table, str]:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpcore.data import repairs
 from dpcore.data.guessing import DATE, Guess, begun
+from dpcore.data.open_schema import is_private, private_entry
 from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
 from dpcore.data.readings import ANY_CASE
 from dpcore.data.repairs import Problem
@@ -20,7 +21,12 @@ from ..shell.text import clean, plain
 from .reading import CANCELLED, Change, attempt, changing, refuse
 from .table_editor import edit, typed, upload_schema, whom
 
+MEASURE_HELP = (
+    "A share of the budget measures values and bounds with noise, before the algorithm runs: nothing about a single "
+    "record leaves but what that pays for. What it costs is shown below, before anything is measured."
+)
 SHOWN = 40  # lines of one list: the rest is in the grid
+MEASURE_LABEL = "Measure them privately"
 READ_LABEL = "Read bounds and values off the records"
 
 
@@ -60,14 +66,18 @@ def public(current: Table) -> None:
     wrong = _wrong(current)
     total = len(current.done) + len(wrong)
     if total:
-        st.progress(len(current.done) / total, f"{len(current.done)} of {total} columns done")
+        measured = sum(is_private(entry) for entry in current.schema["columns"].values())
+        more = f", {measured} of them to be measured privately" if measured else ""
+        st.progress(len(current.done) / total, f"{len(current.done)} of {total} columns done{more}")
     if changing(current):
         return
     if hidden(current):
-        st.caption("Its schema was guessed or read off the records, a private peek: not shown in this view.")
+        st.caption(
+            "Its schema was guessed, read off the records or found in a trial, a private peek: not shown in this view."
+        )
         upload_schema(current)
         return
-    if current.peeked:
+    if current.guessed:
         st.caption(_provenance(current))
         if not current.read_off and not current.confirmed:
             st.button(
@@ -137,13 +147,20 @@ def _open(problems: list[Problem], large: bool) -> None:
         )
         with st.container(horizontal=True):
             st.button(
-                READ_LABEL, type="primary", icon=":material/visibility:", help=Tag.PEEK.meaning,
+                MEASURE_LABEL, type="primary", icon=":material/verified_user:", help=MEASURE_HELP, on_click=_measure,
+                args=(names,), disabled=large,
+            )  # fmt: skip
+            st.button(
+                READ_LABEL, icon=":material/visibility:", help=Tag.PEEK.meaning,
                 disabled=stakeholder(), on_click=_mend, args=(names, repairs.READ),
             )  # fmt: skip
             st.button("Leave them out", key="leave-open", on_click=_mend, args=(names, repairs.ASIDE))
-        st.caption("Only these columns are read, with round bounds; what was typed stays, and the schema stays marked.")
+        measure = "Measured privately, they cost a share of the budget, and a release keeps its promise. "
+        words = "Read off, only these columns are read, with round bounds; what was typed stays, and the schema stays "
+        words += "marked."
         if large:
-            st.caption("Of a table in parts only the first rows are read off: whatever lies outside is refused later.")
+            words += " Of a table in parts only the first rows are read off: what lies outside is refused later."
+        st.caption(words if large else measure + words)
 
 
 def _line(key: str, name: str, what: str, fixes: Iterable[str]) -> None:
@@ -163,7 +180,16 @@ def _line(key: str, name: str, what: str, fixes: Iterable[str]) -> None:
 
 
 def _confirm() -> None:
-    _attempt(lambda mine, _: mine.confirm())
+    change(lambda mine, _: mine.confirm())
+
+
+def _measure(names: list[str]) -> None:
+    def measured(mine: Table, told: Told) -> None:
+        entries = mine.schema.get("columns", {})
+        still = {problem.column for problem in mine.problems if problem.open}
+        mine.change({name: private_entry(entries[name]) for name in names if name in still}, told=told)
+
+    change(measured)
 
 
 def _mend(names: list[str], fix: str) -> None:
@@ -176,15 +202,15 @@ def _mend(names: list[str], fix: str) -> None:
         still = [name for name in names if name in wrong or entries.get(name) == stated.get(name)]
         mine.mend(still, fix, told)
 
-    _attempt(mend)
+    change(mend)
 
 
 def _use(guess: Guess, read: str) -> None:
-    _attempt(lambda mine, told: mine.change({guess.name: begun(read) if read else guess.entry}, GUESSED, told))
+    change(lambda mine, told: mine.change({guess.name: begun(read) if read else guess.entry}, GUESSED, told))
 
 
-def _attempt(change: Change) -> None:
-    """Make a change, after what was typed into the grid and not used yet."""
+def change(wanted: Change) -> None:
+    """Make a change that a button asks for, after what was typed into the grid and not used yet."""
     try:
         first = typed(table())
     except InputError as error:
@@ -193,7 +219,7 @@ def _attempt(change: Change) -> None:
 
     def both(mine: Table, told: Told) -> None:
         first(mine, told)
-        change(mine, told)
+        wanted(mine, told)
 
     attempt(both)
 
@@ -217,7 +243,8 @@ def _spellings(current: Table) -> list[str]:
     """Columns in use whose values can be counted as fewer, as far as they were read off."""
     entries = current.schema.get("columns", {})
     offered = [g.name for g in current.guesses if ANY_CASE in g.offers and g.name in current.done]
-    return [name for name in offered if entries[name]["kind"] == "categorical" and not entries[name].get("read")]
+    plain_text = (name for name in offered if entries[name]["kind"] == "categorical" and not entries[name].get("read"))
+    return [name for name in plain_text if not is_private(entries[name])]
 
 
 def _wrong(current: Table) -> set[str]:

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpcore.data.open_schema import PRIVATE, is_private, private_entry
 from dpcore.data.readers import read_json
 from dpcore.data.readings import AS_WRITTEN, READINGS
 from dpcore.errors import InputError
@@ -25,6 +26,10 @@ GRID = {
     "kind": st.column_config.SelectboxColumn(options=["categorical", "numeric", "integer"], required=True),
     "read as": st.column_config.SelectboxColumn(
         options=list(READ_AS), help="How a cell is read first: a part of a date, an amount without its signs, spellings"
+    ),
+    "measure it": st.column_config.CheckboxColumn(
+        help="Nobody knows its values or bounds: a share of the budget measures them privately, in place of what is "
+        "typed beside. Bins stay as typed; “private” there makes bins of about as many rows each."
     ),
     "values": st.column_config.TextColumn(help="Categories, separated by ; or as a JSON list"),
     "low": st.column_config.NumberColumn(help="Lowest value that can occur: public knowledge, not read off the table"),
@@ -198,11 +203,13 @@ def _to_grid(current: Table) -> pd.DataFrame:
     rows = []
     for name in current.names:
         spec = specs.get(name, first.get(name, {"kind": "categorical"}))
-        edges = spec.get("edges")
+        edges, measured = spec.get("edges"), is_private(spec)
+        if measured:  # what it will do with missing and unlisted values
+            spec = {"missing": "category", "out_of_range": "clip"} | {k: v for k, v in spec.items() if k != "values"}
         rows.append(
             {
                 "column": name, "use": name in specs, "kind": spec["kind"],
-                "read as": words[spec.get("read", "")], "values": _join(spec.get("values")),
+                "read as": words[spec.get("read", "")], "measure it": measured, "values": _join(spec.get("values")),
                 "low": spec.get("low"), "high": spec.get("high"),
                 "bins": "; ".join(map(_exact, edges)) if edges else str(spec.get("bins") or ""),
                 "missing": spec.get("missing", "refuse"), "out_of_range": spec.get("out_of_range", "refuse"),
@@ -222,6 +229,11 @@ def _from_grid(grid: pd.DataFrame, before: dict[str, Any]) -> dict[str, Any]:
         spec: dict[str, Any] = {"kind": row["kind"], "missing": row["missing"], "out_of_range": row["out_of_range"]}
         if how := READ_AS.get(row["read as"], ""):
             spec["read"] = how
+        ordered = before.get("columns", {}).get(row["column"], {}).get("ordered")
+        spec |= {} if ordered is None else {"ordered": ordered}
+        if row["measure it"]:
+            columns[row["column"]] = private_entry(spec | _private_bins(row))
+            continue
         if row["kind"] == "categorical":
             spec["values"] = _split(row["column"], row["values"])
         else:
@@ -231,9 +243,21 @@ def _from_grid(grid: pd.DataFrame, before: dict[str, Any]) -> dict[str, Any]:
                 spec["edges"] = [_number(row["column"], e) for e in bins.split(";")]
             else:
                 spec |= {"low": low, "high": high} | ({"bins": int(_number(row["column"], bins))} if bins else {})
-        ordered = before.get("columns", {}).get(row["column"], {}).get("ordered")
-        columns[row["column"]] = spec | ({} if ordered is None else {"ordered": ordered})
+        columns[row["column"]] = spec
     return {"columns": columns} | ({"peeked": True} if before.get("peeked") else {})
+
+
+def _private_bins(row: Any) -> dict[str, Any]:
+    """How many bins are to be measured, if that was typed."""
+    text = "" if pd.isna(row["bins"]) else str(row["bins"]).strip()
+    if not text or text.lower() == PRIVATE:
+        return {"bins": PRIVATE} if text else {}
+    if ";" in text:
+        raise InputError(
+            f"column {row['column']!r}: edges in bins are bounds, which are to be measured: type how many bins, or "
+            f"{PRIVATE!r}"
+        )
+    return {"bins": int(_number(row["column"], text))}
 
 
 def _join(values: list | None) -> str:

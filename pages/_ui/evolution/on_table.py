@@ -23,6 +23,7 @@ from ..jobs.runs import Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, in_memory, peek, tag, unfinished, whose
+from ..shell.opened import WHOLE
 from ..shell.results import QUIET, below, panel
 from ..shell.state import shared, table
 from ..shell.table import Table
@@ -34,7 +35,7 @@ RECIPE = ALGORITHMS["private_evolution_table"]
 def present() -> Table | None:
     """The session's table, under a line that names it; None when its schema is not complete, or it is not in memory."""
     mine = table()
-    whose(mine)
+    whose(mine, left=WHOLE)
     return None if unfinished(mine, "come back") or not in_memory(mine) else mine
 
 

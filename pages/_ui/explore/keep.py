@@ -117,7 +117,13 @@ def downloads(table: Table, job: Job, chosen: Chosen) -> None:
     )
     with st.expander("Show code", icon=":material/code:"):
         st.code(settings["command"], language="bash", wrap_lines=True)
-        st.code(_python(table, settings), language="python")
+        if table.trial is None:
+            st.code(_python(table, settings), language="python")
+        else:
+            st.caption(
+                "The command measures the schema anew, with the run's seed and the same share of this budget, so it "
+                "may find another one than the trial did."
+            )
 
 
 def _rows(result: Result) -> str:
@@ -136,6 +142,8 @@ def _settings(table: Table, job: Job, chosen: Chosen) -> dict[str, Any]:
         "seed": chosen.seeds[0], "repeat": len(chosen.seeds),
         "person": table.unit.person, "most_rows": table.unit.most_rows,
     }  # fmt: skip
+    if chosen.schema is not None:
+        facts["schema_share"] = chosen.schema.part
     command = ["python", "-m", "dpcore", "run", _file(table), "--schema", "schema.json"]
     command += ["--columns", join_names(facts["columns"])]
     command += [word for text in chosen.texts for word in ("--queries", text)]
@@ -148,6 +156,8 @@ def _settings(table: Table, job: Job, chosen: Chosen) -> dict[str, Any]:
         f"{facts['delta']:g}",
     ]
     command += [word for name, v in given.items() if v is not None for word in ("--set", f"{name}={v}")]
+    if chosen.schema is not None:
+        command += ["--schema-share", repr(chosen.schema.part)]
     command += ["--seed", str(facts["seed"]), "--repeat", str(facts["repeat"])]
     if table.unit.person is not None:
         command += ["--person", table.unit.person, "--most-rows", str(table.unit.most_rows)]

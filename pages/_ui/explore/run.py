@@ -83,12 +83,12 @@ def start(table: Table, chosen: Chosen) -> Worlds:
     """
     mine, rows = session().own("explore", Worlds), table.rows(chosen.problem.domain.names)
     problem = chosen.problem
-    settings = (rows, chosen.algorithm, problem.group, chosen.texts, chosen.budget, chosen.seeds)
+    settings = (rows, chosen.algorithm, problem.group, chosen.texts, chosen.budget, chosen.seeds, chosen.schema)
     if mine.asked != settings or chosen.again:
         population = table.population
         if population is not None and table.domain is not None:
             population = table.domain.marginal(population, problem.domain.names)
-        public = {"algorithm": chosen.algorithm, "problem": problem, "budget": chosen.budget}
+        public = {"algorithm": chosen.algorithm, "problem": problem, "budget": chosen.budget, "schema": chosen.schema}
         first = public | {"seeds": chosen.seeds[:1], "population": population, "bounded": True}
         mine.start(settings, [Wanted(None, rows, first)])
         mine.rest = chosen.seeds[1:]

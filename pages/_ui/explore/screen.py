@@ -18,7 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.tags import Tag
 
 from ..shell import link
-from ..shell.frame import TO_DATA, heading, peek, tag
+from ..shell.frame import TO_DATA, heading, peek, tag, tried
 from ..shell.results import QUIET, as_table
 from ..shell.table import Table
 from ..shell.text import clean, plain
@@ -109,6 +109,7 @@ def head(table: Table) -> None:
         st.page_link(page, label=label, icon=icon)
         _peeked()
         link.copy(table)
+    tried(table)
     link.check(rule)
 
 

@@ -11,6 +11,7 @@ from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.schemas.plan import SchemaShare
 from dpcore.tags import Tag
 
 from ..shell import controls, deployments, questions
@@ -25,7 +26,10 @@ AGAINST = ("round", "ε spent")  # what a curve can be drawn against
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """Everything that a run is made of; `texts` are the questions as the command line writes them."""
+    """Everything that a run is made of; `texts` are the questions as the command line writes them.
+
+    `schema` is the part of the budget that is not the algorithm's, where the table's schema is measured.
+    """
 
     problem: QueryRelease
     texts: list[str]
@@ -33,6 +37,7 @@ class Chosen:
     budget: Budget
     seeds: tuple[int, ...]
     again: bool
+    schema: SchemaShare | None = None
 
 
 def rule(name: str) -> Rule | None:
@@ -70,7 +75,9 @@ def choose(table: Table) -> Chosen:
     seconds, size = session().memo("forecast", key, lambda: affordable(algorithm, problem, budget))
     if seconds >= SAID:
         st.caption(f"Forecast: {words(seconds, size)}, from public numbers.")
-    return Chosen(problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again)
+    schema = None if table.trial is None else table.trial.share(budget)
+    what = {"algorithm": algorithm, "budget": budget, "schema": schema}
+    return Chosen(problem=problem, texts=texts, seeds=seeds, again=again, **what)
 
 
 def _pure(name: str, problem: QueryRelease, epsilon: float) -> bool:

@@ -8,13 +8,14 @@ import numpy as np
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.base import Algorithm, make_plan
 from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.publishing.proof import Proof, proof
+from dpcore.publishing.proof import Proof, joint_proof, proof
+from dpcore.schemas.plan import plan_schema
 from dpcore.tags import Tag
 from dpcore.theory import accountants
 
@@ -33,7 +34,7 @@ DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-
 class Planned:
     """A plan's charges and what they cost, once and `times` over: ε at `deltas` by accountant, and the best pairs.
 
-    `peeked`: it was made of bounds that were read off the records, so that what it says is no longer public.
+    `peeked`: it was made of a schema that comes from the records without a charge, so what it says is not public.
     """
 
     name: str
@@ -74,7 +75,7 @@ def total_delta(budget: Budget, times: int) -> float:
 def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None:
     """The plan of the algorithm chosen in `place` for the chosen questions, as Explore would run it; None if none."""
     if table.peeked and stakeholder():
-        place.info("This schema was read off the records, so no plan is shown in this view.")
+        place.info("This schema comes from the records without a charge, so no plan is shown in this view.")
         return None
     with place:
         name = controls.algorithm()
@@ -88,8 +89,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
             workload, _ = questions.choose(table)
             problem = QueryRelease(workload, table.n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
-            made = make_plan(algorithm, problem, budget)
-            charges, why = made.charges, proof(name, algorithm, made)
+            charges, why = _made(table, name, algorithm, problem, budget)
         except InputError as error:
             wrong = str(error)
         else:
@@ -106,11 +106,23 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both)
 
 
+def _made(table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[tuple, Proof]:
+    """All charges and why they keep the promise; the schema's come first where it is measured."""
+    if table.trial is None:
+        made = make_plan(algorithm, problem, budget)
+        return made.charges, proof(name, algorithm, made)
+    division, made = table.trial.share(budget).planned(algorithm, problem, budget, exact=False)
+    columns = table.trial.opening.open
+    first = plan_schema(columns, problem.n, problem.group, division, exact=False)
+    named = [c.name for c in columns for _ in first.charges(c)]
+    return (*first.plan.charges, *made.charges), joint_proof(name, algorithm, made, first.plan, named, division)
+
+
 def section(title: str, sources: str, planned: Planned | None) -> None:
     """A heading and the line that says what goes in: public numbers, unless the plan rests on a peek."""
     if planned is not None and planned.peeked:
         heading(title, Tag.PEEK)
-        st.caption(f"Private peek, as the plan rests on bounds read off the records: {sources}")
+        st.caption(f"Private peek, as the plan rests on a schema that comes from the records: {sources}")
     else:
         heading(title, Tag.PUBLIC)
         public(sources)

@@ -102,7 +102,7 @@ def _count(large: Large, unit: PrivacyUnit, wanted: Wanted, work: Work) -> Count
     watching = told(work, large)
     try:
         with counted.named(large.source.name):
-            source = limited(large.source, unit, wanted.domain.names)
+            source = limited(large.read_for(bool(wanted.domain.measured)), unit, wanted.domain.names)
             found = source.count(wanted.domain, wanted.tables, watching)
             if found.n < 2:
                 raise InputError(f"has {found.n or 'no'} row{'s' * (not found.n)}; at least 2 are needed")

@@ -24,6 +24,7 @@ WORDS = {
     "measurements.csv": "What was measured instead (CSV)",
     "weights.csv": "Weights of all cells (CSV)",
     "weights.parquet": "Weights of all cells (Parquet)",
+    "schema.json": "Schema that was measured (JSON)",
     "card.html": "Settings card (HTML)",
     "proof.html": "Proof of the promise (HTML)",
     "review.html": "Review by NIST SP 800-226 (HTML)",
@@ -54,10 +55,13 @@ PROMISED = (
 )
 
 
-def promise() -> None:
-    """What a release hands over, and what never leaves."""
+MEASURED = "- The **schema** that is measured (JSON), paid for by this release: a later one takes it as public.\n"
+
+
+def promise(*, measured: bool = False) -> None:
+    """What a release hands over, and what never leaves; with `measured` its schema too."""
     heading("What will leave", Tag.PAID)
-    st.markdown(PROMISED, help=meaning("cell"))
+    st.markdown(MEASURED * measured + PROMISED, help=meaning("cell"))
 
 
 SMALLER = (
@@ -115,6 +119,10 @@ def outputs(made: Made) -> None:
         f"Entry {number} of the ledger, which numbers every line it keeps: data sets and their versions too. "
         + plain(f"Noise: {facts['made_by']['noise']}.", 400)
     )
+    if facts["measured"]:
+        st.markdown("**What was measured of the schema, and paid for:**")
+        lines = [f"- **{plain(m['column'])}**: {plain(m['found'], 500)}." for m in facts["measured"]]
+        st.markdown("\n".join(lines))
     _review(facts)
     with st.container(horizontal=True):
         st.download_button(

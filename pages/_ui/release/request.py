@@ -20,6 +20,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
+from dpcore.publishing.measured import OpenRecords, OpenRelease, prepare_open
 from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
 from dpcore.tags import Tag
 
@@ -34,6 +35,7 @@ from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
+from . import opened
 from .files import SMALLER
 from .ledger import headline
 
@@ -84,8 +86,9 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
     """The widgets of what is asked and by what; the request they say. Raises InputError for bad choices."""
     heading("What is asked, by what, at what price?", Tag.TYPED)
     left, middle, right = st.columns(3)
+    opening = table.opening
     with left:
-        workload, texts = questions.choose(table)
+        workload, texts = questions.choose(table, None if opening is None else opening.placeholder)
     with middle:
         name = controls.algorithm()
     with right:
@@ -93,8 +96,9 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         deployments.marks(epsilon, controls.EPSILONS)
         deployments.known(epsilon)
         delta = controls.delta_slider(right)
-    budget = Budget(epsilon, delta)
-    n = table.n
+        budget = Budget(epsilon, delta)
+        opened.share(table, workload.domain.names, budget)
+    n = table.n if opening is None else opened.rows(table)
     for caution in budget.cautions(n):
         st.warning(plain(caution, 300))
     with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):
@@ -125,8 +129,8 @@ def reason(table: Table) -> tuple[bool, str]:
     with st.container(horizontal=True, vertical_alignment="center"):
         tag(Tag.PEEK)
         st.markdown("**This session has looked at this table.**")
-    what = "Kinds, bounds or values of its schema come from the records. " if table.peeked else ""
-    what += "Its records or real errors were shown. " if session().has_looked(table) else ""
+    what = "Kinds, bounds or values of its schema come from the records. " if table.guessed else ""
+    what += "Its records, real errors or a trial of its schema were shown. " if session().has_looked(table) else ""
     st.caption(
         what + "What is chosen after such a look – columns, algorithm, ε – can tell something about the table that no "
         "ε counts. Say why you release all the same; the reason goes into the ledger and on the card, for everybody to "
@@ -153,13 +157,19 @@ def preview(ready: PreparedRelease, ledger: Path, of: tuple, sets: Sequence[Data
     middle.metric(f"All releases after it: ε at δ = {total.delta:g}", f"{found.spent:.4g} of {total.epsilon:g}")
     right.metric(f"Left for one more: ε at δ = {total.delta:g}", f"{found.left:.4g}")
     sums = plan.sums
+    if isinstance(ready, OpenRelease):
+        opened.preview(ready)
+        costs = f"Schema and algorithm may cost ε = {opened.together(ready):.6g}"
+        by = ready.division.accounting
+    else:
+        costs, by = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}", plan.accounting
     st.caption(
-        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} records. The plan costs "
-        f"ε = {sums.epsilon(budget.delta, plan.accounting):.6g} at δ = {budget.delta:g} by "
-        f"{plan.accounting}, rounded up; over its life the data set is charged by {found.lifetime.accounting}. "
+        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} records. {costs} at δ = {budget.delta:g} by "
+        f"{by}, rounded up; over its life the data set is charged by {found.lifetime.accounting}. "
         "Costs add up there and ε's need not, so what is left may be more than the difference."
         + (" " + SMALLER.format(budget.epsilon, found.spent) if found.spent < budget.epsilon else "")
         + (" The algorithm adapts, so all of that room is charged." if request.algorithm.adaptive else "")
+        + (" All that both may ever spend is charged." if isinstance(ready, OpenRelease) else "")
     )
     with st.expander("Every charge, and what was settled and why", expanded=True, icon=":material/receipt_long:"):
         plan_tables(
@@ -180,7 +190,7 @@ def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> str:
     def fits(epsilon: float) -> bool:
         asked = replace(request, budget=Budget(epsilon, request.budget.delta))
         try:
-            events = prepare(asked, ready.rows, fixed=None if found is None else found.lifetime.accounting).events
+            events = _prepared(asked, ready, None if found is None else found.lifetime.accounting).events
         except InputError:
             return False
         lifetime = Lifetime.fixed_by(total, events) if found is None else found.lifetime
@@ -193,6 +203,13 @@ def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> str:
     return f"ε = {smaller[place - 1]:g} would fit."
 
 
+def _prepared(asked: ReleaseRequest, ready: PreparedRelease, fixed: Any) -> PreparedRelease:
+    """Another request of the same table and schema, planned."""
+    if isinstance(ready, OpenRelease):
+        return prepare_open(asked, ready.opening, OpenRecords(ready.cells, ready.rows), fixed=fixed)
+    return prepare(asked, ready.rows, fixed=fixed)
+
+
 def _line(charge: Any, exact: bool) -> dict[str, Any]:
     """A charge as `results.plan` shows it; of discrete noise no μ is known."""
     line = charge.to_json()
@@ -201,9 +218,11 @@ def _line(charge: Any, exact: bool) -> dict[str, Any]:
     return line
 
 
-def ready_for(request: ReleaseRequest, table: Table, sets: Sequence[DataSet]) -> PreparedRelease:
-    """The request planned, on the records that this session has encoded already."""
+def ready_for(request: ReleaseRequest, table: Table, sets: Sequence[DataSet]) -> PreparedRelease | None:
+    """The request planned, on the records that this session has read already; None while they are being read."""
     fixed = next((d.lifetime.accounting for d in sets if d.name == request.dataset), None)
+    if table.opening is not None:
+        return opened.ready_for(request, table, fixed)
     return prepare(request, table.rows(request.workload.domain.names), fixed=fixed)
 
 
@@ -219,7 +238,7 @@ class Asking:
         self.work.close()
 
 
-def known_again(table: Table, ready: PreparedRelease, ledger: Path, of: tuple) -> bool:
+def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path, of: tuple) -> bool:
     """Whether the ledger has looked whether it knows the table; a large one is read for that, beside the page."""
     if table.large is None or session().knows("preview", of):
         return True
@@ -241,7 +260,8 @@ def known_again(table: Table, ready: PreparedRelease, ledger: Path, of: tuple) -
 
 
 def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path, work: Work) -> Reservation | InputError:
-    told = Content(large.source, large, counting.told(work, large)) if ledger.exists() else NOTHING
+    measured = bool(ready.request.workload.domain.measured)
+    told = Content.of(large, measured, counting.told(work, large)) if ledger.exists() else NOTHING
     return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
 
 
@@ -256,7 +276,7 @@ def key(ready: PreparedRelease, table: Table, ledger: Path, sets: Sequence[DataS
     stands = tuple((d.name, len(d.versions), len(d.releases)) for d in sets)
     return (
         str(ledger), stands, table.version, o.dataset, o.total, o.new_version, o.workload.domain.names, tuple(o.asked),
-        o.algorithm, o.budget, o.unit, ready.plan.exact,
+        o.algorithm, o.budget, o.unit, ready.plan.exact, getattr(ready, "division", None),
     )  # fmt: skip
 
 

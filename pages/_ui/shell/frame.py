@@ -11,6 +11,7 @@ from dpcore.tags import Tag
 
 from . import link, uploads
 from .menu import ENTRIES
+from .opened import REST
 from .session import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
 from .table import Table
@@ -104,18 +105,30 @@ def tag(kind: Tag) -> None:
     st.badge(kind.value, icon=icon, color=colour, help=words)
 
 
-def whose(mine: Table, link: tuple[str, str, str] = TO_DATA) -> None:
-    """The line that says which table this is and where its schema comes from, with a link: page, label and icon."""
+def whose(mine: Table, link: tuple[str, str, str] = TO_DATA, left: str = REST) -> None:
+    """The line that says which table this is and where its schema comes from, with a link: page, label and icon.
+
+    Where the schema is that of a trial it says so, and what is `left` of the budget.
+    """
     page, label, icon = link
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(f"Table: {clean(mine.name)}, {mine.many}")
         tag(mine.tag)
         st.page_link(page, label=label, icon=icon)
+    tried(mine, left)
+
+
+def tried(mine: Table, left: str = REST) -> None:
+    """The line that says that a trial measured the schema, and what is `left` of the budget."""
+    if mine.trial is not None:
+        st.caption(f"{mine.trial.words} {left}")
 
 
 def unfinished(mine: Table, then: str) -> bool:
     """Whether the schema is not complete; says so, and what can be done when it is: `then`."""
-    if mine.domain is None:
+    if mine.domain is None and mine.opening is not None:
+        st.info(f"Some of this table's schema is to be measured. Try that on the Data page, then {then}.")
+    elif mine.domain is None:
         st.info(f"The schema of this table is not complete yet. Fill it in on the Data page, then {then}.")
     return mine.domain is None
 

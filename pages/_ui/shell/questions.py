@@ -33,9 +33,13 @@ KINDS: dict[str, Callable[[Domain], str]] = {  # as the command line writes them
 }
 
 
-def choose(table: Table) -> tuple[Workload, list[str]]:
-    """The widgets for columns and questions; the workload they say, and its texts for the command line."""
-    names, few = list(table.domain.names), list(first_columns(table.domain, COMFORTABLE_CELLS))
+def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[str]]:
+    """The widgets for columns and questions; the workload they say, and its texts for the command line.
+
+    They are read in the table's domain, or in another one of its columns.
+    """
+    domain = table.domain if domain is None else domain
+    names, few = list(domain.names), list(first_columns(domain, COMFORTABLE_CELLS))
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of cells is the product of their values."
     first = unless_given(key, few)
@@ -54,7 +58,7 @@ def choose(table: Table) -> tuple[Workload, list[str]]:
     kinds = st.multiselect("Questions about", list(KINDS), first, key="questions", help=words, **shared())
     if not columns or not kinds:
         raise InputError("choose at least one column and one kind of question")
-    domain = table.domain.project(columns)
+    domain = domain.project(columns)
     texts = [KINDS[kind](domain) for kind in kinds]
     return read_queries(texts, domain)[0], texts
 

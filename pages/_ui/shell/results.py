@@ -48,6 +48,11 @@ def accounts(job: Job) -> None:
     heading("What was chosen, and what was spent", Tag.PUBLIC)
     plan([(name, value, summary["reasons"][name]) for name, value in summary["parameters"].items()], summary["charges"])
     spent = summary["spent"]
+    if (schema := job.task.schema) is not None:
+        st.caption(
+            f"This is the algorithm's part alone: {schema.part:.1%} of the budget of ε = {summary['epsilon']:g} is the "
+            "schema's, which a trial measured here."
+        )
     st.caption(
         f"Together ε = {spent['epsilon']:.6g} at δ = {spent['delta']:g}: {spent['accounting']}, rounded up; asked for "
         f"ε = {summary['epsilon']:g}."

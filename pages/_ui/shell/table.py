@@ -15,7 +15,9 @@ import pandas as pd
 from dpcore.data.choice import first_columns
 from dpcore.data.domain import Domain
 from dpcore.data.guessing import Guess
+from dpcore.data.open_schema import OpenSchema, is_open, is_private, open_schema_from_json
 from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore.data.readers import with_commas
 from dpcore.data.repairs import PEEKS, Problem, mended, problems
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.data.sources.base import Source
@@ -24,11 +26,12 @@ from dpcore.errors import InputError
 from dpcore.tags import Tag
 
 from .counted import Content, Known, Large, added, rows_of
+from .opened import Trial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
 OF_SCHEMA = ("schema", "origins", "confirmed", "read_off", "version", "domain", "problem", "problems")
-OF_SCHEMA += ("encoded", "_checked", "counts")
+OF_SCHEMA += ("encoded", "_checked", "counts", "opening", "trial")
 Entry = dict[str, Any]
 Told = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
 
@@ -43,8 +46,9 @@ class Table:
 
     `guesses` say what its columns seem to be, `origins` where each entry of the schema comes from. As long as one is
     guessed, and for ever after one was read off the records, the schema is marked as peeked. `unit` is whom the
-    guarantee protects. Of a `large` table, which is read in parts, `frame` holds the first rows, to guess by, and
-    `counts` is what was counted of all of them.
+    guarantee protects. A schema of which some is to be measured is an `opening`, and the domain is then that of the
+    last `trial`. `commas` are columns of `frame` whose decimal commas became points. Of a `large` table, which is read
+    in parts, `frame` holds the first rows, to guess by, and `counts` is what was counted of all of them.
     """
 
     name: str
@@ -66,6 +70,9 @@ class Table:
     _checked: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
     large: Large | None = None
     counts: Known = field(default_factory=dict)
+    commas: tuple[str, ...] = ()
+    opening: OpenSchema | None = None
+    trial: Trial | None = None
     told: InitVar[Told] = unheard
 
     def __post_init__(self, told: Told) -> None:
@@ -147,15 +154,21 @@ class Table:
             self.unit = unit
             self._check()
 
+    def tried(self, trial: Trial) -> None:
+        """Take the schema that a trial found for this table's domain, until the schema is changed."""
+        self.encoded, self.version = {}, uuid.uuid4().hex
+        self.trial, self.domain = trial, trial.found.domain
+        self.rows(first_columns(self.domain, COMFORTABLE_CELLS))
+
     def rows(self, names: tuple[str, ...]) -> Any:
         """The records encoded in the named columns, once: Rows, or Counts of a large table where cells are too many.
 
         A large table must have been counted by them.
         """
         if names not in self.encoded:
-            domain = domain_from_json(self.schema).project(names)
+            domain = (domain_from_json(self.schema) if self.domain is None else self.domain).project(names)
             self.encoded[names] = (
-                domain.encode(self.unit.limited(self.frame, names))
+                domain.encode(self.unit.limited(self.records, names))
                 if self.large is None
                 else rows_of(self.counts, domain, self.unit)
             )
@@ -170,7 +183,7 @@ class Table:
         """The cells of one column; InputError unless there is exactly one that is called so."""
         if self.names.count(name) != 1:
             raise InputError(f"the table has {self.names.count(name) or 'no'} column {name!r}")
-        return pd.Series(self.frame.iloc[:, self.names.index(name)]).reset_index(drop=True)
+        return pd.Series(self.records.iloc[:, self.names.index(name)]).reset_index(drop=True)
 
     @cached_property
     def names(self) -> list[str]:
@@ -197,8 +210,8 @@ class Table:
 
     @property
     def content(self) -> pd.DataFrame | Source:
-        """What a ledger knows it by: all of its rows and columns."""
-        return self.frame if self.large is None else Content(self.large.source, self.large)
+        """What a ledger knows it by: all of its rows and columns, as this schema has them read."""
+        return self.records if self.large is None else Content.of(self.large, self.measured)
 
     @property
     def looked_at(self) -> str:
@@ -206,11 +219,26 @@ class Table:
         return "the records" if self.large is None else f"the first {len(self.frame):,} rows"
 
     @property
+    def measured(self) -> bool:
+        """Whether some of its schema was measured: such a schema is of cells as they were written."""
+        return isinstance(self.schema, Mapping) and bool(self.schema.get("measured"))
+
+    @property
+    def records(self) -> pd.DataFrame:
+        """The records as this schema has them read: as they were written, where some of it is or was measured."""
+        return self._written if self.measured or is_open(self.schema) else self.frame
+
+    @cached_property
+    def _written(self) -> pd.DataFrame:
+        return with_commas(self.frame, self.commas)
+
+    @property
     def kept(self) -> pd.DataFrame:
         """The rows that count where all columns of the schema are used."""
         if self.large is not None:
             raise InputError("this table is read in parts, and its rows are not counted yet")
-        return self.unit.limited(self.frame, () if self.domain is None else self.domain.names)
+        of = self.opening if self.domain is None else self.domain
+        return self.unit.limited(self.records, () if of is None else of.names)
 
     @property
     def done(self) -> list[str]:
@@ -219,9 +247,14 @@ class Table:
         return [name for name in self._entries if name not in wrong]
 
     @property
-    def peeked(self) -> bool:
+    def guessed(self) -> bool:
         """Whether something of its schema was guessed or read off the records."""
         return bool(self.schema.get("peeked"))
+
+    @property
+    def peeked(self) -> bool:
+        """Whether something of its schema was guessed, read off the records, or found in a trial."""
+        return self.guessed or self.trial is not None
 
     @property
     def tag(self) -> Tag:
@@ -241,7 +274,10 @@ class Table:
 
     def _write(self, columns: Mapping[str, Entry], constraints: list[Any], told: Told = unheard) -> None:
         """Make this the schema, with its mark, and find out what is wrong with it."""
+        before, measured = self._entries, self.schema.get("measured", []) if isinstance(self.schema, Mapping) else []
+        left = [name for name in measured if name in columns and columns[name] == before.get(name)]
         self.schema = {"columns": dict(columns)} | ({"constraints": constraints} if constraints else {})
+        self.schema |= {"measured": left} if left else {}
         if self.read_off or not self.confirmed:
             self.schema["peeked"] = True
         self._check(told)
@@ -250,11 +286,19 @@ class Table:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
         self.encoded, self.version, self.domain, self.problems = {}, uuid.uuid4().hex, None, ()
         self.counts = {}
+        domain = opening = self.opening = self.trial = None
+        wrong = ""
         try:
-            domain = domain_from_json(self.schema)
-            wrong = ""
+            if is_open(self.schema) and self.large is not None:
+                wrong = (
+                    "some of this schema is to be measured, and this table is read in parts: measuring needs it whole"
+                )
+            elif is_open(self.schema):
+                opening = open_schema_from_json(self.schema)
+            else:
+                domain = domain_from_json(self.schema)
         except InputError as error:
-            domain, wrong = None, str(error)
+            wrong = str(error)
         try:
             found, entries = [], self._entries
             for at, (name, entry) in enumerate(entries.items()):
@@ -262,6 +306,7 @@ class Table:
                 found += self._problems(name, entry)
             self.problems = tuple(found)
             self.problem = self.problems[0].what if self.problems else wrong
+            self.opening = None if self.problem else opening
             if domain is not None and not self.problem:
                 self.domain = domain
             if self.domain is not None and self.large is None:
@@ -270,7 +315,11 @@ class Table:
             self.domain, self.problem = None, str(error)
 
     def _problems(self, name: str, entry: Entry) -> tuple[Problem, ...]:
-        text = json.dumps(entry, default=str)
+        """What is wrong with a column; of one that is to be measured no cell is looked at."""
+        text = json.dumps(entry, default=str) + " as written" * (self.records is not self.frame)
+        if is_private(entry):
+            self.cells(name)  # whether it is there
+            return ()
         if self._checked.get(name, ("", ()))[0] != text:
             self._checked[name] = text, problems(name, self.cells(name), entry)
         return self._checked[name][1]

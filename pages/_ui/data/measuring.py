@@ -1,0 +1,203 @@
+"""What measuring a schema costs and how far off it may be, before; a trial of it, and what that found, afterwards."""
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.data.guessing import read_off
+from dpcore.data.open_schema import OpenColumn, OpenSchema
+from dpcore.errors import InputError
+from dpcore.evaluation.measured import explore_schema
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.schemas.measure import Found
+from dpcore.schemas.plan import divide, plan_schema
+from dpcore.tags import Tag
+
+from ..jobs.job import watch
+from ..jobs.work import Work, begin
+from ..shell import controls, priced
+from ..shell.frame import heading, peek, tag
+from ..shell.opened import Trial, chosen_part, share_of, share_slider
+from ..shell.results import as_table
+from ..shell.session import session
+from ..shell.state import stakeholder, table
+from ..shell.table import Table, Told
+from ..shell.text import clean, plain
+from .reading import AT_ONCE, KIND
+from .steps import SHOWN, change
+
+BESIDE = "beside-the-trial"  # its name in a session
+FEW = 12  # values or bins that are listed of one column
+NO_RELEASE = (
+    "A trial is no release: whoever knows the seed can take the noise off again, and nothing is charged for it. So "
+    "what it finds is a private peek, and this session counts as having looked at the table."
+)
+
+
+def panel(current: Table) -> None:
+    """For a schema of which some is to be measured: its price and its error beforehand, then a trial of it."""
+    opening = current.opening
+    if opening is None:
+        return
+    guessed = current.guessed
+    if guessed and stakeholder():
+        return
+    heading("What measuring costs, before anything is measured", Tag.PEEK if guessed else Tag.PUBLIC)
+    n, group = session().memo("kept", current.version, lambda: len(current.kept)), current.unit.most_rows
+    left, middle, right = st.columns(3)
+    with left:
+        epsilon = controls.epsilon_slider()
+    budget = Budget(epsilon, controls.delta_slider(middle))
+    usual = share_of(opening, None, n, group, budget).part
+    with right:
+        part = share_slider(usual)
+    mine, many = usual if part is None else part, len(opening.open)
+    st.caption(
+        f"From {n:,} rows, {many} column{'s' * (many > 1)} to be measured and their kinds"
+        + ", which were guessed off the records" * guessed
+        + f". No cell is read. Of the budget {mine:.1%} is the schema's, {1 - mine:.1%} is left for the algorithm."
+    )
+    key = opening.open, n, group, budget, mine
+    priced.draw(session().memo("schema-plan", key, lambda: _lines(opening, n, group, budget, mine)))
+    if not stakeholder():
+        _trial(current, budget, part)
+
+
+def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float) -> list[dict[str, str]]:
+    """A line for every open column; at δ = 0 those that cannot be measured say so, and cost nothing."""
+    refused = {column: _refused(column, n, group, budget, part) for column in opening.open}
+    served = tuple(column for column, why in refused.items() if not why)
+    division = divide(budget, part, categories=any(c.categorical for c in served))
+    plan = plan_schema(served, n, group, division, exact=False) if served else None
+    return [priced.line(column, plan, refused[column].partition(": ")[2]) for column in opening.open]
+
+
+def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float) -> str:
+    try:
+        plan_schema([column], n, group, divide(budget, part, categories=column.categorical), exact=False)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _trial(current: Table, budget: Budget, part: float | None) -> None:
+    """The button, and what the last trial found."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="try-it"):
+        words = "The noise of a trial follows from it: the same seed finds the same."
+        st.number_input(
+            "Seed of the trial", *controls.WHOLE["seed"], 0, key="schema-seed", help=words, width=160,
+            persist_state="session",
+        )  # fmt: skip
+        refused = budget.delta == 0 and any(c.categorical for c in current.opening.open)  # type: ignore[union-attr]
+        st.button(
+            "Try it: measure with seeded noise", type="primary" if current.trial is None else "secondary",
+            icon=":material/science:", help=NO_RELEASE, disabled=refused, on_click=_try,
+        )  # fmt: skip
+    st.caption("At δ = 0 some of these columns cannot be measured: see above." if refused else NO_RELEASE)
+    if current.trial is not None:
+        _results(current, current.trial, budget, part)
+
+
+@peek
+def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -> None:
+    """What the last trial found, column by column."""
+    heading("What the trial found", Tag.PEEK)
+    st.caption(trial.words)
+    if (trial.division.budget, trial.part) != (budget, part):
+        st.caption("The sliders stand elsewhere now: try it again, to see what a release there would find.")
+    beside = _beside(current)
+    for found in trial.found.found[:SHOWN]:
+        _found(found, beside.get(found.column.name, ""))
+    if len(trial.found.found) > SHOWN:
+        st.caption(f"{len(trial.found.found) - SHOWN} more columns stand in the table.")
+    lines = [
+        {"column": clean(f.column.name), "found": f.words, "cells": f.column.size}
+        | ({"records": beside.get(f.column.name, "")} if beside else {})
+        for f in trial.found.found
+    ]
+    with st.popover("As a table", type="tertiary", icon=":material/table:"):
+        as_table(pd.DataFrame(lines), "trial")
+
+
+def _try() -> None:
+    """Measure beside the page, as the widgets stand now; whoever asks for it counts as having looked."""
+    session().look(table())
+    stands = st.session_state
+    budget, part, seed = Budget(stands["epsilon"], stands["delta"]), chosen_part(), int(stands["schema-seed"])
+
+    def measured(mine: Table, told: Told) -> None:
+        if mine.opening is None:
+            raise InputError("the schema is not complete, or nothing of it is to be measured")
+        n, group = len(mine.kept), mine.unit.most_rows
+        share = share_of(mine.opening, part, n, group, budget)
+        division = divide(budget, share.part, categories=share.categories)
+        found = explore_schema(
+            mine.opening,
+            mine.records,
+            mine.unit,
+            division,
+            seed=seed,
+            told=lambda at: told(at, "The schema is measured"),
+        )
+        mine.tried(Trial(found=found, opening=mine.opening, division=division, seed=seed, part=part, n=n, group=group))
+
+    change(measured)
+
+
+def _found(found: Found, beside: str) -> None:
+    """What was found of one column, its first cells, and what the records say if that was asked for."""
+    labels = found.column.labels
+    cells = ", ".join(clean(label, 30) for label in labels[:FEW]) + " …" * (len(labels) > FEW)
+    icon = ":material/warning: " if found.nothing else ""
+    st.markdown(
+        f"{icon}**{plain(found.column.name)}**: {plain(found.words, 500)}. "
+        + f"{len(labels):,} cells: {plain(cells, 500)}."
+        + (f" Records (private peek): {plain(beside, 500)}." if beside else "")
+    )
+
+
+class Beside:
+    """What the records say of the open columns of a table in one version, read beside the page."""
+
+    def __init__(self, of: str, work: Work) -> None:
+        self.of, self.work = of, work
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.work.close()
+
+
+def _beside(current: Table) -> dict[str, str]:
+    """What the records say, by column, once a person asks for it; {} until it is there."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        asked = st.toggle("Beside it what the records say", key=f"beside-{current.version}")
+        if asked:
+            tag(Tag.PEEK)
+    if not asked:
+        return {}
+    session().look(current)
+    mine = session().held.get(BESIDE)
+    if not isinstance(mine, Beside) or mine.of != current.version:
+        if mine is not None:
+            mine.close()
+        columns = [(c, current.cells(c.name)) for c in current.opening.open]  # type: ignore[union-attr]
+        session().held[BESIDE] = mine = Beside(current.version, begin(KIND, lambda work: _read(columns, work), AT_ONCE))
+    if not watch(mine.work, BESIDE) or mine.work.state != "done":
+        return {}
+    return mine.work.result
+
+
+def _read(columns: list, work: Work) -> dict[str, str]:
+    """Values, or round bounds, as they would be read off."""
+    out = {}
+    for at, (column, cells) in enumerate(columns):
+        work.tell(at / len(columns), "What the records say")
+        try:
+            entry = read_off(column.name, cells, column.kind, column.read)
+        except InputError as error:
+            out[column.name] = str(error).partition(": ")[2]
+            continue
+        values = entry.get("values")
+        bounds = entry.get("edges") or [entry.get("low"), entry.get("high")]
+        said = ", ".join(clean(v, 30) for v in values[:FEW]) if values else f"{bounds[0]:g} to {bounds[-1]:g}"
+        out[column.name] = (f"{len(values):,} values: " if values else "") + said + " …" * (len(values or ()) > FEW)
+    return out

@@ -1,0 +1,117 @@
+"""A release whose schema is measured first: what is read for it beforehand, and what its preview says."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.data.domain import Domain
+from dpcore.data.open_schema import EXPECTED, OpenSchema
+from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore.parsing.queries import read_queries
+from dpcore.privacy.accounting.budget import Accounting, Budget, Sums
+from dpcore.publishing.measured import Opening, OpenRecords, OpenRelease, prepare_open
+from dpcore.publishing.request import PreparedRelease, ReleaseRequest, prepare
+from dpcore.schemas.plan import default_share
+from dpcore.tags import Tag
+from dpcore.workloads import Workload
+
+from ..jobs.job import watch
+from ..jobs.work import Work, begin
+from ..shell import priced
+from ..shell.frame import heading
+from ..shell.opened import chosen_part, share_slider
+from ..shell.session import session
+from ..shell.table import Table
+
+READ = "read-for-release"  # its name in a session
+
+
+class Reading:
+    """The cells of a table's columns, read beside the page: of which table, in which version, which columns."""
+
+    def __init__(self, of: tuple, work: Work) -> None:
+        self.of, self.work = of, work
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.work.close()
+
+
+def rows(table: Table) -> int:
+    """How many rows count."""
+    return session().memo("kept", table.version, lambda: len(table.kept))
+
+
+def share(table: Table, names: Sequence[str], budget: Budget) -> None:
+    """The widget for the schema's share, where some of the chosen columns are to be measured."""
+    columns = 0 if table.opening is None else len(table.opening.project(names).open)
+    if columns:
+        share_slider(default_share(columns, rows(table), table.unit.most_rows, budget))
+
+
+def ready_for(request: ReleaseRequest, table: Table, fixed: Accounting | None) -> PreparedRelease | None:
+    """The request planned with placeholders, on cells that were read beside the page; None until they are.
+
+    Where none of the chosen columns is to be measured it is like any other release.
+    """
+    schema = table.opening.project(request.workload.domain.names)  # type: ignore[union-attr]
+    found = _records(table, schema)
+    if found is None:
+        return None
+    if not schema.open:
+        return prepare(request, found.rows, fixed=fixed)
+    what = Opening(schema=schema, ask=partial(_asked, request.asked), share=chosen_part())
+    return prepare_open(request, what, found, fixed=fixed)
+
+
+def preview(ready: OpenRelease) -> None:
+    """What every column to be measured costs, and how far off it may be; what the plan below is made with."""
+    measured, division = ready.measuring, ready.division
+    part = division.schema / (division.schema + division.rest)
+    heading("The schema is measured first", Tag.PEEK if ready.opening.schema.peeked else Tag.PUBLIC)
+    st.caption(
+        f"{part:.1%} of the budget measures it, after the charge; {1 - part:.1%} is left for the algorithm. The plan "
+        f"below is made with placeholders: {EXPECTED} values for each column of categories, as many bins as were "
+        "typed for one of numbers. It is made anew, within the same charge, in the schema that is found, and the "
+        "questions are read in that."
+    )
+    priced.draw([priced.line(column, measured) for column in measured.columns])
+
+
+def together(ready: OpenRelease) -> float:
+    """The ε of all that schema and algorithm may ever spend: what is reserved."""
+    return Sums.of(ready.events).epsilon(ready.request.budget.delta, ready.division.accounting)
+
+
+def _records(table: Table, schema: OpenSchema) -> OpenRecords | None:
+    """What can be read beforehand; None while it is read, or where it cannot be."""
+    of, mine = (table.version, schema.names), session().held.get(READ)
+    if not isinstance(mine, Reading) or mine.of != of:
+        if mine is not None:
+            mine.close()
+        frame, unit = table.records, table.unit
+        session().held[READ] = mine = Reading(of, begin("release-reading", partial(_read, frame, schema, unit)))
+    if watch(mine.work, READ) and mine.work.state == "done":
+        return mine.work.result
+    if mine.work.state == "stopped":
+        st.button("Read the columns after all", icon=":material/replay:", on_click=_again)
+    return None
+
+
+def _again() -> None:
+    session().held.pop(READ).close()
+
+
+def _read(frame: pd.DataFrame, schema: OpenSchema, unit: PrivacyUnit, work: Work) -> OpenRecords:
+    return OpenRecords.of(frame, schema, unit, partial(_tell, work))
+
+
+def _tell(work: Work, share: float) -> None:
+    work.tell(share, "The columns are read; nothing is drawn or charged")
+
+
+def _asked(texts: Sequence[str], domain: Domain) -> Workload:
+    """The questions, read in a domain."""
+    return read_queries(list(texts), domain)[0]

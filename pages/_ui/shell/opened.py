@@ -1,0 +1,80 @@
+"""A schema of which some is to be measured: what part of a budget that takes, and what a trial of it found."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import streamlit as st
+
+from dpcore.data.open_schema import OpenSchema
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.schemas.measure import MeasuredSchema
+from dpcore.schemas.plan import Division, SchemaShare, default_share
+
+AUTO = "auto"
+SHARES = [AUTO, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 0.9]
+
+
+REST = "The algorithm has the rest of the budget."
+AGAIN = "Nothing that the trial found goes into it."
+WHOLE = "Here the method has all of its budget; in a release the schema's part comes out of it."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trial:
+    """A schema that was measured with the noise of a seed, without a charge: a private peek.
+
+    `part` of the budget was its share, None for the usual one; of `n` records, `group` of which one person may have.
+    """
+
+    found: MeasuredSchema
+    opening: OpenSchema
+    division: Division
+    seed: int
+    part: float | None
+    n: int
+    group: int
+
+    def share(self, budget: Budget) -> SchemaShare:
+        """The schema's share of another budget, chosen in the same way."""
+        return share_of(self.opening, self.part, self.n, self.group, budget)
+
+    def elsewhere(self, budget: Budget) -> str:
+        """What to know where another budget is chosen; empty at the trial's own."""
+        own = self.division.budget
+        if own == budget:
+            return ""
+        return (
+            f"The trial measured the schema at ε = {own.epsilon:g}, δ = {own.delta:g}; at ε = {budget.epsilon:g}, "
+            f"δ = {budget.delta:g} a release would find another one. To see it, try it again on the Data page."
+        )
+
+    @cached_property
+    def words(self) -> str:
+        """One line that says what rests on it."""
+        budget, part = self.division.budget, self.division.schema / (self.division.schema + self.division.rest)
+        return (
+            f"Schema: measured in a trial with the noise of seed {self.seed}, for {part:.1%} of "
+            f"ε = {budget.epsilon:g} at δ = {budget.delta:g}. A release measures it anew."
+        )
+
+
+def share_of(opening: OpenSchema, part: float | None, n: int, group: int, budget: Budget) -> SchemaShare:
+    """A schema's share of a budget: the one that was chosen, else by how many columns and records there are."""
+    part = default_share(len(opening.open), n, group, budget) if part is None else part
+    return SchemaShare(part, any(column.categorical for column in opening.open))
+
+
+def share_slider(usual: float) -> float | None:
+    """How much of the budget is for the schema; None for the usual share."""
+    words = "The rest is the algorithm's. Auto: by how many columns are measured and how many records there are."
+    st.select_slider(
+        "Share of the budget for the schema", SHARES, AUTO, lambda s: f"auto: {usual:.1%}" if s == AUTO else f"{s:.0%}",
+        key="schema-share", help=words, persist_state="session",
+    )  # fmt: skip
+    return chosen_part()
+
+
+def chosen_part() -> float | None:
+    """Where that slider stands."""
+    chosen = st.session_state.get("schema-share", AUTO)
+    return None if chosen == AUTO else float(chosen)

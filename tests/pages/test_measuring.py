@@ -1,0 +1,307 @@
+"""A schema to be measured, on the pages: what is shown before rests on public things alone, and a trial is a peek."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.data.open_schema import open_schema_from_json
+from dpcore.data.schema import domain_to_json
+from dpcore.evaluation import measured as evaluation
+from dpcore.privacy.accounting.budget import Budget, Sums
+from dpcore.privacy.accounting.conversions import zcdp_epsilon
+from dpcore.privacy.accounting.lifetime import events_from_json
+from dpcore.publishing.ledger_store import Store
+from dpcore.schemas.plan import default_share, divide, plan_schema
+from pages._ui.data.table_editor import _from_grid, _to_grid
+from pages._ui.release import files as release_files
+from pages._ui.shell.table import Table
+from tests.pages.test_data import ROOT, opened, press, table
+from tests.pages.test_data import shown as said
+from tests.pages.test_pages import button, settled
+from tests.pages.test_release import NOW, wrong
+from tests.pages.test_release import press as release
+
+pytestmark = pytest.mark.usefixtures("tab")
+N = 3000
+MEASURE, TRY = "Measure them privately", "Try it: measure with seeded noise"
+SCHEMA = {
+    "columns": {
+        "job": {"kind": "categorical", "values": "private"},
+        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
+        "age": {"kind": "integer", "bounds": "private", "bins": 8},
+    }
+}
+
+
+def shown(app) -> str:
+    return said(app).replace("\u2060", "")
+
+
+def people(seed=0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "job": rng.choice(["clerk", "nurse"], N),
+            "sex": rng.choice(["f", "m"], N),
+            "pay": np.exp(rng.normal(8, 1, N)).round(2),
+            "age": rng.integers(18, 80, N),
+        }
+    ).astype(str)
+
+
+def brought(frame=None, schema=SCHEMA, **query):
+    """The Data page with these people and a schema from a file."""
+    app = opened((people() if frame is None else frame).to_csv(index=False).encode(), **query)
+    key = next(u.key for u in app.file_uploader if u.label == "Or upload a schema")
+    file = ("s.json", json.dumps(schema).encode(), "application/json")
+    return settled(app.file_uploader(key=key).set_value(file).run())
+
+
+SAID = ("caption", "markdown", "error", "warning", "info", "text", "subheader", "button", "toggle", "checkbox")
+
+
+def all_words(app) -> list[str]:
+    return [f"{e.type} {e.label if e.type in SAID[-3:] else e.value}" for e in app.main if e.type in SAID]
+
+
+def everybody_else():
+    """A table with as many rows and other cells in the columns to be measured: of other kinds, missing, all alike."""
+    other = people()
+    other["job"] = [f"only {i}" for i in range(N)]
+    other["pay"], other["age"] = "", "not a number"
+    return other
+
+
+def test_before_anything_is_measured_the_page_says_the_same_whatever_the_cells_are():
+    first, second = brought(), brought(everybody_else())
+    assert table(first).opening is not None
+    assert all_words(first) == all_words(second)
+    for app in (first, second):
+        assert not app.session_state["session"].has_looked(table(app))
+        assert "peeked" not in table(app).schema
+
+
+def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
+    app = brought()
+    opening, budget = open_schema_from_json(SCHEMA), Budget(1, 1e-9)
+    division = divide(budget, default_share(3, N, 1, budget), categories=True)
+    plan = plan_schema(opening.open, N, 1, division, exact=False)
+    for column in opening.open:
+        assert plan.expected(column) in shown(app)
+        assert plan.wanting(column) in shown(app), "so few rows show little of it"
+    assert "frequent Categories" in shown(app)
+    assert "count Magnitudes, count TreeCounts, count TreeCounts" in shown(app)
+    app.select_slider(key="schema-share").set_value(0.5).run()
+    division = divide(budget, 0.5, categories=True)
+    assert plan_schema(opening.open, N, 1, division, exact=False).expected(opening.open[0]) in shown(app)
+    app.select_slider(key="delta").set_value(0.0).run()
+    assert "**job**: at delta=0 its values cannot be measured, as a single row would tell of its own" in shown(app)
+    assert plan_schema(opening.open[1:], N, 1, divide(Budget(1, 0), 0.5, categories=False), exact=False).expected(
+        opening.open[1]
+    ) in shown(app)
+    assert button(app, TRY).disabled
+
+
+def test_one_click_writes_private_for_the_columns_that_nobody_typed():
+    app = opened(people().to_csv(index=False).encode())
+    table(app).change({"age": {"kind": "integer", "low": 0, "high": 120}, "pay": {"kind": "numeric", "bins": 5}})
+    app.run()
+    assert button(app, MEASURE).proto.type == "primary"
+    press(app, MEASURE)
+    mine = table(app)
+    assert mine.schema["columns"] == {
+        "job": {"kind": "categorical", "values": "private"},
+        "sex": {"kind": "categorical", "values": "private"},
+        "pay": {"kind": "numeric", "bounds": "private", "bins": 5},
+        "age": {"kind": "integer", "low": 0, "high": 120},
+    }
+    assert mine.opening is not None
+    assert mine.guessed, "the kinds are still guesses"
+    assert not app.session_state["session"].has_looked(mine)
+    press(app, "I know these kinds and columns without this table")
+    assert not table(app).peeked
+    assert table(app).opening is not None
+
+
+def test_the_grid_says_what_the_schema_says_and_back():
+    mine = Table("t.csv", people(), SCHEMA, "", uploaded=True)
+    grid = _to_grid(mine)
+    assert grid["measure it"].tolist() == [True, False, True, True]
+    again = _from_grid(grid, mine.schema)
+    assert open_schema_from_json(again) == open_schema_from_json(SCHEMA)
+    assert again["columns"]["pay"] == SCHEMA["columns"]["pay"]
+    grid.loc[1, "measure it"] = True
+    grid.loc[3, ["measure it", "low", "high", "bins"]] = [False, 0, 120, "4"]
+    mine.set_schema(_from_grid(grid, mine.schema))
+    assert [c.name for c in mine.opening.open] == ["job", "sex", "pay"]
+    grid.loc[2, "bins"] = "0; 1; 2"
+    with pytest.raises(ValueError, match="edges in bins are bounds, which are to be measured"):
+        _from_grid(grid, mine.schema)
+
+
+def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
+    asked = []
+    monkeypatch.setattr(pd.Series, "value_counts", lambda *_, **__: pytest.fail("looked"))
+    monkeypatch.setattr(Table, "cells", lambda self, name: asked.append(name) or pd.Series(self.frame[name]))
+    mine = Table("t.csv", everybody_else(), SCHEMA, "", uploaded=True)
+    assert mine.opening is not None
+    assert mine.domain is None
+    monkeypatch.setattr("pages._ui.shell.table.problems", lambda name, *_: asked.append(f"problems of {name}") or ())
+    mine.set_schema(SCHEMA | {"constraints": []})
+    assert [said for said in asked if said.startswith("problems")] == []
+
+
+def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_changes():
+    app = press(brought(), TRY)
+    mine, text = table(app), shown(app)
+    budget = Budget(1, 1e-9)
+    division = divide(budget, default_share(3, N, 1, budget), categories=True)
+    found = evaluation.explore_schema(mine.opening, mine.frame, mine.unit, division, seed=0)
+    assert mine.domain == found.domain == mine.trial.found.domain
+    for one in found.found:
+        assert one.words in text
+    assert app.session_state["session"].has_looked(mine)
+    assert "A trial is no release" in " ".join(c.value for c in app.caption)
+    assert mine.peeked
+    assert not mine.guessed
+    assert mine.schema == SCHEMA, "what was found does not get into the schema"
+    assert "Records (private peek)" not in text
+    toggle = next(t for t in app.toggle if t.label.startswith("Beside it"))
+    settled(toggle.set_value(True).run())
+    assert "Records (private peek): 2 values: clerk, nurse." in shown(app)
+    app.number_input(key="schema-seed").set_value(7)
+    press(app, TRY)
+    assert table(app).trial.seed == 7
+    assert table(app).domain != found.domain
+    table(app).change({"sex": {"kind": "categorical", "values": ["f", "m"], "missing": "category"}})
+    assert (table(app).trial, table(app).domain) == (None, None)
+
+
+def test_stakeholders_see_the_price_and_nothing_that_was_found():
+    app = press(brought(), TRY)
+    assert "clerk" in shown(app)
+    app.query_params["view"] = "stakeholder"
+    app.run()
+    assert "a value leaves if about" in shown(app)
+    assert "clerk" not in shown(app)
+    assert TRY not in {b.label for b in app.button}
+    assert not any("clerk" in str(frame.value) for frame in app.dataframe)
+
+
+COMMAS = "pay;sex\n" + "\n".join(f"{i},5;{'fm'[i % 2]}" for i in range(300)) + "\n"
+
+
+def test_what_is_measured_is_read_as_it_was_written_cell_by_cell():
+    app = opened(COMMAS.encode())
+    mine = table(app)
+    assert mine.frame["pay"].iloc[1] == "1.5"
+    assert mine.records is mine.frame
+    entry = {"kind": "categorical", "values": "private"}
+    mine.set_schema({"columns": {"pay": entry, "sex": {"kind": "categorical", "values": ["f", "m"]}}})
+    assert mine.records["pay"].tolist() == [f"{i},5" for i in range(300)], "whatever the other cells are"
+    assert mine.records["sex"] is not None
+    numbers = {"kind": "numeric", "edges": [0, 300], "missing": "category", "out_of_range": "clip"}
+    mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
+    assert mine.domain is not None
+    assert mine.records["pay"].iloc[1] == "1,5", "as a release of it reads it"
+    mine.change({"sex": {"kind": "categorical", "values": ["f", "m"]}})
+    assert mine.schema["measured"] == ["pay"], "what was paid for stays so as long as it is not edited"
+    mine.change({"pay": numbers})
+    assert "measured" not in mine.schema
+    assert mine.records is mine.frame
+
+
+def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
+    app = press(brought(people().assign(pay="1.5")), TRY)
+    mine = table(app)
+    share = mine.trial.share(Budget(1, 1e-9))
+    rest = divide(Budget(1, 1e-9), share.part, categories=True).rest
+    app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
+    job = app.session_state["session"].held["explore"].first
+    spent = job.results[0].summary["spent"]
+    assert 0.99 * rest < spent["mu"] ** 2 / 2 <= rest
+    words = " ".join(c.value for c in app.caption)
+    assert (
+        f"for {share.part:.1%} of ε = 1 at δ = 1e-09. A release measures it anew. The algorithm has the rest" in words
+    )
+    assert "Spent: ε = 1 at δ = 1e-09, by the schema and the algorithm together, at the most" in words
+    assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
+    command = next(c.value for c in app.code)
+    assert f"--schema-share {share.part!r}" in command
+    app = settled(app.switch_page(str(ROOT / "pages/guarantee.py")).run())
+    assert not app.exception
+    assert "A release measures it anew" in " ".join(c.value for c in app.caption)
+    assert "that is ε = 0.99" in said(app) or "that is ε = 1 ≤ 1" in said(app)
+    frame = next(f.value for f in app.dataframe if "what" in f.value)
+    assert frame["what"].tolist()[:1] == ["frequent"]
+    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    app.multiselect(key="compared").set_value(["gaussian_maxent"])
+    app.multiselect(key="epsilons").set_value([1.0])
+    app.number_input(key="sweep-seeds").set_value(1)
+    button(app, "Run the comparison").click().run()
+    app = settled(app)
+    (dot,) = app.session_state["session"].held["sweep"].shown
+    assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest
+
+
+def for_release(app, folder):
+    app = settled(app.switch_page(str(ROOT / "pages/release.py")).run())
+    return settled(app.text_input(key="ledger-folder").set_value(str(folder)).run())
+
+
+def test_the_preview_of_a_release_rests_on_public_things_alone_and_states_what_is_reserved(tmp_path):
+    first, second = (for_release(brought(frame), tmp_path) for frame in (people(), everybody_else()))
+    assert all_words(first) == all_words(second)
+    for app in (first, second):
+        assert not app.exception
+        assert not app.error
+        assert not app.text_area, "nobody has looked"
+    assert "**job**: a value leaves if about" in shown(first)
+    captions = " ".join(c.value for c in first.caption)
+    assert "Schema and algorithm may cost ε = 1 at δ = 1e-09 by zero-concentrated DP" in captions
+    assert "All that both may ever spend is charged" in captions
+    share = default_share(3, N, 1, Budget(1, 1e-9))
+    assert f"{share:.1%} of the budget measures it, after the charge; {1 - share:.1%} is left" in captions
+    assert list(tmp_path.iterdir()) == []
+    first.selectbox(key="algorithm").set_value(ALGORITHMS["mwem"].about.title)
+    first.select_slider(key="delta").set_value(0.0).run()
+    assert "column 'job': at delta=0 its values cannot be measured" in wrong(settled(first)).replace("\u2060", "")
+    assert NOW not in {b.label for b in first.button}
+
+
+def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_reason(tmp_path):
+    app = for_release(press(brought(), TRY), tmp_path)
+    trial = table(app).trial
+    assert "Nothing that the trial found goes into it" in " ".join(c.value for c in app.caption)
+    assert "a trial of its schema were shown" in " ".join(c.value for c in app.caption)
+    assert button(app, NOW).disabled
+    app.text_area(key="reason").set_value("tried before").run()
+    app = release(settled(app))
+    assert "What was measured of the schema, and paid for" in shown(app)
+    made = app.session_state["session"].held["desk"].work.result
+    schema = json.loads(made.files["schema.json"])
+    assert schema["measured"] == ["job", "pay", "age"]
+    assert schema["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
+    assert made.facts["schema"]["columns"]["pay"] != domain_to_json(trial.found.domain)["columns"]["pay"]
+    for said_of in made.facts["measured"]:
+        assert said_of["found"] in shown(app)
+    (entry,) = Store(tmp_path / "ledger.sqlite").show()[0].releases
+    reserved, spent = (Sums.of(events_from_json(e)) for e in (entry["events"], made.facts["promise"]["charges"]))
+    assert entry["reason"] == "tried before"
+    assert spent.rho <= reserved.rho
+    assert 0.99 < zcdp_epsilon(reserved.rho, 1e-9 - reserved.failure) <= 1
+    assert "schema.json" in release_files.WORDS
+
+
+def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):
+    app = for_release(brought(), tmp_path)
+    app.multiselect(key=f"columns-{table(app).version}").set_value(["sex"])
+    app.multiselect(key="questions").set_value(["every single column"])
+    app = settled(app.run())
+    assert "is measured first" not in " ".join(s.value for s in app.subheader)
+    app = release(app)
+    assert app.session_state["session"].held["desk"].work.result.facts["measured"] == []
