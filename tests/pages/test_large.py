@@ -17,8 +17,9 @@ from pages._ui.jobs import counting
 from pages._ui.shell import counted
 from pages._ui.shell.table import Table
 from tests.pages.test_data import opened, press, table
-from tests.pages.test_pages import button, settled
+from tests.pages.test_pages import button, said, settled
 from tests.pages.test_places import everything, typed, wrong
+from tests.pages.test_reading import plainly
 
 pytestmark = pytest.mark.usefixtures("tab")
 N = 3000
@@ -26,7 +27,7 @@ SCHEMA = {"columns": {
     "id": {"kind": "integer", "low": 0, "high": N, "bins": 3},
     "a": {"kind": "categorical", "values": ["x", "y", "z"]},
     "b": {"kind": "integer", "low": 0, "high": 9, "bins": 10},
-    "c": {"kind": "integer", "low": 0, "high": 9, "bins": 5},
+    "c": {"kind": "integer", "low": 0, "high": 9, "bins": 10},
 }}  # fmt: skip
 
 
@@ -109,6 +110,7 @@ def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
 def test_what_cannot_be_listed_is_counted_by_its_tables(parts, monkeypatch):
     for module in (sources, counted):
         monkeypatch.setattr(module, "LISTED", 60)
+    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
     app = go(large(parts, SCHEMA), "explore")
     assert not app.exception
     assert not wrong(app)
@@ -116,11 +118,66 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, monkeypatch):
     assert isinstance(rows, sources.Counts)
     assert rows.source is None, "no page waits for a file"
     assert any(m.value.startswith("**Typical error") for m in app.markdown)
+    started = app.session_state["session"].held["explore"].asked
+    settled(app.text_input(key="question").set_value("a = x and b > 4 and c < 5").run())
+    truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
+    assert f"**Real {len(truth) / N:.2%}, synthetic" in said(app)
+    assert app.session_state["session"].held["explore"].asked is started, "the run on the screen is not begun anew"
     go(app, "compare")
     assert not app.exception
     press(app, "Run the comparison")
     assert not app.exception
     assert not wrong(app)
+
+
+def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, monkeypatch):
+    for module in (sources, counted):
+        monkeypatch.setattr(module, "LISTED", 60)
+    monkeypatch.setattr(counted, "PAIRS", 0)
+    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
+    app = large(parts, SCHEMA)
+    go(app, "explore")
+    table(app).counts, table(app).encoded = {}, {}
+    settled(app.multiselect(key="questions").set_value(["every single column"]).run())
+    assert not app.exception
+    assert any("was not counted" in plainly(c.value) for c in app.caption)
+    assert any(m.value.startswith("**Typical error") for m in app.markdown)
+
+
+def test_too_many_cells_at_once_are_refused(parts, monkeypatch):
+    for module in (sources, counted):
+        monkeypatch.setattr(module, "LISTED", 60)
+    monkeypatch.setattr(counted, "MOST", 100)
+    app = go(large(parts, SCHEMA), "explore")
+    assert "more than the 100 that are counted at once" in wrong(app)[0]
+
+
+def test_a_schema_is_not_measured_on_the_first_rows(parts):
+    app = large(parts, {"columns": {**SCHEMA["columns"], "a": {"kind": "categorical", "values": "private"}}})
+    assert table(app).domain is None
+    assert table(app).opening is None
+    assert "read in parts" in table(app).problem
+
+
+def test_a_text_with_decimal_commas_is_guessed_as_it_is_counted(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("n;k\n" + "".join(f"{i % 7},5;{'xy'[i % 2]}\n" for i in range(500)))
+    monkeypatch.setattr(on_server, "is_large", lambda _: True)
+    app = typed(opened(None), path)
+    mine = table(app)
+    assert mine.frame["n"][0] == "0.5"
+    assert mine.many == "rows not counted yet"
+    assert 400 < mine.large.rows < 600
+    mine.set_schema({"columns": {"n": {"kind": "numeric", "low": 0, "high": 7, "bins": 7}}})
+    settled(app.run())
+    assert mine.n == 500
+    assert mine.rows(("n",)).weights.tolist() == [72, 72, 72, 71, 71, 71, 71]
+    mine.set_schema({"columns": {**mine.schema["columns"], "k": {"kind": "categorical", "values": ["x", "y"]}},
+                     "measured": ["n"]})  # fmt: skip
+    settled(app.run())
+    assert mine.frame["n"][0] == "0.5"
+    assert mine.records["n"][0] == "0,5", "what was measured was measured as it was written"
+    assert "0,5" in mine.problem, "and so it is no number here"
 
 
 def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(parts):

@@ -84,7 +84,7 @@ def choose_table() -> Table:
 
 
 WHERE = (
-    "The table stays in this server's memory for this session (parts of large uploads may pass through a "
+    "An upload stays in this server's memory for this session (parts of large uploads may pass through a "
     "temporary file that no other program sees) and goes within two minutes after you close the tab."
 )
 

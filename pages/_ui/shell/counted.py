@@ -128,11 +128,12 @@ def missing(known: Known, wanted: Wanted, unit: PrivacyUnit) -> Wanted | None:
 
 
 def added(known: Known, found: Counts) -> Known:
-    """With what was counted; it has another number of records than before only if the table changed."""
+    """With what was counted; counts that are in use get more tables, and stay the same object to whoever uses them."""
     before = known.get(found.domain.names)
-    if before is not None:
-        found = replace(found, tables=before.tables | found.tables)
-    return {**known, found.domain.names: found}
+    if before is None:
+        return {**known, found.domain.names: found}
+    before.tables.update(found.tables)
+    return known
 
 
 def rows_of(known: Known, domain: Domain, unit: PrivacyUnit) -> Rows | Counts:

@@ -177,7 +177,6 @@ class Table:
     def count(self, found: Counts) -> None:
         """Take in what was counted of a large table."""
         self.counts = added(self.counts, found)
-        self.encoded.pop(found.domain.names, None)
 
     def cells(self, name: str) -> pd.Series:
         """The cells of one column; InputError unless there is exactly one that is called so."""
