@@ -35,6 +35,7 @@ EXACT_FLOATS = 2**53  # up to which every whole number is a float
 SAMPLE = 1_000_000  # characters in which a text file's header ends
 LONG_RUN = re.compile(r'[^,;\t|"\r\n]{1000,}')
 MATRIX_KINDS = "biufc"  # numbers
+DECIMAL = ", decimal comma in "
 DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?\s*"
 
 
@@ -168,7 +169,7 @@ def _text(data: bytes, ending: str, as_written: bool, told: Callable[[float], ob
     commas = not as_written and delimiter != "," and frame.columns.is_unique
     converted = decimal_points(frame) if commas else ()
     if converted:
-        how += f", decimal comma in {', '.join(converted)}"
+        how += DECIMAL + ", ".join(converted)
     return Reading(frame, how, converted)
 
 

@@ -171,6 +171,19 @@ def test_the_steps_are_readable(page, server, tmp_path, width, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
+def test_a_schema_is_tried_by_two_clicks_and_what_it_found_is_readable(page, server, tmp_path, width, scheme):
+    messy(tmp_path / "messy.csv", 300)
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    bring(page, server, tmp_path / "messy.csv")
+    press(page, "Measure them privately")
+    press(page, "Try it: measure with seeded noise")
+    expect(page.get_by_text("What the trial found")).to_be_visible()
+    assert serious(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_a_reload_says_that_the_table_is_gone(page, server, tmp_path):
     messy(tmp_path / "messy.csv", 100)
     bring(page, server, tmp_path / "messy.csv")

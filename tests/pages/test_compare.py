@@ -19,6 +19,7 @@ from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
 from pages._ui.charts import frontier
 from pages._ui.charts import svg as drawing
+from pages._ui.compare import forecast
 from pages._ui.shell.state import sample_table
 from tests.pages.test_pages import figures, settled
 
@@ -73,6 +74,27 @@ def test_before_anything_ran_the_page_says_what_to_do():
     app = app.switch_page(str(ROOT / "pages/compare.py")).run()
     assert "Nothing has run yet. Chosen: 6 algorithms at 4 budgets" in app.info[0].value
     assert not figures(app)
+
+
+def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
+    def said(app):
+        assert not app.exception
+        return [c.value for c in app.caption if c.value.startswith("Forecast")]
+
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+    app.query_params["sample"] = "berkeley"
+    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    assert said(app) == []
+    app.multiselect(key="compared").set_value(["mwem", "dpfw"])
+    app.number_input(key="sweep-seeds").set_value(4)
+    monkeypatch.setattr(forecast, "affordable", lambda *_: (30.0, 2.0**30))
+    app.multiselect(key="epsilons").set_value([0.2, 2.0]).run()  # which were not forecast yet
+    assert said(app) == [
+        "Forecast: about 4 min for all 16 runs, 2 at a time, and 1 GiB of memory for the largest, roughly, from public "
+        "numbers."
+    ]
+    app.number_input(key="sweep-seeds").set_value(1).run()
+    assert said(app)[0].startswith("Forecast: about 60 s for all 4 runs, ")
 
 
 def test_every_dot_is_the_run_with_its_seed():

@@ -130,6 +130,19 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, monkeypatch):
     assert not wrong(app)
 
 
+def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
+    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 3)
+    app = go(large(parts, SCHEMA), "compare")
+    mine = table(app)
+    settled(app.multiselect(key=f"columns-{mine.version}").set_value(["b", "c"]).run())
+    assert not app.exception
+    assert not wrong(app)
+    assert same(mine.rows(("b", "c")), in_memory(parts).rows(("b", "c")))
+    press(app, "Run the comparison")
+    assert not app.exception
+    assert not wrong(app)
+
+
 def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, monkeypatch):
     for module in (sources, counted):
         monkeypatch.setattr(module, "LISTED", 60)

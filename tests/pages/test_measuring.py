@@ -1,5 +1,7 @@
 """A schema to be measured, on the pages: what is shown before rests on public things alone, and a trial is a peek."""
 
+import gc
+import io
 import json
 
 import numpy as np
@@ -7,20 +9,25 @@ import pandas as pd
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.data.open_schema import open_schema_from_json
+from dpcore.data.open_schema import open_schema_from_json, private_entry
+from dpcore.data.readers import read_table
 from dpcore.data.schema import domain_to_json
 from dpcore.evaluation import measured as evaluation
 from dpcore.privacy.accounting.budget import Budget, Sums
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import Store
+from dpcore.publishing.measured import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
+from pages._ui.data import measuring
 from pages._ui.data.table_editor import _from_grid, _to_grid
 from pages._ui.release import files as release_files
+from pages._ui.shell.opened import Trial
 from pages._ui.shell.table import Table
 from tests.pages.test_data import ROOT, opened, press, table
 from tests.pages.test_data import shown as said
 from tests.pages.test_pages import button, settled
+from tests.pages.test_reading import Gate
 from tests.pages.test_release import NOW, wrong
 from tests.pages.test_release import press as release
 
@@ -39,6 +46,10 @@ SCHEMA = {
 
 def shown(app) -> str:
     return said(app).replace("\u2060", "")
+
+
+def captions(app) -> str:
+    return " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
 
 
 def people(seed=0) -> pd.DataFrame:
@@ -71,7 +82,7 @@ def all_words(app) -> list[str]:
 def everybody_else():
     """A table with as many rows and other cells in the columns to be measured: of other kinds, missing, all alike."""
     other = people()
-    other["job"] = [f"only {i}" for i in range(N)]
+    other["job"] = ["Clerk", "clerk", " CLERK"] * (N // 3)  # spellings that could be counted as one
     other["pay"], other["age"] = "", "not a number"
     return other
 
@@ -94,6 +105,7 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
         assert plan.expected(column) in shown(app)
         assert plan.wanting(column) in shown(app), "so few rows show little of it"
     assert "frequent Categories" in shown(app)
+    assert f"{default_share(3, N, 1, budget) / 3:.2%} of the budget" in shown(app), "the same for each column"
     assert "count Magnitudes, count TreeCounts, count TreeCounts" in shown(app)
     app.select_slider(key="schema-share").set_value(0.5).run()
     division = divide(budget, 0.5, categories=True)
@@ -181,6 +193,32 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     assert (table(app).trial, table(app).domain) == (None, None)
 
 
+def test_a_guarantee_is_planned_before_anything_is_measured():
+    first, second = (
+        settled(brought(f).switch_page(str(ROOT / "pages/guarantee.py")).run()) for f in (None, everybody_else())
+    )
+    assert not first.exception
+    assert all_words(first) == all_words(second)
+    charges = next(f.value for f in first.dataframe if "what" in f.value)["what"].tolist()
+    assert charges == ["frequent", *["count"] * 6, "measure"]
+    assert "at δ = 1e-09." in shown(first)
+
+
+def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone():
+    app = opened(None, sample="census")
+    mine = table(app)
+    assert mine.whence(mine.domain.names[:1]).sum() == pytest.approx(1)
+    name, entry = next(iter(mine.schema["columns"].items()))
+    mine.change({name: private_entry(entry)})
+    app = press(app.run(), TRY)
+    assert table(app).domain is not None
+    assert table(app).whence(mine.domain.names[:1]) is None, "it is a distribution over other cells"
+    app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
+    assert not app.exception
+    assert "Typical error" in said(app)
+    assert not app.session_state["session"].has_looked(mine), "a sample is public"
+
+
 def test_stakeholders_see_the_price_and_nothing_that_was_found():
     app = press(brought(), TRY)
     assert "clerk" in shown(app)
@@ -210,7 +248,13 @@ def test_what_is_measured_is_read_as_it_was_written_cell_by_cell():
     assert mine.records["pay"].iloc[1] == "1,5", "as a release of it reads it"
     mine.change({"sex": {"kind": "categorical", "values": ["f", "m"]}})
     assert mine.schema["measured"] == ["pay"], "what was paid for stays so as long as it is not edited"
-    mine.change({"pay": numbers})
+    typed, other = {"kind": "numeric", "low": 0, "high": 300, "bins": 3}, {"kind": "categorical", "values": "private"}
+    mine.set_schema({"columns": {"pay": typed, "sex": other}})
+    assert "under “read as” choose “amount, decimal comma” for pay" in captions(app.run())
+    mine.set_schema({"columns": {"pay": typed | {"read": "amount, decimal comma"}, "sex": other}})
+    assert "under “read as” choose" not in captions(app.run())
+    assert mine.opening is not None
+    mine.set_schema({"columns": {"pay": numbers}})
     assert "measured" not in mine.schema
     assert mine.records is mine.frame
 
@@ -297,6 +341,19 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     assert "schema.json" in release_files.WORDS
 
 
+def test_a_release_is_of_the_table_as_it_was_written(tmp_path):
+    app = opened(COMMAS.encode())
+    mine = table(app)
+    mine.set_schema({"columns": {"pay": {"kind": "numeric", "bounds": "private", "bins": 4}}})
+    app = for_release(app.run(), tmp_path)
+    app.multiselect(key="questions").set_value(["every single column"])
+    app = release(settled(app.run()))
+    store, known = Store(tmp_path / "ledger.sqlite"), {"dataset": "t", "default_name": None, "new_version": False}
+    store.accounting(read_table(io.BytesIO(COMMAS.encode()), "t.csv", as_written=True), **known)
+    with pytest.raises(ValueError, match="has changed"):
+        store.accounting(mine.frame, **known)
+
+
 def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):
     app = for_release(brought(), tmp_path)
     app.multiselect(key=f"columns-{table(app).version}").set_value(["sex"])
@@ -305,3 +362,27 @@ def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_
     assert "is measured first" not in " ".join(s.value for s in app.subheader)
     app = release(app)
     assert app.session_state["session"].held["desk"].work.result.facts["measured"] == []
+
+
+def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(tmp_path, monkeypatch):
+    gate = Gate(monkeypatch, measuring, "explore_schema")
+    app = button(brought(), TRY).click().run()
+    gate.stands()
+    button(app, "Cancel").click().run()
+    gate.let()
+    app = settled(app)
+    assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
+    assert table(app).trial is None
+    assert table(app).opening is not None
+    app = press(app, TRY)
+    toggle = next(t for t in app.toggle if t.label.startswith("Beside it"))
+    app = for_release(settled(toggle.set_value(True).run()), tmp_path)
+    mine = app.session_state["session"]
+    assert {"read-for-release", "beside-the-trial"} <= set(mine.held)
+    app = app.switch_page(str(ROOT / "pages/data.py")).run()
+    button(app, "Forget my table").click().run()
+    assert not {"read-for-release", "beside-the-trial"} & set(mine.held)
+    del toggle
+    gc.collect()
+    left = [o for o in gc.get_objects() if isinstance(o, (Table, OpenRecords, Trial)) and "clerk" in str(vars(o))]
+    assert left == []

@@ -236,7 +236,8 @@ def test_an_upload_is_refused_or_taken_with_a_message():
     content = b"a;b;when\n1,5;x;2026-01-02\n2;y;2026-01-03\n"
     settled(app.file_uploader(key="upload").set_value(("t.csv", content, "text/csv")).run())
     assert not app.exception
-    assert "semicolons, decimal comma in a" in " ".join(t.value for t in app.text)
+    assert "Read as UTF-8, separated by semicolons." in " ".join(t.value for t in app.text)
+    assert "Decimal commas are all there is in\\:\u2060 a\\." in [c.value for c in app.caption], "a peek, so not above"
     assert "The table is still the one before: Invented census" in before
     assert "a person must fill them in" in said(app)
     assert "dates have no cells" in said(app)

@@ -339,3 +339,17 @@ def test_a_ledger_that_is_not_enough_stops_it():
         measure_schema(
             schema, plan, ColumnCurator(schema.cells(table()), N, Plan(small.budget, ()), np.random.default_rng(0))
         )
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_every_charge_is_for_one_column_in_their_order(delta):
+    kinds = {"a": "numeric", "b": "categorical", "c": "integer", "d": "categorical"}
+    private = {"numeric": "bounds", "integer": "bounds", "categorical": "values"}
+    spec = {name: {"kind": kind, private[kind]: "private"} for name, kind in kinds.items() if delta or kind[0] != "c"}
+    columns = open_schema_from_json({"columns": spec}).open
+    division = divide(Budget(1, delta), 0.3, categories=delta > 0)
+    plan = plan_schema(columns, 1000, 1, division, exact=False)
+    each = [plan.charges(column) for column in columns]
+    assert [charge for charges in each for charge in charges] == list(plan.plan.charges)
+    named = [[type(c.statistic).__name__ for c in charges][:1] for charges in each]
+    assert named == [["Categories"] if column.categorical else ["Magnitudes"] for column in columns]

@@ -27,7 +27,7 @@ from ..shell.results import QUIET, below
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
-from . import overlay, unbiased
+from . import forecast, overlay, unbiased
 from .measures import Measure
 from .sweeps import TITLES, Dot, Sweep
 
@@ -61,20 +61,23 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
             "δ, failure probability", controls.DELTAS, 1e-9, controls.number, key="delta", bind="query-params"
         )
 
+    budgets = [Budget(float(v), delta) for v in sorted(values)]
+    n = max(2, round(SIZES[size] * table.n)) if SIZES[size] else table.n
+    asked = table.version, workload.domain.names, tuple(texts), n
+    forecast.say(asked, QueryRelease(workload, n, table.unit.most_rows), names, budgets, int(seeds))
+
     def make() -> tuple[QueryRelease, Any, np.ndarray | None]:
         rows, population = table.rows(workload.domain.names), table.population
         if population is not None and table.domain is not None:
             population = table.domain.marginal(population, workload.domain.names)
         if not SIZES[size]:
-            return QueryRelease(workload, rows.n, table.unit.most_rows), rows, population
+            return QueryRelease(workload, n, table.unit.most_rows), rows, population
         P = empirical(workload.domain, rows) if population is None else population
-        n = max(2, round(SIZES[size] * rows.n))
         return QueryRelease(workload, n), draw(workload.domain, P, n, np.random.default_rng(0)), P
 
     def start() -> None:
         task = (table, table.rows(workload.domain.names), table.unit.most_rows, texts, delta, size)
         algorithms = {name: build(known[name], {}) for name in names}
-        budgets = [Budget(float(v), delta) for v in sorted(values)]
         sweep.start(task, make, algorithms, budgets, range(int(seeds)), table.trial)
 
     return texts, workload, start

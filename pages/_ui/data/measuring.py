@@ -1,5 +1,7 @@
 """What measuring a schema costs and how far off it may be, before; a trial of it, and what that found, afterwards."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -22,6 +24,7 @@ from ..shell.session import session
 from ..shell.state import stakeholder, table
 from ..shell.table import Table, Told
 from ..shell.text import clean, plain
+from ..shell.words import meaning
 from .reading import AT_ONCE, KIND
 from .steps import SHOWN, change
 
@@ -29,8 +32,9 @@ BESIDE = "beside-the-trial"  # its name in a session
 FEW = 12  # values or bins that are listed of one column
 NO_RELEASE = (
     "A trial is no release: whoever knows the seed can take the noise off again, and nothing is charged for it. So "
-    "what it finds is a private peek, and this session counts as having looked at the table."
+    "what it finds is a private peek"
 )
+COUNTS = ", and this session counts as having looked at the table"
 
 
 def panel(current: Table) -> None:
@@ -64,18 +68,22 @@ def panel(current: Table) -> None:
 
 def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float) -> list[dict[str, str]]:
     """A line for every open column; at δ = 0 those that cannot be measured say so, and cost nothing."""
-    refused = {column: _refused(column, n, group, budget, part) for column in opening.open}
-    served = tuple(column for column, why in refused.items() if not why)
+    served, refused = opening.open, ""
+    if budget.delta == 0:
+        first = next((column for column in served if column.categorical), None)
+        refused = "" if first is None else _refused(first, n, group, budget, part)
+        served = tuple(column for column in served if not column.categorical)
     division = divide(budget, part, categories=any(c.categorical for c in served))
     plan = plan_schema(served, n, group, division, exact=False) if served else None
-    return [priced.line(column, plan, refused[column].partition(": ")[2]) for column in opening.open]
+    return priced.lines(opening.open, plan, refused)
 
 
 def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float) -> str:
+    """Why its values cannot be measured, without its name."""
     try:
-        plan_schema([column], n, group, divide(budget, part, categories=column.categorical), exact=False)
+        plan_schema([column], n, group, divide(budget, part, categories=True), exact=False)
     except InputError as error:
-        return str(error)
+        return str(error).partition(": ")[2]
     return ""
 
 
@@ -90,9 +98,13 @@ def _trial(current: Table, budget: Budget, part: float | None) -> None:
         refused = budget.delta == 0 and any(c.categorical for c in current.opening.open)  # type: ignore[union-attr]
         st.button(
             "Try it: measure with seeded noise", type="primary" if current.trial is None else "secondary",
-            icon=":material/science:", help=NO_RELEASE, disabled=refused, on_click=_try,
+            icon=":material/science:", help=meaning("trial"), disabled=refused, on_click=_try,
         )  # fmt: skip
-    st.caption("At δ = 0 some of these columns cannot be measured: see above." if refused else NO_RELEASE)
+    st.caption(
+        "At δ = 0 some of these columns cannot be measured: see above."
+        if refused
+        else f"{NO_RELEASE}{COUNTS * current.uploaded}."
+    )
     if current.trial is not None:
         _results(current, current.trial, budget, part)
 
@@ -100,7 +112,7 @@ def _trial(current: Table, budget: Budget, part: float | None) -> None:
 @peek
 def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -> None:
     """What the last trial found, column by column."""
-    heading("What the trial found", Tag.PEEK)
+    heading("What the trial found", Tag.PEEK, meaning("trial"))
     st.caption(trial.words)
     if (trial.division.budget, trial.part) != (budget, part):
         st.caption("The sliders stand elsewhere now: try it again, to see what a release there would find.")
@@ -146,11 +158,11 @@ def _try() -> None:
 def _found(found: Found, beside: str) -> None:
     """What was found of one column, its first cells, and what the records say if that was asked for."""
     labels = found.column.labels
-    cells = ", ".join(clean(label, 30) for label in labels[:FEW]) + " …" * (len(labels) > FEW)
+    cells = _few(labels)
     icon = ":material/warning: " if found.nothing else ""
     st.markdown(
         f"{icon}**{plain(found.column.name)}**: {plain(found.words, 500)}. "
-        + f"{len(labels):,} cells: {plain(cells, 500)}."
+        + f"{len(labels):,} cell{'s' * (len(labels) > 1)}: {plain(cells, 500)}."
         + (f" Records (private peek): {plain(beside, 500)}." if beside else "")
     )
 
@@ -198,6 +210,12 @@ def _read(columns: list, work: Work) -> dict[str, str]:
             continue
         values = entry.get("values")
         bounds = entry.get("edges") or [entry.get("low"), entry.get("high")]
-        said = ", ".join(clean(v, 30) for v in values[:FEW]) if values else f"{bounds[0]:g} to {bounds[-1]:g}"
-        out[column.name] = (f"{len(values):,} values: " if values else "") + said + " …" * (len(values or ()) > FEW)
+        said = f"{len(values):,} values: {_few(values)}" if values else f"{bounds[0]:g} to {bounds[-1]:g}"
+        out[column.name] = said
     return out
+
+
+def _few(texts: Sequence[object]) -> str:
+    """The first of them, and how many more there are."""
+    more = len(texts) - FEW
+    return ", ".join(clean(text, 30) for text in texts[:FEW]) + (f" and {more:,} more" if more > 0 else "")

@@ -85,9 +85,7 @@ def start(table: Table, chosen: Chosen) -> Worlds:
     problem = chosen.problem
     settings = (rows, chosen.algorithm, problem.group, chosen.texts, chosen.budget, chosen.seeds, chosen.schema)
     if mine.asked != settings or chosen.again:
-        population = table.population
-        if population is not None and table.domain is not None:
-            population = table.domain.marginal(population, problem.domain.names)
+        population = table.whence(problem.domain.names)
         public = {"algorithm": chosen.algorithm, "problem": problem, "budget": chosen.budget, "schema": chosen.schema}
         first = public | {"seeds": chosen.seeds[:1], "population": population, "bounded": True}
         mine.start(settings, [Wanted(None, rows, first)])

@@ -22,6 +22,7 @@ from dpcore.theory import accountants
 from ..jobs.counting import ready
 from ..shell import controls, questions
 from ..shell.frame import heading, public
+from ..shell.opened import chosen_part, share_of
 from ..shell.session import session
 from ..shell.state import stakeholder
 from ..shell.table import Table
@@ -79,15 +80,17 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
         return None
     with place:
         name = controls.algorithm()
-    if table.domain is None:
+    domain = table.opening.placeholder if table.domain is None and table.opening is not None else table.domain
+    if domain is None:
         st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
         return None
     if not ready(table):
         return None
     with st.expander("More: questions and parameters, as on Explore", icon=":material/tune:"):
         try:
-            workload, _ = questions.choose(table)
-            problem = QueryRelease(workload, table.n, table.unit.most_rows)
+            workload, _ = questions.choose(table, domain)
+            n = session().memo("kept", table.version, lambda: table.n)
+            problem = QueryRelease(workload, n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
             charges, why = _made(table, name, algorithm, problem, budget)
         except InputError as error:
@@ -108,11 +111,12 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
 
 def _made(table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[tuple, Proof]:
     """All charges and why they keep the promise; the schema's come first where it is measured."""
-    if table.trial is None:
+    if table.opening is None:
         made = make_plan(algorithm, problem, budget)
         return made.charges, proof(name, algorithm, made)
-    division, made = table.trial.share(budget).planned(algorithm, problem, budget, exact=False)
-    columns = table.trial.opening.open
+    part = chosen_part() if table.trial is None else table.trial.part
+    share, columns = share_of(table.opening, part, problem.n, problem.group, budget), table.opening.open
+    division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
     named = [c.name for c in columns for _ in first.charges(c)]
     return (*first.plan.charges, *made.charges), joint_proof(name, algorithm, made, first.plan, named, division)

@@ -77,7 +77,7 @@ def preview(ready: OpenRelease) -> None:
         "typed for one of numbers. It is made anew, within the same charge, in the schema that is found, and the "
         "questions are read in that."
     )
-    priced.draw([priced.line(column, measured) for column in measured.columns])
+    priced.draw(priced.lines(measured.columns, measured))
 
 
 def together(ready: OpenRelease) -> float:

@@ -121,7 +121,7 @@ def whose(mine: Table, link: tuple[str, str, str] = TO_DATA, left: str = REST) -
 def tried(mine: Table, left: str = REST) -> None:
     """The line that says that a trial measured the schema, and what is `left` of the budget."""
     if mine.trial is not None:
-        st.caption(f"{mine.trial.words} {left}")
+        st.caption(f"{mine.trial.words} {left}", help=meaning("trial"))
 
 
 def unfinished(mine: Table, then: str) -> bool:

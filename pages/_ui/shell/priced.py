@@ -15,26 +15,34 @@ from .text import clean, plain
 SHOWN = 40  # names in one line
 
 
-def draw(lines: Sequence[dict[str, str]]) -> None:
+def draw(found: Sequence[dict[str, str]]) -> None:
     """Columns of which the same is to be said stand together; each by itself in a table."""
     same: dict[tuple[str, str], list[str]] = {}
-    for one in lines:
+    for one in found:
         same.setdefault((one["charges"], one["how far off"]), []).append(one["column"])
     for (charges, off), names in same.items():
         named = plain(", ".join(names[:SHOWN]) + f" and {len(names) - SHOWN} more" * (len(names) > SHOWN), 600)
         each = " each" if len(names) > 1 and charges else ""
         st.markdown(f"**{named}**: {plain(off, 600)}." + f" *Cost{each}: {plain(charges, 400)}.*" * bool(charges))
     with st.popover("Column by column", type="tertiary", icon=":material/table:"):
-        as_table(pd.DataFrame(lines), "measuring")
+        as_table(pd.DataFrame(found), "measuring")
 
 
-def line(column: OpenColumn, plan: SchemaPlan | None, refused: str = "") -> dict[str, str]:
-    """A column's charges as the schema's plan names them and how far off it may be, or why it cannot be measured."""
-    known = {"column": clean(column.name), "kind": column.kind}
-    if plan is None or refused:
-        return known | {"charges": "", "how far off": refused}
+def lines(columns: Sequence[OpenColumn], plan: SchemaPlan | None, refused: str = "") -> list[dict[str, str]]:
+    """Every column's charges as the schema's plan names them and how far off it may be; columns of a kind are alike.
+
+    Where a plan could not be made for columns of categories they are not in it, and `refused` says why.
+    """
+    known = {kind: _known(kind, plan, refused * kind) for kind in {column.categorical: column for column in columns}}
+    return [{"column": clean(c.name), "kind": c.kind, **known[c.categorical]} for c in columns]
+
+
+def _known(categorical: bool, plan: SchemaPlan | None, refused: str) -> dict[str, str]:
+    column = next((c for c in plan.columns if c.categorical == categorical), None) if plan is not None else None
+    if plan is None or column is None:
+        return {"charges": "", "how far off": refused}
     seldom = f"; {plan.wanting(column)}" if plan.least(column) > ENOUGH * plan.n else ""
-    return known | {"charges": _charged(column, plan), "how far off": plan.expected(column) + seldom}
+    return {"charges": _charged(column, plan), "how far off": plan.expected(column) + seldom}
 
 
 def _charged(column: OpenColumn, plan: SchemaPlan) -> str:

@@ -73,10 +73,12 @@ class Table:
     commas: tuple[str, ...] = ()
     opening: OpenSchema | None = None
     trial: Trial | None = None
+    came_with: Domain | None = None  # the domain that `population` is a distribution over
     told: InitVar[Told] = unheard
 
     def __post_init__(self, told: Told) -> None:
         self.set_schema(self.schema, told, guessed=bool(self.guesses))
+        self.came_with = self.domain
 
     def twin(self) -> "Table":
         """A copy to try a change on while this one is in use; they share the records."""
@@ -177,6 +179,12 @@ class Table:
     def count(self, found: Counts) -> None:
         """Take in what was counted of a large table."""
         self.counts = added(self.counts, found)
+
+    def whence(self, names: tuple[str, ...]) -> np.ndarray | None:
+        """The population's distribution over these columns; None for no population, or where the schema was changed."""
+        if self.population is None or self.domain is None or self.domain != self.came_with:
+            return None
+        return self.domain.marginal(self.population, names)
 
     def cells(self, name: str) -> pd.Series:
         """The cells of one column; InputError unless there is exactly one that is called so."""
