@@ -6,6 +6,7 @@ from dpcore.errors import InputError
 from dpcore.tags import Tag
 from pages._ui.compare import ask, causes, measures, others, report, solve, summary, sweeps
 from pages._ui.compare import overview as compare
+from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
 from pages._ui.shell.frame import heading, tag, unfinished, whose
 from pages._ui.shell.state import stakeholder
@@ -15,13 +16,15 @@ from pages._ui.shell.words import meaning
 
 table, sweep = current_table(), sweeps.current()
 whose(table)
-if unfinished(table, "compare here"):
+if unfinished(table, "compare here") or not counting.ready(table):
     st.stop()
 
 door = st.container(border=True, key="ask")
 try:
     with st.container(border=True, key="settings"):
-        texts, start = compare.settings(table, sweep)
+        texts, workload, start = compare.settings(table, sweep)
+        if not counting.have(table, workload):
+            st.stop()
         with st.container(horizontal=True, vertical_alignment="center"):
             if st.button("Run the comparison", type="primary", icon=":material/play_arrow:"):
                 start()

@@ -7,6 +7,7 @@ from dpcore.tags import Tag
 from pages._ui.data import measuring, steps
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.data.table_editor import WHERE, choose_table
+from pages._ui.jobs.counting import ready
 from pages._ui.shell.frame import heading
 from pages._ui.shell.session import forget, session
 from pages._ui.shell.state import stakeholder, table
@@ -26,7 +27,8 @@ if current.opening is not None:
 
 if current.domain is not None and not steps.hidden(current):
     heading("What it will cost, before anything runs", Tag.PUBLIC if current.trial is None else Tag.PEEK)
-    readiness(current)
+    if ready(current):
+        readiness(current)
     with st.expander("What is public, what is private", icon=":material/public:"):
         st.markdown(
             "- **Public**: the schema above, the number of records, questions, algorithm, ε, δ and all parameters.\n"

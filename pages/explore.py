@@ -8,6 +8,7 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import compare
 from pages._ui.explore import ask as asking
 from pages._ui.explore import comparison, keep, outcome, run, screen, setup, ties
+from pages._ui.jobs import counting
 from pages._ui.jobs.job import PATIENCE
 from pages._ui.lessons import lesson as lessons
 from pages._ui.shell import results
@@ -20,11 +21,13 @@ table = current_table()
 lesson = lessons.lesson()
 revealed = lessons.predict(lesson) if lesson else True
 screen.head(table)
-if unfinished(table, "the charts appear here"):
+if unfinished(table, "the charts appear here") or not counting.ready(table):
     st.stop()
 
 try:
     chosen = setup.choose(table)
+    if not counting.have(table, chosen.problem.workload):
+        st.stop()
     started = run.start(table, chosen)
 except InputError as error:
     st.error(plain(error, 400))

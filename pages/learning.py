@@ -8,7 +8,7 @@ from pages._ui.learning import on_table as learning_table
 from pages._ui.learning import plane as learning_plane
 from pages._ui.learning import privacy as learning_privacy
 from pages._ui.learning import quantile as learning
-from pages._ui.shell.frame import tag, unfinished, whose
+from pages._ui.shell.frame import in_memory, tag, unfinished, whose
 from pages._ui.shell.opened import WHOLE
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
@@ -24,8 +24,10 @@ try:
     with st.container(border=True, key="settings"):
         budget = learning.budget()
         tag(Tag.TYPED)
-    for caution in budget.cautions(len(table.kept)):
+    for caution in budget.cautions(table.n):
         st.warning(plain(caution, 300))
+    if part != learning.PARTS[3] and not in_memory(table):
+        st.stop()
     if table.uploaded and part != learning.PARTS[3]:
         st.warning("On your own table these pictures are made of the records: keep them to yourself.")
     shown = {

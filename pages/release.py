@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.publishing.measured import OpenRelease
+from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
 from pages._ui.release import desk as release_desk
 from pages._ui.release import files as release_files
@@ -36,7 +37,7 @@ try:
 except InputError as error:
     st.error(shared_ledger.words(error, ledger))
     st.stop()
-if table.opening is None and unfinished(table, "release here"):
+if table.opening is None and (unfinished(table, "release here") or not counting.ready(table)):
     release_ledger.view(ledger, sets)
     st.stop()
 
@@ -51,10 +52,14 @@ try:
                 needed, reason = release_request.reason(table)
             with order_place:
                 request = release_request.request(table, fields, reason or "not given yet" * needed)
+        if not counting.have(table, request.workload):
+            st.stop()
         ready = release_request.ready_for(request, table, sets)
         if ready is None:
             st.stop()
         of = release_request.key(ready, table, ledger, sets)
+        if not release_request.known_again(table, ready, ledger, of):
+            st.stop()
         release_request.preview(ready, ledger, of, sets)
         release_files.promise(measured=isinstance(ready, OpenRelease))
         st.caption(release_files.noise(ready.plan.exact))

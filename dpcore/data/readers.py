@@ -167,7 +167,7 @@ def _text(data: bytes, ending: str, as_written: bool, told: Callable[[float], ob
     frame = _headed(frame)
     how = f"{encoding}, separated by {DELIMITERS[delimiter]}"
     commas = not as_written and delimiter != "," and frame.columns.is_unique
-    converted = _decimal_points(frame) if commas else ()
+    converted = decimal_points(frame) if commas else ()
     if converted:
         how += DECIMAL + ", ".join(converted)
     return Reading(frame, how, converted)
@@ -245,7 +245,7 @@ def with_commas(frame: pd.DataFrame, commas: Sequence[str]) -> pd.DataFrame:
     return written
 
 
-def _decimal_points(frame: pd.DataFrame) -> tuple[str, ...]:
+def decimal_points(frame: pd.DataFrame) -> tuple[str, ...]:
     """Write decimal commas as points, in place, in the columns that hold nothing but such numbers; their names."""
     changed = []
     for name in frame.columns:

@@ -4,6 +4,7 @@ import os
 import re
 from functools import partial
 
+import pandas as pd
 import pytest
 
 from dpcore.errors import InputError
@@ -41,6 +42,7 @@ def folder(tmp_path, elsewhere, monkeypatch):
     (root / "\u202eodd.csv").write_bytes(SECRET)
     os.mkfifo(root / "pipe.csv")
     (root / "folder.csv").mkdir()
+    (root / "away").symlink_to(elsewhere.parent)
     monkeypatch.setenv(places.VARIABLE, str(root))
     monkeypatch.setattr(places, "public_host", lambda: True)
     return root
@@ -80,7 +82,7 @@ def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_pa
 REFUSED = {
     "nothing.csv": "nothing.csv: there is no such file",
     "people.md": "people.md: the ending '.md' is not one of",
-    "folder.csv": "folder.csv: a folder, not a file",
+    "folder.csv": "folder.csv: the folder holds no file that ends in .parquet",
     "two.csv": "two.csv: column 'a' stands twice in the header",
 }
 
@@ -112,9 +114,9 @@ def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_f
 
 
 def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
-    assert places.listed(folder) == ["again.csv", "people.csv"]
+    assert places.listed(folder) == ["again.csv", "deep", "folder.csv", "people.csv"]
     app = opened(None)
-    assert app.selectbox(key=on_server.CHOSEN).options == ["again.csv", "people.csv"]
+    assert app.selectbox(key=on_server.CHOSEN).options == places.listed(folder)
     assert on_server.PATH not in {t.key for t in app.text_input}
     app.selectbox(key=on_server.CHOSEN).set_value("people.csv").run()
     press(app, READ)
@@ -125,7 +127,7 @@ def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
 
 WAYS_OUT = [
     "out.csv", "gone.csv", "../elsewhere/secret.csv", "deep/inner.csv", "deep/../people.csv", ".hidden.csv", "notes.md",
-    "pipe.csv", "folder.csv", "", ".", "..", "/", "/etc/passwd", "people.csv/", "people.csv\0", "~/people.csv",
+    "pipe.csv", "deep/", "away", "", ".", "..", "/", "/etc/passwd", "people.csv/", "people.csv\0", "~/people.csv",
 ]  # fmt: skip
 
 
@@ -172,7 +174,7 @@ def test_a_link_that_is_put_back_is_seen(folder, elsewhere):
 def test_a_folder_below_that_becomes_a_link_is_seen(folder, elsewhere):
     inner = folder / "deep" / "inner.csv"
     places.guard(inner, folder, os.stat(inner))
-    (folder / "deep").rename(folder / "away")
+    (folder / "deep").rename(folder / "moved")
     (folder / "deep").symlink_to(elsewhere.parent)
     with pytest.raises(InputError, match="is not in the folder"):
         places.guard(folder / "deep" / "secret.csv", folder, os.stat(elsewhere))
@@ -210,10 +212,26 @@ def test_reading_says_how_many_rows_a_second_and_can_be_cancelled(tmp_path, monk
     assert all(0 <= share <= reading.READ for share, _ in heard)
 
 
-def test_a_file_too_large_for_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+def test_a_folder_in_which_too_much_lies_is_not_searched(tmp_path, monkeypatch):
+    monkeypatch.setattr(places, "MOST_FILES", 3)
+    for i in range(4):
+        (tmp_path / f"{i}.parquet").write_bytes(b"")
+    with pytest.raises(InputError, match="more than 3 files and folders"):
+        on_server._read(tmp_path, None, reading.Work())
+
+
+def test_what_is_read_in_parts(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     path.write_bytes(CSV)
-    monkeypatch.setattr(on_server, "is_large", lambda _: True)
-    monkeypatch.setattr(on_server, "read", pytest.fail)
-    app = typed(opened(None), path)
-    assert wrong(app)[0].startswith("people.csv: too large to be read into memory")
+    assert not on_server._large(path)
+    assert on_server._large(tmp_path)
+    assert not on_server._large(tmp_path / "nothing.parquet")
+    monkeypatch.setattr(on_server, "public_host", lambda: True)
+    assert not on_server._large(path)
+    monkeypatch.setattr(on_server.st, "get_option", lambda _: 0)
+    assert on_server._large(path), "more than a visitor may upload"
+    monkeypatch.undo()
+    pd.read_csv(path).to_parquet(tmp_path / "people.parquet")
+    assert not on_server._large(tmp_path / "people.parquet")
+    monkeypatch.setattr(on_server, "UPLOADED", 300 * 5 - 1)
+    assert on_server._large(tmp_path / "people.parquet")

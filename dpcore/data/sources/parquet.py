@@ -77,6 +77,11 @@ class ParquetSource:
         return columns or (), tuple(groups)
 
     @property
+    def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
+        """Every file and its stamp when it was read first; none is ever read with another one."""
+        return tuple((file, stamp) for file, (stamp, _) in zip(self.files, self._known[1], strict=True))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Those of the first file, in its order."""
         return self._known[0]

@@ -52,6 +52,16 @@ class TextSource:
         return stamp, delimiter, names
 
     @property
+    def delimiter(self) -> str:
+        """What stands between cells."""
+        return self._known[1]
+
+    @property
+    def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
+        """The file and its stamp when it was read first; it is never read with another one."""
+        return ((self.path, self._known[0]),)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Those of the header."""
         return self._known[2]

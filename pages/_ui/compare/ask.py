@@ -18,6 +18,7 @@ from dpcore.tags import Tag
 from dpcore.theory.noise import all_within
 from dpcore.workloads import Marginals
 
+from ..jobs.counting import have
 from ..jobs.job import watch
 from ..shell import controls
 from ..shell.frame import heading, peek, tag
@@ -84,7 +85,7 @@ def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
         return
     columns, tolerance, share = asked
     workload = Marginals(table.domain.project(columns), [tuple(table.domain.project(columns).names)])
-    problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.unit.most_rows)
+    problem = QueryRelease(workload, table.n, table.unit.most_rows)
     found = forecasts(problem, delta, tolerance, share)
     words = " × ".join(plain(name) for name in workload.domain.names)
     for forecast in found:
@@ -172,6 +173,8 @@ def by_runs(
 ) -> None:
     """The same question for any algorithm, by runs on the records: a private peek, and on a press only."""
     search, sweep = session().own("ask", Solving), session().own("ask-runs", Sweep)
+    if not have(table, problem.workload, "ask"):
+        return
     rows = table.rows(problem.domain.names)
     key = (table, rows, problem.domain.names, tolerance, share, delta, tuple(names))
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -102,8 +102,10 @@ def _asked(table: Table, sweep: Sweep, text: str, chosen: Dot) -> tuple[Workload
         raise InputError("this run has no answers to take apart")
     if text.strip():
         asked = understand(text, problem.domain)
-        drawn = problem.n != table.rows(problem.domain.names).n  # a drawn table has cells, and no values of its own
-        values = None if drawn else np.array([unbinned(text, problem.domain, table.limited(problem.domain.names))])
+        # a drawn table has cells, and no values of its own; of a large one no values are known
+        bare = table.large is not None or problem.n != table.n
+        kept = None if bare else table.unit.limited(table.frame, problem.domain.names)
+        values = None if kept is None else np.array([unbinned(text, problem.domain, kept)])
         return asked.workload, 0, values, asked.text
     worst = np.argsort(-np.abs(chosen.answers - sweep.real), kind="stable")[:MOST_LISTED].tolist()
     names = {f"{clean(question(problem.workload.label(j)), 120)}": j for j in worst}

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.data.domain import Rows
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.frontier import middles, regret, steps
@@ -16,6 +17,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
+from dpcore.workloads import Workload
 
 from ..charts import base as charts
 from ..charts import frontier
@@ -34,8 +36,8 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
 
-def settings(table: Table, sweep: Sweep) -> tuple[list[str], Callable[[], None]]:
-    """The widgets of what to compare; the algorithms' names and what starts it. Raises InputError for bad choices."""
+def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[[], None]]:
+    """The widgets of what to compare; the questions, in two forms, and what starts it. InputError for bad choices."""
     known = solving(QueryRelease)
     left, middle, right = st.columns(3)
     with left:
@@ -60,13 +62,12 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Callable[[], None]]
         )
 
     budgets = [Budget(float(v), delta) for v in sorted(values)]
-    rows = table.rows(workload.domain.names)
-    n = max(2, round(SIZES[size] * rows.n)) if SIZES[size] else rows.n
+    n = max(2, round(SIZES[size] * table.n)) if SIZES[size] else table.n
     asked = table.version, workload.domain.names, tuple(texts), n
     forecast.say(asked, QueryRelease(workload, n, table.unit.most_rows), names, budgets, int(seeds))
 
     def make() -> tuple[QueryRelease, Any, np.ndarray | None]:
-        population = table.population
+        rows, population = table.rows(workload.domain.names), table.population
         if population is not None and table.domain is not None:
             population = table.domain.marginal(population, workload.domain.names)
         if not SIZES[size]:
@@ -75,11 +76,11 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Callable[[], None]]
         return QueryRelease(workload, n), draw(workload.domain, P, n, np.random.default_rng(0)), P
 
     def start() -> None:
-        task = (table, rows, table.unit.most_rows, texts, delta, size)
+        task = (table, table.rows(workload.domain.names), table.unit.most_rows, texts, delta, size)
         algorithms = {name: build(known[name], {}) for name in names}
         sweep.start(task, make, algorithms, budgets, range(int(seeds)), table.trial)
 
-    return texts, start
+    return texts, workload, start
 
 
 @peek
@@ -141,7 +142,7 @@ def lines(dots: pd.DataFrame) -> pd.DataFrame:
 
 def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, float]:
     """The baselines of an error by their words; none for an error that they do not have."""
-    if name is None or sweep.problem is None or sweep.rows is None:
+    if name is None or sweep.problem is None or not isinstance(sweep.rows, Rows):  # counts cannot be drawn from
         return {}
     if sweep.baselines is None:
         sweep.baselines = baselines(sweep.problem, sweep.rows, sweep.beside)

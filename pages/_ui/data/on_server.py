@@ -1,17 +1,23 @@
 """A table on this server: its path, or on a server for others one of the files that its owner has put into a folder."""
 
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+import pandas as pd
 import streamlit as st
 
-from dpcore.data.readers import ENDINGS, UPLOADED, read
-from dpcore.data.sources.files import is_large
+from dpcore.data.readers import ENDINGS, UPLOADED, Reading, decimal_points, read
+from dpcore.data.sources.files import is_large, source_at
+from dpcore.data.sources.parquet import ParquetSource
+from dpcore.data.sources.text import TextSource
 from dpcore.errors import InputError
 
 from ..jobs.work import Work
+from ..shell.counted import Large, named
+from ..shell.state import public_host
 from ..shell.table import Table
 from ..shell.text import plain
 from . import places
@@ -20,6 +26,8 @@ from .reading import READ, arrive, made_of
 PATH, CHOSEN = "server-path", "server-file"  # keys of widgets
 LONGEST = 1000  # characters of a path
 BLOCK = 1 << 22  # bytes
+FIRST, FIRST_CELLS = 100_000, 4_000_000  # rows of a large table, and their cells, that guesses look at: at the most
+TOGETHER, SOME = 32, 1000  # columns that are read at once; rows whose lengths are measured
 NEWLINE = 10
 TEXTS = (".csv", ".tsv", ".txt")
 EXAMPLE = "/home/you/people.csv"
@@ -35,8 +43,9 @@ def offer() -> None:
         if root is None:
             key, left = PATH, st.container(horizontal=True, vertical_alignment="bottom")
             left.text_input(
-                "Path of a file on this machine", key=PATH, placeholder=EXAMPLE, max_chars=LONGEST, autocomplete="off",
-                help=f"A file that ends in {KINDS}. It is read where it lies, and nothing is written.",
+                "Path of a file on this machine, or of a folder of Parquet files", key=PATH, placeholder=EXAMPLE,
+                max_chars=LONGEST, autocomplete="off",
+                help=f"A file that ends in {KINDS}. What is large is read in parts.",
             )  # fmt: skip
         else:
             names = places.listed(root)
@@ -63,12 +72,14 @@ def _take(key: str) -> None:
 
 
 def _read(path: Path, root: Path | None, work: Work) -> Table:
-    """The table in a file, as from an upload; what is too large for that is refused."""
-    with places.named(path):
-        if path.is_file() and is_large(path):
-            raise InputError("too large to be read into memory; the command line reads it in parts")
+    """The table at a path, as from an upload; what is too large for that is read in parts."""
+    work.tell(0.0, "The file is read")
+    with named(path):
+        if path.is_dir():
+            places.check_folder(path, lambda: work.tell(0.0, "The folder is searched"))
+        if _large(path):
+            return _in_parts(path, root, work)
     with places.opened(path, root) as file:
-        work.tell(0.0, "The file is read")
         lines = _lines(file, work) if path.suffix.lower() in TEXTS else 0
         start = time.monotonic()
 
@@ -79,7 +90,62 @@ def _read(path: Path, root: Path | None, work: Work) -> Table:
             work.tell(READ * share, words)
 
         found = read(file, path.name, UPLOADED, told=told)
-    return made_of(found, path.name, f"{found.how}, on this server", work)
+    return made_of(replace(found, how=f"{found.how}, on this server"), path.name, work)
+
+
+def _large(path: Path) -> bool:
+    """Whether a table is better read in parts: by the command line's rule, or as it is more than an upload may be."""
+    if not path.exists() or path.is_dir() or is_large(path):
+        return path.exists()
+    if public_host() and path.stat().st_size > st.get_option("server.maxUploadSize") << 20:
+        return True
+    if path.suffix.lower() != ".parquet":
+        return False
+    source = ParquetSource(path)
+    return source.rows * len(source.columns) > UPLOADED
+
+
+def _in_parts(path: Path, root: Path | None, work: Work) -> Table:
+    """A table of which the first rows are read, to guess by."""
+    source = source_at(path)
+    look = replace(source, as_written=True) if isinstance(source, TextSource) else source
+    work.tell(0.0, "The first rows are read")
+    for one in (source, look):
+        try:
+            names = one.columns
+        except InputError:
+            if root is not None:  # it may quote a file that nobody has compared with the folder yet
+                raise InputError("cannot be read in parts") from None
+            raise
+        places.guard_parts(one, root)
+    first = _first(look) if names else pd.DataFrame()
+    # as the source has them, where all rows are like the first ones
+    commas = decimal_points(first) if isinstance(look, TextSource) and look.delimiter != "," else ()
+    if not len(first):
+        raise InputError("has no rows")
+    said = isinstance(source, ParquetSource)
+    large = Large(source, source.rows if isinstance(source, ParquetSource) else _about(path, first), said)
+    how = f"{'Parquet' if said else 'text'}, in parts, on this server; guesses look at the first {len(first):,} rows"
+    return made_of(Reading(first, how, commas), path.name, work, large)
+
+
+def _first(source: ParquetSource | TextSource) -> pd.DataFrame:
+    """The first rows, a few columns at a time: as many as make no large table."""
+    most = max(2, min(FIRST, FIRST_CELLS // len(source.columns)))
+    parts = []
+    for at in range(0, len(source.columns), TOGETHER):
+        names = source.columns[at : at + TOGETHER]
+        chunk = next((c for c in source.chunks(names) if c.rows), None)
+        cells = {name: chunk.cells(name).head(most) for name in names} if chunk is not None else dict.fromkeys(names)
+        parts.append(pd.DataFrame(cells, columns=pd.Index(names)))
+    return pd.concat(parts, axis=1)
+
+
+def _about(path: Path, first: pd.DataFrame) -> int:
+    """How many rows a text has, by its size and the length of the first ones."""
+    some = first.head(SOME)
+    length = sum(int(pd.Series(some[name]).astype(str).str.len().sum()) + len(some) for name in some.columns)
+    return max(1, round(path.stat().st_size * len(some) / max(length, 1)))
 
 
 def _lines(file: BinaryIO, work: Work) -> int:

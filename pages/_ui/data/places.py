@@ -4,20 +4,24 @@ A folder is what its owner set up; whatever a name says, and wherever a link in 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from dpcore.data.readers import ENDINGS
 from dpcore.data.sources.base import CHANGED, stamped
+from dpcore.data.sources.parquet import ParquetSource
+from dpcore.data.sources.text import TextSource
 from dpcore.errors import InputError
 
+from ..shell.counted import named
 from ..shell.state import public_host
 from ..shell.text import clean
 
 VARIABLE = "DPCORE_TABLES"
 LISTED = 1000  # files of a folder
+MOST_FILES = 100_000  # in a folder of Parquet files
 LONGEST_NAME = 200  # characters of one that is listed
 OUTSIDE = "it is not in the folder of this server's tables"
 
@@ -34,7 +38,7 @@ def offered() -> bool:
 
 
 def listed(root: Path) -> list[str]:
-    """What in a folder can be named, in order: files with a table's ending that do not lead out of it."""
+    """What in a folder can be named, in order: files with a table's ending, and folders, that do not lead out of it."""
     try:
         with os.scandir(root) as entries:
             names = sorted(entry.name for entry in entries if _can_be_named(entry.name))
@@ -90,15 +94,24 @@ def guard(path: Path, root: Path | None, found: os.stat_result) -> None:
         raise InputError(OUTSIDE)
 
 
-@contextmanager
-def named(path: Path) -> Iterator[None]:
-    """What is refused has the name of the file, not where on this machine it lies."""
-    try:
-        yield
-    except InputError as error:
-        text, twice = str(error).replace(str(path), path.name), f"{path.name}: {path.name}"
-        text = path.name + text.removeprefix(twice) if text.startswith(twice) else text
-        raise InputError(text if text.startswith(path.name) else f"{path.name}: {text}") from None
+def guard_parts(source: ParquetSource | TextSource, root: Path | None) -> None:
+    """The same of every file of a source, which refuses each that is not the one that it opened first."""
+    for path, stamp in source.stamps if root is not None else ():
+        with named(path):
+            now = os.stat(path)
+            if (now.st_ino, now.st_size, now.st_mtime_ns) != stamp:
+                raise InputError(CHANGED)
+            guard(path, root, now)
+
+
+def check_folder(path: Path, told: Callable[[], object]) -> None:
+    """Refuse a folder in which so much lies that nobody meant all of it; `told` may end the search."""
+    found = 0
+    for _, folders, files in os.walk(path):
+        told()
+        found += len(folders) + len(files)
+        if found > MOST_FILES:
+            raise InputError(f"more than {MOST_FILES:,} files and folders lie in it; name a folder of Parquet files")
 
 
 def _there(path: Path, root: Path) -> os.stat_result:
@@ -127,7 +140,7 @@ def _can_be_named(name: str) -> bool:
 
 
 def _is_table(path: Path) -> bool:
-    return path.suffix.lower() in ENDINGS and path.is_file()
+    return path.is_dir() or path.suffix.lower() in ENDINGS and path.is_file()
 
 
 def _inside(path: Path, root: Path) -> bool:

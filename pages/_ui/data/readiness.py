@@ -6,7 +6,9 @@ import streamlit as st
 from dpcore.algorithms import solving
 from dpcore.algorithms.forecasts import affordable, in_bytes, in_seconds
 from dpcore.data.choice import first_columns
+from dpcore.data.constraints import Constraint
 from dpcore.data.domain import Domain
+from dpcore.data.sources.counts import broken
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -24,7 +26,7 @@ USUAL = Budget(1.0, 1e-9)
 def readiness(table: Table) -> None:
     """The table's size, and for every algorithm what a run over all columns' pairs will take, or why it cannot."""
     domain = table.domain
-    n = len(table.kept)
+    n = table.n
     st.text(f"{n:,} records, {len(domain.names)} columns, {size_words(domain.size)} cells")
     fewer = first_columns(domain, COMFORTABLE_CELLS)
     if len(fewer) < len(domain.names):
@@ -58,15 +60,25 @@ def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
 def policies(table: Table) -> None:
     """How many cells each policy for missing and out-of-range values concerns, and how many records each constraint."""
     rows = []
+    if table.large is not None:
+        st.caption(f"Of {table.looked_at}; what the schema refuses of any row is said when all of them are counted.")
     for column in table.domain.columns:
         missing, outside = column.findings(pd.Series(table.records[column.name]).reset_index(drop=True))
         policy = {"missing": column.missing, "out of range": column.out_of_range}
         rows.append({"column": column.name, "missing cells": missing, "cells out of range": outside, **policy})
     st.dataframe(pd.DataFrame(rows), hide_index=True)
     if table.domain.constraints:
-        told = {name for constraint in table.domain.constraints for name in constraint.columns}
-        names = tuple(name for name in table.domain.names if name in told)
-        broken = table.domain.project(names).broken(table.rows(names))
-        lines = [{"constraint": clean(c.words), "records that break it": count} for c, count in broken]
+        found = _broken(table)
+        lines = [{"constraint": clean(c.words), "records that break it": count} for c, count in found]
         st.dataframe(pd.DataFrame(lines), hide_index=True)
         st.caption("They are counted where they stand; no synthetic row is like them.")
+
+
+def _broken(table: Table) -> list[tuple[Constraint, int]]:
+    """How many records break each constraint; of a large table where it was counted, and its columns have few cells."""
+    if table.large is not None:
+        found = table.counts.get(table.domain.names)
+        return [] if found is None else broken(table.domain, found)
+    told = {name for constraint in table.domain.constraints for name in constraint.columns}
+    names = tuple(name for name in table.domain.names if name in told)
+    return table.domain.project(names).broken(table.rows(names))

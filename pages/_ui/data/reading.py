@@ -17,6 +17,7 @@ from dpcore.errors import InputError
 
 from ..jobs.job import watch
 from ..jobs.work import Work, begin
+from ..shell.counted import Large
 from ..shell.session import session
 from ..shell.state import SAMPLES, keep, table
 from ..shell.table import Table, Told
@@ -134,11 +135,11 @@ def _read(name: str, file: Any, work: Work) -> Table:
     words = "The file is read"
     work.tell(0.0, words)
     reading = read(file, name, UPLOADED, told=lambda share: work.tell(READ * share, words))
-    return made_of(reading, name, reading.how, work)
+    return made_of(reading, name, work)
 
 
-def made_of(reading: Read, name: str, how: str, work: Work) -> Table:
-    """The table of what was read; bounds are for a person to fill in.
+def made_of(reading: Read, name: str, work: Work, large: Large | None = None) -> Table:
+    """The table of what was read, of a `large` one its first rows; bounds are for a person to fill in.
 
     What its columns seem to be is guessed from the records, so its schema begins as a private peek.
     """
@@ -152,11 +153,13 @@ def made_of(reading: Read, name: str, how: str, work: Work) -> Table:
 
     guesses = guess_columns(reading.frame, looked)
     columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
-    schema = {"columns": columns, "peeked": True}
+    schema, how = {"columns": columns, "peeked": True}, reading.how
     if reading.commas:  # a peek, which the page says elsewhere
         how = how.replace(DECIMAL + ", ".join(reading.commas), "")
-    how = f"Read as {how}."
-    return Table(name, reading.frame, schema, how, uploaded=True, guesses=guesses, told=checked, commas=reading.commas)
+    return Table(
+        name, reading.frame, schema, f"Read as {how}.", uploaded=True, guesses=guesses, commas=reading.commas,
+        large=large, told=checked,
+    )  # fmt: skip
 
 
 def _changed(twin: Table, changes: tuple[Change, ...], work: Work) -> tuple[Table, str]:

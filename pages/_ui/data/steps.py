@@ -38,7 +38,9 @@ def came_in(current: Table) -> None:
     st.text(f"{every} columns: {left}")
     if not current.guesses or stakeholder():
         return
-    st.caption("Kinds, and why a column is set aside, are guesses that looked at the records. One click changes them.")
+    st.caption(
+        f"Kinds, and why a column is set aside, are guesses that looked at {current.looked_at}. One click changes them."
+    )
     entries = current.schema.get("columns", {})
     if found := [name for name in current.commas if not is_private(entries.get(name))]:
         st.caption(plain(f"Decimal commas are all there is in: {', '.join(map(clean, found))}.", 400))
@@ -95,12 +97,14 @@ def public(current: Table) -> None:
                 f"“{COMMA}” for {', '.join(map(clean, unread))}.", 600,
             )
         )  # fmt: skip
-    _open([problem for problem in current.problems if problem.open])
+    _open([problem for problem in current.problems if problem.open], current.large is not None)
     rest = [problem for problem in current.problems if not problem.open]
     offered = _spellings(current)
     if (rest or offered) and not stakeholder():  # it is about cells
         session().look(current)
         tag(Tag.PEEK)
+        if current.large is not None:
+            st.caption(f"Seen in {current.looked_at}; what is wrong further on is said when all rows are counted.")
     for at, problem in enumerate(rest[:SHOWN]):
         _line(f"problem-{at}", problem.column, problem.what, problem.fixes)
     if len(rest) > SHOWN:
@@ -140,7 +144,7 @@ def hidden(current: Table) -> bool:
     return stakeholder() and current.peeked
 
 
-def _open(problems: list[Problem]) -> None:
+def _open(problems: list[Problem], large: bool) -> None:
     """The columns of which nothing is said yet, in one line."""
     if not problems:
         return
@@ -154,17 +158,19 @@ def _open(problems: list[Problem]) -> None:
         with st.container(horizontal=True):
             st.button(
                 MEASURE_LABEL, type="primary", icon=":material/verified_user:", help=MEASURE_HELP, on_click=_measure,
-                args=(names,),
+                args=(names,), disabled=large,
             )  # fmt: skip
             st.button(
                 READ_LABEL, icon=":material/visibility:", help=Tag.PEEK.meaning,
                 disabled=stakeholder(), on_click=_mend, args=(names, repairs.READ),
             )  # fmt: skip
             st.button("Leave them out", key="leave-open", on_click=_mend, args=(names, repairs.ASIDE))
-        st.caption(
-            "Measured privately, they cost a share of the budget, and a release keeps its promise. Read off, only "
-            "these columns are read, with round bounds; what was typed stays, and the schema stays marked."
-        )
+        measure = "Measured privately, they cost a share of the budget, and a release keeps its promise. "
+        words = "Read off, only these columns are read, with round bounds; what was typed stays, and the schema stays "
+        words += "marked."
+        if large:
+            words += " Of a table in parts only the first rows are read off: what lies outside is refused later."
+        st.caption(words if large else measure + words)
 
 
 def _line(key: str, name: str, what: str, fixes: Iterable[str]) -> None:
@@ -263,9 +269,10 @@ def _wrong(current: Table) -> set[str]:
 
 
 def _provenance(current: Table) -> str:
+    seen = current.looked_at
     if current.read_off:
-        return "Bounds or values were read off the records, so they are not covered by the guarantee: a private peek."
-    return "Kinds and the choice of columns were guessed from the records, so they are not covered by the guarantee."
+        return f"Bounds or values were read off {seen}, so they are not covered by the guarantee: a private peek."
+    return f"Kinds and the choice of columns were guessed from {seen}, so they are not covered by the guarantee."
 
 
 def _words(problem: str, vague: str = "The schema does not serve this table yet.") -> str:

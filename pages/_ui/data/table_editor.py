@@ -78,13 +78,13 @@ def choose_table() -> Table:
         if wrong:
             (st.warning if state == "stopped" else st.error)(plain(wrong, 400))
         current = table()
-        size = f"{len(current.frame):,} rows, {len(current.frame.columns)} columns. {current.source}"
+        size = f"{current.many}, {len(current.names)} columns. {current.source}"
         st.text(f"{words.get(current.name, clean(current.name))}: {size}")
     return current
 
 
 WHERE = (
-    "The table stays in this server's memory for this session (parts of large uploads may pass through a "
+    "An upload stays in this server's memory for this session (parts of large uploads may pass through a "
     "temporary file that no other program sees) and goes within two minutes after you close the tab."
 )
 

@@ -22,7 +22,7 @@ from ..jobs.job import watch
 from ..jobs.runs import Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
-from ..shell.frame import heading, peek, tag, unfinished, whose
+from ..shell.frame import heading, in_memory, peek, tag, unfinished, whose
 from ..shell.opened import WHOLE
 from ..shell.results import QUIET, below, panel
 from ..shell.state import shared, table
@@ -33,10 +33,10 @@ RECIPE = ALGORITHMS["private_evolution_table"]
 
 
 def present() -> Table | None:
-    """The session's table, under a line that names it; None when its schema is not complete."""
+    """The session's table, under a line that names it; None when its schema is not complete, or it is not in memory."""
     mine = table()
     whose(mine, left=WHOLE)
-    return None if unfinished(mine, "come back") else mine
+    return None if unfinished(mine, "come back") or not in_memory(mine) else mine
 
 
 def on_a_table() -> None:

@@ -20,6 +20,7 @@ from dpcore.releases import UnbiasedAnswers
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Union, Workload
 
+from ..jobs.counting import have
 from ..shell.frame import heading, peek
 from ..shell.questions import GRAMMAR
 from ..shell.state import shared, stakeholder
@@ -69,7 +70,13 @@ def ask(table: Table, chosen: Chosen, runs: list[Result]) -> None:
 def answers(table: Table, domain: Domain, runs: list[Result], question: Question) -> None:
     """One question's real answer, the synthetic one, and how far that varies over the runs."""
     rows = table.rows(domain.names)
-    found = [compare(result.release, rows, question.workload) for result in runs]
+    try:
+        if not have(table, question.workload, f"question-{hash(question.text)}"):
+            return
+        found = [compare(result.release, rows, question.workload) for result in runs]
+    except InputError as error:  # of a large table, of which only tables are known
+        st.error(plain(error, 400))
+        return
     synthetic = [float(f.synthetic[0]) for f in found]
     answer = f"**Real {float(found[0].real[0]):.2%}, synthetic {synthetic[0]:.2%}**"
     if len(found) > 1:

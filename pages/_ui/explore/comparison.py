@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.errors import InputError
 from dpcore.evaluation.run import compare, pairs_with, subgroups
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
@@ -16,7 +17,7 @@ from ..charts import screen as charts
 from ..shell.frame import heading, peek
 from ..shell.results import QUIET, panel
 from ..shell.state import shared
-from ..shell.text import clean, question
+from ..shell.text import clean, plain, question
 from ..shell.words import meaning
 from . import ask
 from .outcome import Shown
@@ -96,7 +97,11 @@ def groups(shown: Shown) -> None:
     heading("Which groups pay most?", Tag.PEEK, meaning("disagreement"), said=True)
     domain = shown.chosen.problem.domain
     column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"groups-{hash(domain.names)}", **shared())
-    both = compare(shown.result.release, shown.table.rows(domain.names), pairs_with(domain, column))
+    try:
+        both = compare(shown.result.release, shown.table.rows(domain.names), pairs_with(domain, column))
+    except InputError as error:  # of a large table, of which only tables are known
+        st.caption(plain(error, 400))
+        return
     found = subgroups(both, column)
     frame = pd.DataFrame({"group": found.labels, "share": found.share, "error": found.error})
     frame = frame[frame["share"] > 0].sort_values("share", ignore_index=True)

@@ -15,6 +15,7 @@ import streamlit as st
 from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.errors import InputError
 from dpcore.tags import Tag
 
 from ..shell import link
@@ -103,7 +104,7 @@ def head(table: Table) -> None:
     if st.session_state.get("present"):
         st.html(PRESENT)
     with st.container(horizontal=True, vertical_alignment="center", key="whose"):
-        st.text(f"Table: {clean(table.name)}, {len(table.frame):,} rows")
+        st.text(f"Table: {clean(table.name)}, {table.many}")
         tag(table.tag)
         page, label, icon = TO_DATA
         st.page_link(page, label=label, icon=icon)
@@ -141,7 +142,10 @@ def chart(key: str, question: str, *words: str) -> Callable[[Callable[[S, DeltaG
             with cell(key) as head:
                 with head:
                     heading(question, Tag.PEEK, meaning(*words), said=True)
-                body(shown, head)
+                try:
+                    body(shown, head)
+                except InputError as error:  # of a large table, of which only tables are known
+                    st.caption(plain(error, 400))
 
         return part
 

@@ -63,7 +63,7 @@ def choose(table: Table) -> Chosen:
         name = controls.algorithm()
         more = st.expander("More: parameters, seed, repeats", icon=":material/tune:")
         workload, texts = questions.choose(table)
-        problem = QueryRelease(workload, table.rows(workload.domain.names).n, table.unit.most_rows)
+        problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
         with more:
             seeds = controls.worlds()

@@ -19,6 +19,7 @@ from dpcore.schemas.plan import plan_schema
 from dpcore.tags import Tag
 from dpcore.theory import accountants
 
+from ..jobs.counting import ready
 from ..shell import controls, questions
 from ..shell.frame import heading, public
 from ..shell.opened import chosen_part, share_of
@@ -83,10 +84,12 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     if domain is None:
         st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
         return None
+    if not ready(table):
+        return None
     with st.expander("More: questions and parameters, as on Explore", icon=":material/tune:"):
         try:
             workload, _ = questions.choose(table, domain)
-            n = session().memo("kept", table.version, lambda: len(table.kept))
+            n = session().memo("kept", table.version, lambda: table.n)
             problem = QueryRelease(workload, n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
             charges, why = _made(table, name, algorithm, problem, budget)

@@ -3,10 +3,12 @@
 import tempfile
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
@@ -22,7 +24,11 @@ from dpcore.publishing.measured import OpenRecords, OpenRelease, prepare_open
 from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
 from dpcore.tags import Tag
 
+from ..jobs import counting
+from ..jobs.job import watch
+from ..jobs.work import Work, begin
 from ..shell import controls, deployments, questions
+from ..shell.counted import Content, Large
 from ..shell.frame import heading, tag
 from ..shell.results import plan as plan_tables
 from ..shell.session import session
@@ -35,6 +41,8 @@ from .ledger import headline
 
 NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
 LONGEST_REASON = 1000  # characters
+ASKING, KIND = "known-again", "fingerprint"  # its name in a session, and the kind of its work
+NOTHING = pd.DataFrame({"nothing": [0, 1]})  # in place of a table, for a ledger that is not made yet and knows none
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many records."
 
 
@@ -90,7 +98,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         delta = controls.delta_slider(right)
         budget = Budget(epsilon, delta)
         opened.share(table, workload.domain.names, budget)
-    n = table.rows(workload.domain.names).n if opening is None else opened.rows(table)
+    n = table.n if opening is None else opened.rows(table)
     for caution in budget.cautions(n):
         st.warning(plain(caution, 300))
     with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):
@@ -108,7 +116,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
             help="Exact Gaussian noise needs a data set that GDP does not add up already; float needs δ > 0.",
         )  # fmt: skip
     return ReleaseRequest(
-        frame=table.records, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
+        frame=table.content, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
         unit=table.unit, reason=reason, rows=int(rows), neutralize=neutralize,
         noise=noise, **fields,
     )  # fmt: skip
@@ -216,6 +224,51 @@ def ready_for(request: ReleaseRequest, table: Table, sets: Sequence[DataSet]) ->
     if table.opening is not None:
         return opened.ready_for(request, table, fixed)
     return prepare(request, table.rows(request.workload.domain.names), fixed=fixed)
+
+
+@dataclass(eq=False)
+class Asking:
+    """A large table that is read to tell whether the ledger knows it, for a plan's key."""
+
+    of: tuple
+    work: Work
+
+    def close(self) -> None:
+        """Ask for the end, and let go of what came of it."""
+        self.work.close()
+
+
+def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path, of: tuple) -> bool:
+    """Whether the ledger has looked whether it knows the table; a large one is read for that, beside the page."""
+    if table.large is None or session().knows("preview", of):
+        return True
+    mine = session().held.get(ASKING)
+    if not isinstance(mine, Asking) or mine.of != of:
+        _stop_asking()
+        work = begin(KIND, partial(_ask_aside, table.large, table.measured, ready, ledger))
+        mine = session().own(ASKING, lambda: Asking(of, work))
+    st.caption("The ledger knows a table by all of its rows, so all of them are read, once.")
+    if not watch(mine.work, ASKING):
+        return False
+    if mine.work.state == "done":
+        found = mine.work.result
+        _stop_asking()
+        session().memo("preview", of, lambda: found)
+        return True
+    st.button("Read it again", icon=":material/replay:", on_click=_stop_asking)
+    return False
+
+
+def _ask_aside(
+    large: Large, measured: bool, ready: PreparedRelease, ledger: Path, work: Work
+) -> Reservation | InputError:
+    told = Content.of(large, measured, counting.told(work, large)) if ledger.exists() else NOTHING
+    return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
+
+
+def _stop_asking() -> None:
+    if (found := session().held.pop(ASKING, None)) is not None:
+        found.close()
 
 
 def key(ready: PreparedRelease, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tuple:

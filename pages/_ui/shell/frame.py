@@ -112,7 +112,7 @@ def whose(mine: Table, link: tuple[str, str, str] = TO_DATA, left: str = REST) -
     """
     page, label, icon = link
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.text(f"Table: {clean(mine.name)}, {len(mine.frame):,} rows")
+        st.text(f"Table: {clean(mine.name)}, {mine.many}")
         tag(mine.tag)
         st.page_link(page, label=label, icon=icon)
     tried(mine, left)
@@ -131,6 +131,16 @@ def unfinished(mine: Table, then: str) -> bool:
     elif mine.domain is None:
         st.info(f"The schema of this table is not complete yet. Fill it in on the Data page, then {then}.")
     return mine.domain is None
+
+
+def in_memory(mine: Table) -> bool:
+    """Whether the records are there one by one; says so where they are not, and what can be done."""
+    if mine.large is not None:
+        st.info(
+            "This needs the records one by one, and this table is read in parts, so that only counts are known. Bring "
+            "a smaller table, such as some of its rows, on the Data page."
+        )
+    return mine.large is None
 
 
 def heading(text: str, kind: Tag, words: str | None = None, *, said: bool = False) -> None:

@@ -58,6 +58,10 @@ class Session:
         del kept[:-MEMOS]
         return value
 
+    def knows(self, name: str, key: Any) -> bool:
+        """Whether a memo of this `key` is there."""
+        return any(known == key for known, _ in self.memos.get(name, []))
+
     def look(self, table: Table) -> None:
         """Remember that something of an upload's records was shown; forgetting the table does not undo it."""
         if table.uploaded:
@@ -74,7 +78,9 @@ class Session:
         self.held, self.memos, self.table = {}, {}, None
 
     def _digest(self, table: Table) -> int:
-        return hash((self.salt, *sorted(map(str, table.frame.columns)), len(table.frame)))
+        large = table.large
+        rows = len(table.frame) if large is None else large.rows if large.said else -1  # any, where nobody counted them
+        return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
 
 
 @st.cache_resource(scope="session", on_release=Session.close, show_spinner=False)

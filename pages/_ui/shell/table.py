@@ -13,22 +13,25 @@ import numpy as np
 import pandas as pd
 
 from dpcore.data.choice import first_columns
-from dpcore.data.domain import Domain, Rows
+from dpcore.data.domain import Domain
 from dpcore.data.guessing import Guess
 from dpcore.data.open_schema import OpenSchema, is_open, is_private, open_schema_from_json
 from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.data.readers import with_commas
 from dpcore.data.repairs import PEEKS, Problem, mended, problems
 from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.data.sources.base import Source
+from dpcore.data.sources.counts import Counts
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 
+from .counted import Content, Known, Large, added, rows_of
 from .opened import Trial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
 OF_SCHEMA = ("schema", "origins", "confirmed", "read_off", "version", "domain", "problem", "problems")
-OF_SCHEMA += ("encoded", "_checked", "opening", "trial")
+OF_SCHEMA += ("encoded", "_checked", "counts", "opening", "trial")
 Entry = dict[str, Any]
 Told = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
 
@@ -44,7 +47,8 @@ class Table:
     `guesses` say what its columns seem to be, `origins` where each entry of the schema comes from. As long as one is
     guessed, and for ever after one was read off the records, the schema is marked as peeked. `unit` is whom the
     guarantee protects. A schema of which some is to be measured is an `opening`, and the domain is then that of the
-    last `trial`. `commas` are columns of `frame` whose decimal commas became points.
+    last `trial`. `commas` are columns of `frame` whose decimal commas became points. Of a `large` table, which is read
+    in parts, `frame` holds the first rows, to guess by, and `counts` is what was counted of all of them.
     """
 
     name: str
@@ -62,8 +66,10 @@ class Table:
     confirmed: bool = True  # whether a person said that kinds and the choice of columns are known without the table
     read_off: bool = False  # whether values or bounds were ever taken from the records
     problems: tuple[Problem, ...] = ()
-    encoded: dict[tuple[str, ...], Rows] = field(default_factory=dict)
+    encoded: dict[tuple[str, ...], Any] = field(default_factory=dict)  # Rows, or Counts of a large table
     _checked: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
+    large: Large | None = None
+    counts: Known = field(default_factory=dict)
     commas: tuple[str, ...] = ()
     opening: OpenSchema | None = None
     trial: Trial | None = None
@@ -156,12 +162,23 @@ class Table:
         self.trial, self.domain = trial, trial.found.domain
         self.rows(first_columns(self.domain, COMFORTABLE_CELLS))
 
-    def rows(self, names: tuple[str, ...]) -> Rows:
-        """The records encoded in the named columns, once."""
+    def rows(self, names: tuple[str, ...]) -> Any:
+        """The records encoded in the named columns, once: Rows, or Counts of a large table where cells are too many.
+
+        A large table must have been counted by them.
+        """
         if names not in self.encoded:
             domain = (domain_from_json(self.schema) if self.domain is None else self.domain).project(names)
-            self.encoded[names] = domain.encode(self.unit.limited(self.records, names))
+            self.encoded[names] = (
+                domain.encode(self.unit.limited(self.records, names))
+                if self.large is None
+                else rows_of(self.counts, domain, self.unit)
+            )
         return self.encoded[names]
+
+    def count(self, found: Counts) -> None:
+        """Take in what was counted of a large table."""
+        self.counts = added(self.counts, found)
 
     def whence(self, names: tuple[str, ...]) -> np.ndarray | None:
         """The population's distribution over these columns; None for no population, or where the schema was changed."""
@@ -181,10 +198,42 @@ class Table:
         return [str(name) for name in self.frame.columns]
 
     @property
+    def n(self) -> int:
+        """How many rows count; of a large table once they were counted."""
+        found = next(iter([*self.counts.values(), *self.encoded.values()]), None)
+        return len(self.kept) if found is None else found.n
+
+    @property
+    def size(self) -> int | None:
+        """How many rows there are; None where nobody has counted them yet."""
+        if self.large is None:
+            return len(self.frame)
+        return self.large.rows if self.large.said else self.n if self.counts and self.unit.person is None else None
+
+    @property
+    def many(self) -> str:
+        """How many rows there are, in words."""
+        return "rows not counted yet" if self.size is None else f"{self.size:,} rows"
+
+    @property
+    def content(self) -> pd.DataFrame | Source:
+        """What a ledger knows it by: all of its rows and columns, as this schema has them read."""
+        return self.records if self.large is None else Content.of(self.large, self.measured)
+
+    @property
+    def looked_at(self) -> str:
+        """Where guesses come from, in words."""
+        return "the records" if self.large is None else f"the first {len(self.frame):,} rows"
+
+    @property
+    def measured(self) -> bool:
+        """Whether some of its schema was measured: such a schema is of cells as they were written."""
+        return isinstance(self.schema, Mapping) and bool(self.schema.get("measured"))
+
+    @property
     def records(self) -> pd.DataFrame:
         """The records as this schema has them read: as they were written, where some of it is or was measured."""
-        measured = isinstance(self.schema, Mapping) and bool(self.schema.get("measured"))
-        return self._written if measured or is_open(self.schema) else self.frame
+        return self._written if self.measured or is_open(self.schema) else self.frame
 
     @cached_property
     def _written(self) -> pd.DataFrame:
@@ -193,6 +242,8 @@ class Table:
     @property
     def kept(self) -> pd.DataFrame:
         """The rows that count where all columns of the schema are used."""
+        if self.large is not None:
+            raise InputError("this table is read in parts, and its rows are not counted yet")
         of = self.opening if self.domain is None else self.domain
         return self.unit.limited(self.records, () if of is None else of.names)
 
@@ -241,10 +292,15 @@ class Table:
     def _check(self, told: Told = unheard) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
         self.encoded, self.version, self.domain, self.problems = {}, uuid.uuid4().hex, None, ()
+        self.counts = {}
         domain = opening = self.opening = self.trial = None
         wrong = ""
         try:
-            if is_open(self.schema):
+            if is_open(self.schema) and self.large is not None:
+                wrong = (
+                    "some of this schema is to be measured, and this table is read in parts: measuring needs it whole"
+                )
+            elif is_open(self.schema):
                 opening = open_schema_from_json(self.schema)
             else:
                 domain = domain_from_json(self.schema)
@@ -260,7 +316,8 @@ class Table:
             self.opening = None if self.problem else opening
             if domain is not None and not self.problem:
                 self.domain = domain
-                self.rows(first_columns(domain, COMFORTABLE_CELLS))
+            if self.domain is not None and self.large is None:
+                self.rows(first_columns(self.domain, COMFORTABLE_CELLS))
         except InputError as error:
             self.domain, self.problem = None, str(error)
 

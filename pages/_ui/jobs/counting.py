@@ -1,0 +1,134 @@
+"""Counting a table that is read in parts: beside the page, with progress and Cancel, each count once in a session."""
+
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from dpcore.data.choice import first_columns
+from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore.data.sources.base import CHANGED, Watch
+from dpcore.data.sources.counts import Counts
+from dpcore.data.sources.people import limited
+from dpcore.errors import InputError
+from dpcore.tags import Tag
+from dpcore.workloads import Workload
+
+from ..shell import counted
+from ..shell.counted import Large, Wanted
+from ..shell.frame import peek, tag
+from ..shell.session import session
+from ..shell.state import stakeholder
+from ..shell.table import COMFORTABLE_CELLS, Table
+from ..shell.text import plain
+from .job import watch
+from .work import Work, begin
+
+KIND = "counting"
+NAME = "count-"  # before the names of counts in a session
+AGAIN = "Count again"
+
+
+@dataclass(eq=False)
+class Counting:
+    """What a tab waits for: counts of a table in one version of its schema; or what was refused."""
+
+    work: Work
+    version: str
+    wanted: Wanted
+    refused: str = ""
+
+    def close(self) -> None:
+        """Ask for the end, which comes with the next part that is read, and let go of all of it."""
+        self.work.close()
+
+
+def ready(table: Table) -> bool:
+    """Whether every cell in use of a table was read once, and its rows counted; always, where it is in memory.
+
+    Until then the page shows how far that is, or why it cannot be.
+    """
+    if table.large is None or table.domain is None:
+        return True
+    first = first_columns(table.domain, COMFORTABLE_CELLS)
+    return _there(table, counted.check(table.domain, first), "check")
+
+
+def have(table: Table, workload: Workload, key: str = "asked") -> bool:
+    """Whether the records of a table are counted by what a workload asks; as `ready`, after it."""
+    return table.large is None or _there(table, counted.questions(workload), key)
+
+
+def told(work: Work, large: Large) -> Watch:
+    """Tells a job how much of a table was read."""
+    start = time.monotonic()
+
+    def read(rows: int) -> None:
+        rate = rows / max(time.monotonic() - start, 1e-3)
+        of = f"{rows:,} of {large.rows:,}" if large.said else f"{rows:,} of about {max(large.rows, rows):,}"
+        work.tell(min(rows / max(large.rows, 1), 1.0), f"{of} rows read, {rate:,.0f} a second")
+
+    return read
+
+
+def _there(table: Table, wanted: Wanted, key: str) -> bool:
+    left = counted.missing(table.counts, wanted, table.unit)
+    name = NAME + key
+    if left is None or table.large is None:
+        return True
+    mine = session().held.get(name)
+    if not isinstance(mine, Counting) or mine.version != table.version or _differ(mine.wanted, left):
+        _close(name)
+        work = begin(KIND, partial(_count, table.large, table.measured, table.unit, left))
+        mine = session().own(name, lambda: Counting(work, table.version, left))
+    if not watch(mine.work, name):
+        return False
+    found, mine.work.result = mine.work.result, None
+    if isinstance(found, Counts) and any(known.n != found.n for known in table.counts.values()):
+        found = CHANGED
+    if isinstance(found, Counts):
+        _close(name)
+        table.count(found)
+        return True
+    mine.refused = found or mine.refused
+    if mine.refused:
+        _refused(mine.refused)
+    st.button(AGAIN, key=f"again-{name}", icon=":material/replay:", on_click=_close, args=(name,))
+    return False
+
+
+def _count(large: Large, measured: bool, unit: PrivacyUnit, wanted: Wanted, work: Work) -> Counts | str:
+    """The counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
+    watching = told(work, large)
+    try:
+        with counted.named(large.source.name):
+            source = limited(large.read_for(measured), unit, wanted.domain.names)
+            found = source.count(wanted.domain, wanted.tables, watching)
+            if found.n < 2:
+                raise InputError(f"has {found.n or 'no'} row{'s' * (not found.n)}; at least 2 are needed")
+    except InputError as error:
+        work.tell(work.progress, work.words)  # ends here what was asked to end, whatever it says
+        return str(error)
+    return Counts(wanted.domain, found.n, found.tables)
+
+
+def _refused(words: str) -> None:
+    if stakeholder():
+        st.warning("The schema does not serve this table yet.")
+    _quoted(words)
+
+
+@peek
+def _quoted(words: str) -> None:
+    tag(Tag.PEEK)
+    st.error(plain(words, 400))
+
+
+def _differ(one: Wanted, other: Wanted) -> bool:
+    return (one.domain.names, one.tables) != (other.domain.names, other.tables)
+
+
+def _close(name: str) -> None:
+    if (found := session().held.pop(name, None)) is not None:
+        found.close()

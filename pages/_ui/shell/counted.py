@@ -1,0 +1,163 @@
+"""A table too large for memory: it is read in parts, and what a session knows of its records are counts."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dpcore.data.domain import Domain, Rows
+from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore.data.sources.base import CHANGED, Axes, Before, Watch, stamped, unwatched
+from dpcore.data.sources.counts import CONSTRAINED, LISTED, Counts
+from dpcore.data.sources.parquet import ParquetSource
+from dpcore.data.sources.text import TextSource
+from dpcore.errors import InputError
+from dpcore.workloads import Marginals, Workload
+from dpcore.workloads.union import marginal_tables
+
+MOST = 50_000_000  # cells of all tables that are counted at once
+PAIRS = 5_000_000  # cells of all pairs of columns, up to which they are counted beside what is asked
+Known = dict[tuple[str, ...], Counts]  # by the columns that were counted together
+
+
+@dataclass(frozen=True, eq=False)
+class Large:
+    """Where the records of a table are read in parts: about so many `rows`, exactly so many where it is `said`.
+
+    `marks` are its fingerprints by the keys of ledgers and by how it is read, each made once.
+    """
+
+    source: ParquetSource | TextSource
+    rows: int
+    said: bool
+    marks: dict[tuple[bytes, bool], str] = field(default_factory=dict, repr=False)
+
+    def read_for(self, measured: bool) -> ParquetSource | TextSource:
+        """The same file; as it was written, for a schema of which some was measured."""
+        if not measured or not isinstance(self.source, TextSource):
+            return self.source
+        written = replace(self.source, as_written=True)
+        if written.stamps != self.source.stamps:
+            raise InputError(f"{self.source.name}: {CHANGED}")
+        return written
+
+    def check(self) -> None:
+        """Refuse a file that is no longer the one that was read first."""
+        for path, stamp in self.source.stamps:
+            with named(path), stamped(path) as (_, now):
+                if now != stamp:
+                    raise InputError(CHANGED)
+
+
+@dataclass(frozen=True, eq=False)
+class Content(Before):
+    """What a ledger knows a large table by, as a schema has it read; a `watch` hears how far that is."""
+
+    large: Large
+    watch: Watch = unwatched
+
+    @classmethod
+    def of(cls, large: Large, measured: bool, watch: Watch = unwatched) -> "Content":
+        """The content of a table, whose cells a `measured` schema has as they were written."""
+        return cls(large.read_for(measured), large, watch)
+
+    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:  # noqa: ARG002 - nobody else listens
+        """That of the source; what is refused names its file, and not where on this machine it lies."""
+        place = key, isinstance(self.source, TextSource) and self.source.as_written
+        with named(self.name):
+            if place not in self.large.marks:
+                self.large.marks[place] = self.source.fingerprint(key, self.watch)
+            self.large.check()
+        return self.large.marks[place]
+
+
+@contextmanager
+def named(path: str | Path) -> Iterator[None]:
+    """What is refused has the name of the file, not where on this machine it lies."""
+    name = Path(path).name
+    try:
+        yield
+    except InputError as error:
+        text, twice = str(error).replace(str(path), name), f"{name}: {name}"
+        text = name + text.removeprefix(twice) if text.startswith(twice) else text
+        raise InputError(text if text.startswith(name) else f"{name}: {text}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """Tables on columns of a `domain`, all of which are encoded, whatever the tables are."""
+
+    domain: Domain
+    tables: tuple[Axes, ...]
+
+
+def check(domain: Domain, first: Sequence[str]) -> Wanted:
+    """What is counted before anything else: every column that is in use, and the first few together."""
+    sets = {tuple(sorted(domain.axes(c.columns))) for c in domain.constraints}
+    few = {axes for axes in sets if _cells(domain, [axes]) <= CONSTRAINED}
+    return Wanted(domain, tuple(sorted({tuple(sorted(domain.axes(first))), *_singles(domain), *few})))
+
+
+def questions(workload: Workload) -> Wanted:
+    """What a workload asks for: all cells where they can be listed, else its tables, and all pairs where they are few.
+
+    Raises InputError where its tables have too many cells together.
+    """
+    domain = workload.domain
+    if domain.size <= LISTED:
+        return Wanted(domain, (tuple(range(len(domain.shape))),))
+    asked = marginal_tables(workload)
+    tables = {*(asked.axes if asked else ()), *_singles(domain)}
+    if (cells := _cells(domain, tables)) > MOST:
+        raise InputError(
+            f"these questions need tables of {cells:,} cells, more than the {MOST:,} that are counted at once: ask "
+            "fewer, about fewer columns, or use the command line"
+        )
+    pairs = Marginals.all(domain, min(2, len(domain.shape))).axes
+    return Wanted(domain, tuple(sorted({*tables, *(pairs if _cells(domain, pairs) <= PAIRS else ())})))
+
+
+def missing(known: Known, wanted: Wanted, unit: PrivacyUnit) -> Wanted | None:
+    """What of it is still to be counted; None where all is there."""
+    if wanted.domain.size <= LISTED and _covering(known, wanted.domain, unit) is not None:
+        return None
+    there = known.get(wanted.domain.names)
+    left = [axes for axes in wanted.tables if there is None or not any(set(axes) <= set(t) for t in there.tables)]
+    return replace(wanted, tables=tuple(left)) if left else None
+
+
+def added(known: Known, found: Counts) -> Known:
+    """With what was counted; counts that are in use get more tables, and stay the same object to whoever uses them."""
+    before = known.get(found.domain.names)
+    if before is None:
+        return {**known, found.domain.names: found}
+    before.tables.update(found.tables)
+    return known
+
+
+def rows_of(known: Known, domain: Domain, unit: PrivacyUnit) -> Rows | Counts:
+    """The records as far as these columns tell, once they are counted; InputError until then."""
+    found = _covering(known, domain, unit) if domain.size <= LISTED else known.get(domain.names)
+    if found is None:
+        raise InputError(f"the records were not counted yet by {', '.join(domain.names)}")
+    return found.listed(domain.names) if domain.size <= LISTED else found
+
+
+def _covering(known: Mapping[tuple[str, ...], Counts], domain: Domain, unit: PrivacyUnit) -> Counts | None:
+    """Counts with a table on all of these columns; which rows of a person count depends on the columns in use."""
+    names = set(domain.names)
+    for found in known.values():
+        if names <= set(found.domain.names) and (unit.person is None or names == set(found.domain.names)):
+            axes = set(found.domain.axes(domain.names))
+            if any(axes <= set(table) for table in found.tables):
+                return found
+    return None
+
+
+def _singles(domain: Domain) -> list[Axes]:
+    return [(a,) for a in range(len(domain.shape))]
+
+
+def _cells(domain: Domain, tables: Iterable[Axes]) -> int:
+    return sum(math.prod(domain.shape[a] for a in axes) for axes in tables)

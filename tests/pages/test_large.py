@@ -1,0 +1,330 @@
+"""A table that is read in parts: the same numbers on every page as in memory, never the records, and clear refusals."""
+
+import json
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore.data.sources import counts as sources
+from dpcore.errors import InputError
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.publishing.ledger_store import Store
+from pages._ui.data import on_server, places
+from pages._ui.jobs import counting
+from pages._ui.shell import counted
+from pages._ui.shell.table import Table
+from tests.pages.test_data import opened, press, table
+from tests.pages.test_pages import button, said, settled
+from tests.pages.test_places import everything, typed, wrong
+from tests.pages.test_reading import plainly
+
+pytestmark = pytest.mark.usefixtures("tab")
+N = 3000
+SCHEMA = {"columns": {
+    "id": {"kind": "integer", "low": 0, "high": N, "bins": 3},
+    "a": {"kind": "categorical", "values": ["x", "y", "z"]},
+    "b": {"kind": "integer", "low": 0, "high": 9, "bins": 10},
+    "c": {"kind": "integer", "low": 0, "high": 9, "bins": 10},
+}}  # fmt: skip
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch):
+    """A folder of Parquet, of which this session looks at the first rows only."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "id": np.arange(N) // 2, "a": rng.choice(["x", "y", "z"], N), "b": rng.integers(0, 10, N),
+        "c": rng.integers(0, 10, N),
+    })  # fmt: skip
+    (tmp_path / "people").mkdir()
+    frame[:2000].to_parquet(tmp_path / "people" / "0.parquet", row_group_size=500)
+    frame[2000:].to_parquet(tmp_path / "people" / "1.parquet")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    monkeypatch.setattr(on_server, "FIRST", 200)
+    return tmp_path / "people"
+
+
+def large(path, schema=None, **query):
+    """The Data page with that table, and what is public about it."""
+    app = typed(opened(None, **query), path)
+    assert not wrong(app)
+    if schema:
+        key = next(u.key for u in app.file_uploader if str(u.key).startswith("schema-file"))
+        app.file_uploader(key=key).set_value(("s.json", json.dumps(schema).encode(), "application/json")).run()
+        settled(app)
+    return app
+
+
+def in_memory(path):
+    return Table("people", pd.read_parquet(path), SCHEMA, "", uploaded=True)
+
+
+def protecting(app, person):
+    key = next(s.key for s in app.selectbox if str(s.key).startswith("person-"))
+    return settled(app.selectbox(key=key).set_value(person).run())
+
+
+def go(app, page):
+    return settled(app.switch_page(f"pages/{page}.py").run())
+
+
+def same(one, other):
+    def listed(rows):
+        return sorted(zip(map(tuple, rows.values.tolist()), rows.weights.tolist(), strict=True))
+
+    return listed(one) == listed(other)
+
+
+def test_a_folder_is_counted_and_never_in_memory(parts):
+    app = large(parts, SCHEMA)
+    mine = table(app)
+    assert mine.large is not None
+    assert len(mine.frame) == 200
+    assert mine.n == N
+    assert mine.many == "3,000 rows"
+    whole = in_memory(parts)
+    assert same(mine.rows(("a", "b")), whole.rows(("a", "b")))
+    assert same(mine.rows(mine.domain.names), whole.rows(mine.domain.names))
+    assert "3,000 records, 4 columns" in everything(app)
+
+
+def test_guesses_look_at_the_first_rows_and_say_so(parts):
+    app = large(parts)
+    assert table(app).peeked
+    assert "guesses that looked at the first 200 rows" in everything(app).replace("\\", "")
+
+
+def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
+    app = go(large(parts, SCHEMA), "explore")
+    assert not app.exception
+    [verdict] = [m.value for m in app.markdown if m.value.startswith("**Typical error")]
+    whole = opened((parts.parent / "people.csv").read_bytes(), "people.csv")
+    table(whole).set_schema(SCHEMA)
+    whole = go(whole, "explore")
+    assert [m.value for m in whole.markdown if m.value.startswith("**Typical error")] == [verdict]
+
+
+def test_what_cannot_be_listed_is_counted_by_its_tables(parts, monkeypatch):
+    for module in (sources, counted):
+        monkeypatch.setattr(module, "LISTED", 60)
+    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
+    app = go(large(parts, SCHEMA), "explore")
+    assert not app.exception
+    assert not wrong(app)
+    rows = table(app).rows(table(app).domain.names)
+    assert isinstance(rows, sources.Counts)
+    assert rows.source is None, "no page waits for a file"
+    assert any(m.value.startswith("**Typical error") for m in app.markdown)
+    started = app.session_state["session"].held["explore"].asked
+    settled(app.text_input(key="question").set_value("a = x and b > 4 and c < 5").run())
+    truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
+    assert f"**Real {len(truth) / N:.2%}, synthetic" in said(app)
+    assert app.session_state["session"].held["explore"].asked is started, "the run on the screen is not begun anew"
+    go(app, "compare")
+    assert not app.exception
+    press(app, "Run the comparison")
+    assert not app.exception
+    assert not wrong(app)
+
+
+def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
+    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 3)
+    app = go(large(parts, SCHEMA), "compare")
+    mine = table(app)
+    settled(app.multiselect(key=f"columns-{mine.version}").set_value(["b", "c"]).run())
+    assert not app.exception
+    assert not wrong(app)
+    assert same(mine.rows(("b", "c")), in_memory(parts).rows(("b", "c")))
+    press(app, "Run the comparison")
+    assert not app.exception
+    assert not wrong(app)
+
+
+def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, monkeypatch):
+    for module in (sources, counted):
+        monkeypatch.setattr(module, "LISTED", 60)
+    monkeypatch.setattr(counted, "PAIRS", 0)
+    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
+    app = large(parts, SCHEMA)
+    go(app, "explore")
+    table(app).counts, table(app).encoded = {}, {}
+    settled(app.multiselect(key="questions").set_value(["every single column"]).run())
+    assert not app.exception
+    assert any("was not counted" in plainly(c.value) for c in app.caption)
+    assert any(m.value.startswith("**Typical error") for m in app.markdown)
+
+
+def test_too_many_cells_at_once_are_refused(parts, monkeypatch):
+    for module in (sources, counted):
+        monkeypatch.setattr(module, "LISTED", 60)
+    monkeypatch.setattr(counted, "MOST", 100)
+    app = go(large(parts, SCHEMA), "explore")
+    assert "more than the 100 that are counted at once" in wrong(app)[0]
+
+
+def test_a_schema_is_not_measured_on_the_first_rows(parts):
+    app = large(parts, {"columns": {**SCHEMA["columns"], "a": {"kind": "categorical", "values": "private"}}})
+    assert table(app).domain is None
+    assert table(app).opening is None
+    assert "read in parts" in table(app).problem
+
+
+def test_a_text_with_decimal_commas_is_guessed_as_it_is_counted(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("n;k\n" + "".join(f"{i % 7},5;{'xy'[i % 2]}\n" for i in range(500)))
+    monkeypatch.setattr(on_server, "is_large", lambda _: True)
+    app = typed(opened(None), path)
+    mine = table(app)
+    assert mine.frame["n"][0] == "0.5"
+    assert mine.many == "rows not counted yet"
+    assert 400 < mine.large.rows < 600
+    mine.set_schema({"columns": {"n": {"kind": "numeric", "low": 0, "high": 7, "bins": 7}}})
+    settled(app.run())
+    assert mine.n == 500
+    assert mine.rows(("n",)).weights.tolist() == [72, 72, 72, 71, 71, 71, 71]
+    mine.set_schema({"columns": {**mine.schema["columns"], "k": {"kind": "categorical", "values": ["x", "y"]}},
+                     "measured": ["n"]})  # fmt: skip
+    settled(app.run())
+    assert mine.frame["n"][0] == "0.5"
+    assert mine.records["n"][0] == "0,5", "what was measured was measured as it was written"
+    assert "0,5" in mine.problem, "and so it is no number here"
+
+
+def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(parts):
+    pd.DataFrame({"id": [1, 2], "a": ["x", "stranger"], "b": [1, 2], "c": [3, 4]}).to_parquet(parts / "2.parquet")
+    app = large(parts, SCHEMA)
+    [line] = wrong(app)
+    assert line.startswith("people/2.parquet, row group 1: column 'a'")
+    assert "'stranger'" in line
+    assert "row 2" in line
+    assert str(parts) not in line
+    assert app.session_state["session"].has_looked(table(app))
+    app.query_params["view"] = "stakeholder"
+    app.run()
+    assert "stranger" not in everything(app)
+    assert "does not serve this table yet" in everything(app)
+
+
+@pytest.mark.parametrize("page", ["explore", "compare", "release", "guarantee"])
+def test_a_page_that_is_opened_first_counts_itself(parts, page, monkeypatch, tmp_path):
+    app = large(parts, SCHEMA)
+    mine = table(app)
+    mine.counts, mine.encoded = {}, {}
+    go(app, page)
+    if page == "release":
+        app.text_input(key="ledger-folder").set_value(str(tmp_path)).run()
+        settled(app)
+    assert not app.exception
+    assert mine.counts
+
+
+def test_what_needs_records_says_so_in_one_line(parts):
+    app = go(large(parts, SCHEMA), "learning")
+    assert "needs the records one by one" in everything(app)
+    app.radio(key="part").set_value(app.radio(key="part").options[3]).run()
+    assert not app.exception
+    assert "needs the records one by one" not in everything(app)
+    go(app, "evolution")
+    app.session_state["part"] = "On a table"
+    settled(app.run())
+    assert "needs the records one by one" in everything(app)
+
+
+def test_people_are_limited_where_their_rows_stand_together_and_refused_else(parts):
+    app = large(parts, SCHEMA)
+    mine = table(app)
+    protecting(app, "id")
+    assert mine.n == N // 2
+    whole = in_memory(parts)
+    whole.protect(PrivacyUnit("id", 1))
+    every = mine.domain.names
+    assert same(mine.rows(every), whole.rows(every))
+    with pytest.raises(InputError, match="not counted yet"):
+        mine.rows(("a", "b"))  # by fewer columns other rows of a person may count
+    go(app, "explore")
+    settled(app.multiselect(key=f"columns-{mine.version}").set_value(["a", "b"]).run())
+    assert same(mine.rows(("a", "b")), whole.rows(("a", "b")))
+    go(app, "data")
+    protecting(app, "a")
+    assert "stand apart" in wrong(app)[0]
+    assert not mine.counts
+
+
+def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, monkeypatch):
+    app = large(parts, SCHEMA)
+    mine = table(app)
+    pd.read_parquet(parts)[:500].to_parquet(parts / "1.parquet")
+    mine.counts, mine.encoded = {}, {}
+    app.run()
+    settled(app)
+    assert "has changed since it was read first" in wrong(app)[0]
+    assert counting.AGAIN in {b.label for b in app.button}
+    press(app, "Forget my table")
+    assert not app.session_state["session"].held
+    assert not table(app).uploaded
+
+
+def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
+    monkeypatch.setattr(counting.Work, "patience", 0.0)
+    begun = counting.limited
+    gate, reached = threading.Event(), threading.Event()
+
+    def waits(*args):
+        reached.set()
+        assert gate.wait(60)
+        return begun(*args)
+
+    monkeypatch.setattr(counting, "limited", waits)
+    app = large(parts)
+    mine = table(app)
+    mine.set_schema(SCHEMA)
+    app.run()
+    assert reached.wait(60)
+    button(app, "Cancel").click().run()
+    gate.set()
+    settled(app)
+    assert any("Cancelled" in w.value for w in app.warning)
+    assert not mine.counts
+    press(app, counting.AGAIN)
+    assert mine.n == N
+
+
+def test_a_release_of_a_large_table_is_known_again_in_memory(parts, tmp_path):
+    ledger = tmp_path / "ledger"
+    ledger.mkdir()
+    app = large(parts, SCHEMA)
+    go(app, "release")
+    settled(app.text_input(key="ledger-folder").set_value(str(ledger)).run())
+    reasons = [t for t in app.text_area if t.key == "reason"]
+    if reasons:
+        settled(reasons[0].set_value("its schema was known").run())
+    press(app, "Release now – this cannot be undone")
+    while any("cannot be taken back" in c.value for c in app.caption):
+        app.run()
+    assert not app.exception
+    assert not wrong(app)
+    store = Store(ledger / "ledger.sqlite")
+    [found] = store.show()
+    assert len(found.releases) == 1
+    frame = pd.read_parquet(parts).sample(frac=1, random_state=0)
+    with pytest.raises(InputError, match="this table is the data set 'people'"):
+        store.reserve(frame, (), Budget(0.1, 1e-9), dataset="others", total=Budget(1.0, 1e-9), preview=True)
+
+
+def test_what_is_outside_of_the_folder_is_not_read_through_one_inside(tmp_path, monkeypatch, parts):
+    root = tmp_path / "tables"
+    (root / "census").mkdir(parents=True)
+    pd.read_parquet(parts).to_parquet(root / "census" / "0.parquet")
+    (root / "census" / "1.parquet").symlink_to(parts / "1.parquet")
+    monkeypatch.setenv(places.VARIABLE, str(root))
+    monkeypatch.setattr(places, "public_host", lambda: True)
+    app = opened(None)
+    assert app.selectbox(key=on_server.CHOSEN).options == ["census"]
+    app.selectbox(key=on_server.CHOSEN).set_value("census").run()
+    press(app, "Read it")
+    assert places.OUTSIDE in wrong(app)[0]
+    assert str(tmp_path) not in everything(app)
+    assert not table(app).uploaded
