@@ -216,6 +216,15 @@ def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone():
     app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
     assert not app.exception
     assert "Typical error" in said(app)
+    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    app.multiselect(key="compared").set_value(["gaussian_maxent"])
+    app.multiselect(key="epsilons").set_value([1.0])
+    app.number_input(key="sweep-seeds").set_value(1)
+    app = settled(button(app, "Run the comparison").click().run())
+    assert not app.exception
+    sweep = app.session_state["session"].held["sweep"]
+    assert [dot.point.state for dot in sweep.shown] == ["done"]
+    assert sweep.beside is None
     assert not app.session_state["session"].has_looked(mine), "a sample is public"
 
 

@@ -67,9 +67,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
     forecast.say(asked, QueryRelease(workload, n, table.unit.most_rows), names, budgets, int(seeds))
 
     def make() -> tuple[QueryRelease, Any, np.ndarray | None]:
-        rows, population = table.rows(workload.domain.names), table.population
-        if population is not None and table.domain is not None:
-            population = table.domain.marginal(population, workload.domain.names)
+        rows, population = table.rows(workload.domain.names), table.whence(workload.domain.names)
         if not SIZES[size]:
             return QueryRelease(workload, n, table.unit.most_rows), rows, population
         P = empirical(workload.domain, rows) if population is None else population
