@@ -6,7 +6,7 @@ import streamlit as st
 from dpcore.tags import Tag
 from pages._ui.data import measuring, steps
 from pages._ui.data.readiness import policies, readiness
-from pages._ui.data.table_editor import WHERE, choose_table
+from pages._ui.data.table_editor import WHERE, WHERE_IN_PARTS, choose_table
 from pages._ui.jobs.counting import ready
 from pages._ui.shell.frame import heading
 from pages._ui.shell.session import forget, session
@@ -49,7 +49,7 @@ if not stakeholder():
                 policies(current)
 
 with st.container(horizontal=True):
-    ready = current.domain is not None
-    st.page_link("pages/explore.py", label="**Explore it**", icon=":material/query_stats:", disabled=not ready)
+    no = current.domain is None
+    st.page_link("pages/explore.py", label="**Explore it**", icon=":material/query_stats:", disabled=no)
     st.button("Forget my table", icon=":material/delete:", on_click=forget, disabled=not table().uploaded)
-st.caption(WHERE)
+st.caption(WHERE if current.large is None else WHERE_IN_PARTS)

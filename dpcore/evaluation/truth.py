@@ -3,6 +3,7 @@
 Everything computed here from records is a private peek; only `run` makes these.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -173,4 +174,8 @@ class PointTruth:
         return self.empirical(release), None
 
 
-TRUTHS: dict[type, type] = {QueryRelease: QueryTruth, RiskMinimisation: RiskTruth, PointRelease: PointTruth}
+TRUTHS: dict[type, Callable[..., Truth]] = {
+    QueryRelease: QueryTruth,
+    RiskMinimisation: RiskTruth,
+    PointRelease: PointTruth,
+}

@@ -71,10 +71,6 @@ class Evidence:
         """Whether the share of the promise that such a plan can be seen to use was seen."""
         return self.low >= SHARES[self.kind] * self.promised
 
-    def limit_of(self, size: float) -> np.ndarray:
-        """The trade-off curve of a μ, or of an ε₀, at the false alarms."""
-        return trade_off(self.kind, size, self.false_alarms)
-
     def to_json(self) -> dict[str, Any]:
         """Everything but the curves."""
         names = ("kind", "transcripts", "records", "promised", "there", "low", "high", "kept", "shown")

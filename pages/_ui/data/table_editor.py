@@ -13,7 +13,7 @@ from dpcore.errors import InputError
 from dpcore.tags import Tag
 
 from ..shell.frame import heading
-from ..shell.state import SAMPLES, public_host, stakeholder, table, use_sample
+from ..shell.state import SAMPLES, public_host, table, use_sample
 from ..shell.table import Table, Told
 from ..shell.text import clean, plain
 from . import on_server
@@ -87,11 +87,10 @@ WHERE = (
     "An upload stays in this server's memory for this session (parts of large uploads may pass through a "
     "temporary file that no other program sees) and goes within two minutes after you close the tab."
 )
-
-
-def hidden(current: Table) -> bool:
-    """Whether a schema read off the records must not be shown here."""
-    return stakeholder() and current.peeked
+WHERE_IN_PARTS = (
+    "This table stays where it lies on this server. Its first rows and what was counted of it are kept in memory for "
+    "this session, and go within two minutes after you close the tab."
+)
 
 
 def _take_sample() -> None:
