@@ -46,7 +46,7 @@ def panel(current: Table) -> None:
     if guessed and stakeholder():
         return
     heading("What measuring costs, before anything is measured", Tag.PEEK if guessed else Tag.PUBLIC)
-    n, group = session().memo("kept", current.version, lambda: len(current.kept)), current.unit.most_rows
+    n, group = current.n, current.unit.most_rows
     left, middle, right = st.columns(3)
     with left:
         epsilon = controls.epsilon_slider()
@@ -139,7 +139,7 @@ def _try() -> None:
     def measured(mine: Table, told: Told) -> None:
         if mine.opening is None:
             raise InputError("the schema is not complete, or nothing of it is to be measured")
-        n, group = len(mine.kept), mine.unit.most_rows
+        n, group = mine.n, mine.unit.most_rows
         share = share_of(mine.opening, part, n, group, budget)
         division = divide(budget, share.part, categories=share.categories)
         found = explore_schema(

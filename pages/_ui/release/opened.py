@@ -39,16 +39,11 @@ class Reading:
         self.work.close()
 
 
-def rows(table: Table) -> int:
-    """How many rows count."""
-    return session().memo("kept", table.version, lambda: len(table.kept))
-
-
 def share(table: Table, names: Sequence[str], budget: Budget) -> None:
     """The widget for the schema's share, where some of the chosen columns are to be measured."""
     columns = 0 if table.opening is None else len(table.opening.project(names).open)
     if columns:
-        share_slider(default_share(columns, rows(table), table.unit.most_rows, budget))
+        share_slider(default_share(columns, table.n, table.unit.most_rows, budget))
 
 
 def ready_for(request: ReleaseRequest, table: Table, fixed: Accounting | None) -> PreparedRelease | None:

@@ -98,7 +98,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         delta = controls.delta_slider(right)
         budget = Budget(epsilon, delta)
         opened.share(table, workload.domain.names, budget)
-    n = table.n if opening is None else opened.rows(table)
+    n = table.n
     for caution in budget.cautions(n):
         st.warning(plain(caution, 300))
     with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):

@@ -31,7 +31,7 @@ from .opened import Trial
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
 OF_SCHEMA = ("schema", "origins", "confirmed", "read_off", "version", "domain", "problem", "problems")
-OF_SCHEMA += ("encoded", "_checked", "counts", "opening", "trial")
+OF_SCHEMA += ("encoded", "_checked", "counts", "opening", "trial", "_kept")
 Entry = dict[str, Any]
 Told = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
 
@@ -73,6 +73,7 @@ class Table:
     commas: tuple[str, ...] = ()
     opening: OpenSchema | None = None
     trial: Trial | None = None
+    _kept: int | None = None  # how many rows count, once that was asked for
     came_with: Domain | None = None  # the domain that `population` is a distribution over
     told: InitVar[Told] = unheard
 
@@ -201,7 +202,11 @@ class Table:
     def n(self) -> int:
         """How many rows count; of a large table once they were counted."""
         found = next(iter([*self.counts.values(), *self.encoded.values()]), None)
-        return len(self.kept) if found is None else found.n
+        if found is not None:
+            return found.n
+        if self._kept is None:
+            self._kept = len(self.kept)
+        return self._kept
 
     @property
     def size(self) -> int | None:
@@ -292,7 +297,7 @@ class Table:
     def _check(self, told: Told = unheard) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
         self.encoded, self.version, self.domain, self.problems = {}, uuid.uuid4().hex, None, ()
-        self.counts = {}
+        self.counts, self._kept = {}, None
         domain = opening = self.opening = self.trial = None
         wrong = ""
         try:
