@@ -6,6 +6,7 @@ fixed beforehand and each is a valid filter, so that the algorithm may depend on
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -33,6 +34,7 @@ RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # of a column's cost: for the range of its nu
 NUMBERS = 3  # charges for a column of numbers
 TRIES, CLOSE = 60, 1e-6
 ENOUGH = 0.05  # of all rows: what should be seen of any column
+WORDS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,12 @@ class SchemaPlan:
         before = self.columns[: self.columns.index(column)]
         first = sum(1 if c.categorical else NUMBERS for c in before)
         return self.plan.charges[first : first + (1 if column.categorical else NUMBERS)]
+
+    def buys(self, column: OpenColumn) -> str:
+        """What the charges of a column pay for, in words."""
+        statistics = (charge.statistic for charge in self.charges(column))
+        kinds = Counter(of if isinstance(of, type) else type(of) for of in statistics)
+        return ", ".join(WORDS[kind] + f" {times} times" * (times > 1) for kind, times in kinds.items())
 
     def least(self, column: OpenColumn) -> float:
         """How many rows must say one value, or numbers of one size, for it to be seen."""

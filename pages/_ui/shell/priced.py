@@ -1,6 +1,5 @@
 """What every column that is to be measured costs, and how far off it may be: from public numbers alone."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import pandas as pd
@@ -8,14 +7,12 @@ import streamlit as st
 
 from dpcore.data.open_schema import OpenColumn
 from dpcore.privacy.accounting.budget import Accounting, Sums
-from dpcore.privacy.statistics.columns import Categories, Magnitudes, TreeCounts
 from dpcore.schemas.plan import ENOUGH, SchemaPlan
 
 from .results import as_table
 from .text import clean, plain
 
 SHOWN = 40  # names in one line
-WORDS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
 
 
 def draw(found: Sequence[dict[str, str]]) -> None:
@@ -49,11 +46,8 @@ def _known(categorical: bool, plan: SchemaPlan | None, refused: str) -> dict[str
 
 
 def _charged(column: OpenColumn, plan: SchemaPlan) -> str:
-    charges, division = plan.charges(column), plan.division
-    cost = Sums.of((c.spend, c.times) for c in charges)
+    cost, division = Sums.of((c.spend, c.times) for c in plan.charges(column)), plan.division
     together, symbol = (cost.pure, "ε") if division.accounting is Accounting.PURE else (cost.rho, "ρ")
-    kinds = Counter(c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in charges)
-    named = ", ".join(WORDS[kind] + f" {times} times" * (times > 1) for kind, times in kinds.items())
     failure = f", δ₀ = {cost.failure:.3g}" if cost.failure else ""
     part = together / (division.schema + division.rest)
-    return f"{named}: {symbol} = {together:.3g}{failure}, {part:.2%} of the budget"
+    return f"{plan.buys(column)}: {symbol} = {together:.3g}{failure}, {part:.2%} of the budget"
