@@ -57,7 +57,7 @@ if job.results:
     shown = outcome.Shown.of(table, chosen, started, both)
     with verdict:
         outcome.spread(shown)
-        run.watch_replays(started)
+        run.watch_replays(started, len(shown.replays))
     with st.container(key="screen"):
         left, right = st.columns(2)
         with left:

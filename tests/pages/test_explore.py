@@ -19,8 +19,10 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.theory.optimal_noise import against_line, least_rmse
 from pages._ui.charts import screen
-from pages._ui.explore import keep, setup
+from pages._ui.explore import keep, outcome, setup
+from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
+from pages._ui.shell.session import session
 from pages._ui.shell.text import amount
 from tests.pages.test_pages import EXPLORE, button, figures, open_page, said, settled
 
@@ -58,6 +60,22 @@ def test_the_noise_is_replayed_and_its_range_is_said_and_drawn():
     bar = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "synthetic")
     assert max(numbers_of(bar["error_y"]["array"])) + max(numbers_of(bar["error_y"]["arrayminus"])) > 0
     assert any(t.get("fill") == "toself" for t in chart(app, "plain noise")["data"])
+
+
+def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
+    drawn, spread = [], outcome.spread
+
+    def slowly(shown):
+        drawn.append(len(shown.replays))
+        spread(shown)
+        for _, job in session().held["explore"].jobs if len(drawn) == 1 else ():
+            assert job.wait(60)
+
+    monkeypatch.setattr(outcome, "spread", slowly)
+    monkeypatch.setattr(replaying, "wait_for_replays", lambda *_: None)
+    app = open_page(EXPLORE, sample="berkeley")
+    assert drawn[0] < drawn[-1] == controls.WORLDS - 1
+    assert "In 5 runs with other noise: typical" in captions(app)
 
 
 def numbers_of(values):

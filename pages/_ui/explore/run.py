@@ -106,12 +106,12 @@ def wait_for_replays(started: Worlds, until: float) -> None:
             job.wait(max(until - time.monotonic(), 0.0))
 
 
-def watch_replays(started: Worlds) -> None:
-    """Look for replays that are still on their way, and draw the page anew when they are there."""
-    if started.settled:
+def watch_replays(started: Worlds, drawn: int) -> None:
+    """Look for replays beyond those `drawn`, and draw the page anew when they are there."""
+    if started.settled and len(started.replays) == drawn:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="replays"):
-        _replaying(started, len(started.replays))
+        _replaying(started, drawn)
         if not started.quick:
             st.button("Stop the replays", icon=":material/stop_circle:", on_click=started.cancel, type="tertiary")
 
