@@ -6,8 +6,6 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 from tests.size import tokens
 from tests.walls import ASKED, breaches
 
