@@ -4,6 +4,7 @@ Only released objects and public facts come here, never a record.
 """
 
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.domain import Domain
-from ..errors import InputError
+from ..errors import InputError, written_out
 from ..intervals.cells import cell_intervals
 from ..intervals.known import known
 from ..intervals.questions import independent
@@ -31,6 +32,12 @@ from .review import review_page
 from .signing import Key
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
+# The verifier as it stands alone, with the one function that it shares.
+VERIFIER = (
+    Path(verifier.__file__)
+    .read_text(encoding="utf-8")
+    .replace("from ..errors import written_out\n", f"\n{inspect.getsource(written_out)}\n")
+)
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
 
 
@@ -100,7 +107,7 @@ def write(
             (made / name).write_text(_json(content), encoding="utf-8")
         entry = registry.entry(facts, len(account["releases"]))
         (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
-        shutil.copyfile(verifier.__file__, made / "verify.py")
+        (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
         key.sign(made)
         made.chmod(0o755)
         if folder.exists():

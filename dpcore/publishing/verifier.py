@@ -7,26 +7,35 @@ One line a check; exit code 0 where all hold. It needs scipy and cryptography an
 release: its accounting is its own. Whoever changes this folder may change this file too: take it from a place that you
 trust, and compare the key with the one that the owner of the ledger publishes elsewhere (`--key`).
 
-`--earlier` is the folder of an earlier release about the same data set, which this one's account must continue;
-`--ledger` is for the owner: the whole chain of the ledger, and this release's entry in it.
+`--earlier` is the folder of an earlier release about the same data set, signed by the same key, which this one's
+account must continue; `--ledger` is for the owner: the whole chain of the ledger, and this release's entry in it, with
+the key that was to sign and the signature that was noted when it left.
 """
 
 import argparse
 import hashlib
 import hmac
+import io
 import json
 import math
+import os
 import sqlite3
+import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from ..errors import written_out
 
 SIGNED = "signature.json"
 GDP, ZCDP, PURE = "exact Gaussian (GDP)", "zero-concentrated DP", "sum of ε"
 OPTIMAL = "optimal composition of so many of each kind"
 NEAR = 1e-6  # relative: by how much two programs may disagree about an ε
 ROOM = 1 + 1e-9
+LONGEST_TEXT, LONGEST_FILE, MOST_FILES = 1 << 26, 1 << 34, 1000  # bytes of a JSON file and of any, files of a release
+MOST_ROWS, MOST_TIMES, MOST_COMPOSED = 100_000, 10**12, 1_000_000  # of an account, of an event, of one composed so
 
 
 class WrongError(Exception):
@@ -43,8 +52,33 @@ def statement(files: dict, key: str) -> bytes:
 
 def hashes(folder: Path) -> dict:
     """SHA-256 of every file of a release but the signature's own."""
-    inside = sorted(path for path in folder.iterdir() if path.name != SIGNED)
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() if p.is_file() else "no file" for p in inside}
+    names = sorted(name for name in os.listdir(folder) if name != SIGNED)
+    if len(names) > MOST_FILES:
+        raise WrongError(f"{len(names)} files are there, more than the {MOST_FILES} that a release may have")
+    return {name: digest(folder / name) for name in names}
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
+    with opened(path) as file:
+        return "no file" if file is None else hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def opened(path: Path, longest: int = LONGEST_FILE) -> Iterator[BinaryIO | None]:
+    """A file to be read, None for what is no regular one; nothing is waited for, and nothing larger is read."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            yield None
+            return
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise WrongError(f"{path.name}: {error.strerror}") from None
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if found.st_size > longest:
+            raise WrongError(f"{path.name}: larger than {longest >> 20} MB")
+        yield file if stat.S_ISREG(found.st_mode) else None
 
 
 def link(previous: str, row: dict) -> str:
@@ -94,16 +128,18 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 def optimal_epsilon(each: float, times: int, delta: float) -> float:
     """The ε at δ of so many ε₀-DP releases of one ε₀ (Kairouz, Oh, Viswanath 2015)."""
+    import numpy as np
     from scipy.optimize import brentq
+    from scipy.special import gammaln
+
+    if times > MOST_COMPOSED:
+        raise WrongError(f"{times} releases composed at once, more than the {MOST_COMPOSED} that this file takes")
+    i = np.arange(times + 1)
+    ways = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
+    weights = np.exp(ways + (times - i) * each - times * np.logaddexp(0.0, each))
 
     def excess(epsilon: float) -> float:
-        total = 0.0
-        for i in range(times + 1):
-            gap = (times - 2 * i) * each - epsilon
-            if gap > 0:
-                ways = math.lgamma(times + 1) - math.lgamma(i + 1) - math.lgamma(times - i + 1)
-                total += math.exp(ways + (times - i) * each - times * math.log1p(math.exp(each))) * -math.expm1(-gap)
-        return total - delta
+        return float(weights @ -np.expm1(np.minimum(epsilon - (times - 2 * i) * each, 0.0))) - delta
 
     found: Any = brentq(excess, 0.0, each * times, xtol=1e-15) if excess(0.0) > 0 else 0.0
     return float(found)
@@ -149,7 +185,7 @@ def stated(added: float, delta: float, accounting: str) -> float:
 def composed(events: list, epsilon: float, delta: float, accounting: str) -> float:
     """The ε at δ of all events together, whose failures are counted at a promised ε."""
     for event in events:
-        whole = isinstance(event["times"], int) and event["times"] >= 0
+        whole = type(event["times"]) is int and 0 <= event["times"] <= MOST_TIMES
         if not whole or not all(0 <= event[name] < math.inf for name in event.keys() - {"kind", "times"}):
             raise WrongError(f"an event that costs nothing known: {json.dumps(event)[:200]}")
     left = delta - math.fsum(e["times"] * lost(e, epsilon) for e in events)
@@ -170,7 +206,14 @@ def composed(events: list, epsilon: float, delta: float, accounting: str) -> flo
 
 
 def _json(folder: Path, name: str) -> dict:
-    return json.loads((folder / name).read_text(encoding="utf-8"))
+    return json.loads(_text(folder / name))
+
+
+def _text(path: Path) -> str:
+    with opened(path, LONGEST_TEXT) as file:
+        if file is None:
+            raise WrongError(f"{path.name}: no regular file")
+        return file.read(LONGEST_TEXT).decode("utf-8")
 
 
 def _files(folder: Path) -> str:
@@ -181,12 +224,12 @@ def _files(folder: Path) -> str:
     return f"{len(found)} files are as they were signed"
 
 
-def _signature(folder: Path, key: str | None) -> str:
+def _signature(folder: Path, key: str | None = None) -> str:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     kept = _json(folder, SIGNED)
-    if (folder / SIGNED).read_text(encoding="utf-8") != json.dumps(kept, indent=1, sort_keys=True) + "\n":
+    if _text(folder / SIGNED) != json.dumps(kept, indent=1, sort_keys=True) + "\n":
         raise WrongError(f"{SIGNED} is not as it was written")
     if kept.keys() != {"files", "format", "key", "signature"} or kept["format"] != 1:
         raise WrongError(f"{SIGNED} is of another format")
@@ -197,7 +240,7 @@ def _signature(folder: Path, key: str | None) -> str:
         raise WrongError("not signed by the key that it names") from None
     if key is not None and key.strip().lower() != kept["key"]:
         raise WrongError(f"signed by {kept['key']}, which is not the key that was given")
-    hint = "the key that was given" if key else "compare this key with the owner's"
+    hint = "the key that was given" if key is not None else "compare this key with the owner's"
     return f"signed by {kept['key']} ({hint})"
 
 
@@ -226,6 +269,8 @@ def _account(folder: Path) -> str:
         if link(previous, row) != row["link"]:
             raise WrongError(f"the link of entry {row.get('entry', 'one')} does not follow from what stands before it")
         previous = row["link"]
+    if len(account["releases"]) > MOST_ROWS:
+        raise WrongError(f"more than {MOST_ROWS} releases")
     entries = [row["entry"] for row in account["releases"]]
     if not entries or entries != sorted(set(entries)):
         raise WrongError("its entries are missing or not in order")
@@ -270,6 +315,13 @@ def _total(folder: Path) -> str:
 
 
 def _earlier(folder: Path, other: Path) -> str:
+    for check in (_files, _signature, _claim, _account, _receipt):
+        try:
+            check(other)
+        except WrongError as error:
+            raise WrongError(f"the earlier release itself is not sound: {error}") from None
+    if _json(other, SIGNED)["key"] != _json(folder, SIGNED)["key"]:
+        raise WrongError("the earlier release was signed by another key")
     then, now = _json(other, "account.json"), _json(folder, "account.json")
     if then["opened"] != now["opened"] or then["releases"] != now["releases"][: len(then["releases"])]:
         raise WrongError("this account does not continue the earlier one")
@@ -278,12 +330,17 @@ def _earlier(folder: Path, other: Path) -> str:
 
 def _ledger(folder: Path, path: Path) -> str:
     """The owner's own file, whose key for the chain nobody else has."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise WrongError("the ledger is no regular file")
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         ((seq, ledger, key, time),) = db.execute("SELECT seq, ledger, key, time FROM meta").fetchall()
         chain = db.execute("SELECT seq, place, hash FROM chain ORDER BY seq").fetchall()
         places = ("datasets", "versions", "releases", "states")
         rows = {(place, r[0]): r for place in places for r in db.execute(f"SELECT * FROM {place}").fetchall()}
+        entry = _json(folder, "release.json")["ledger"]["entry"]
+        settings = db.execute("SELECT settings FROM releases WHERE seq = ?", (entry,)).fetchone()
+        noted = db.execute("SELECT note FROM states WHERE release = ? AND state = 'released'", (entry,)).fetchall()
     finally:
         db.close()
 
@@ -304,7 +361,15 @@ def _ledger(folder: Path, path: Path) -> str:
     gone = [r["entry"] for r in account["releases"] if known.get(r["entry"]) != r["hash"]]
     if ledger != account["opened"]["ledger"] or gone:
         raise WrongError(f"entries {gone[:5]} of the account are not in this ledger")
-    return f"{len(chain)} entries are chained; the account's {len(account['releases'])} are among them"
+    if settings is None or json.loads(settings[0]).get("signed_by") != _json(folder, SIGNED)["key"]:
+        raise WrongError("it was to be signed by another key")
+    if not noted:
+        raise WrongError("the ledger does not note that this release left")
+    found = {**hashes(folder), SIGNED: digest(folder / SIGNED)}
+    wrong = [name for name, kept in json.loads(noted[-1][0]).items() if found.get(name) != kept]
+    if wrong:
+        raise WrongError(f"not as they were noted when it left: {', '.join(wrong)[:300]}")
+    return f"{len(chain)} entries are chained; the account's {len(account['releases'])} are among them, this as it left"
 
 
 def checks(folder: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None) -> list:
@@ -328,7 +393,7 @@ def checks(folder: Path, key: str | None = None, earlier: Path | None = None, le
         except ImportError as error:
             found.append((False, name, f"cannot be checked: {error}; pip install scipy cryptography"))
         except Exception as error:  # a changed folder may hold anything
-            found.append((False, name, str(error)[:300] or type(error).__name__))
+            found.append((False, name, (str(error) or type(error).__name__)[:300]))
     return found
 
 
@@ -339,12 +404,17 @@ def main() -> None:
     parser.add_argument("--earlier", type=Path, metavar="FOLDER", help="an earlier release about the same data set")
     parser.add_argument("--ledger", type=Path, metavar="L.sqlite", help="the ledger itself, for its owner")
     given = parser.parse_args()
-    found = checks(Path(__file__).resolve().parent, given.key, given.earlier, given.ledger)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no ε
+    folder = Path(__file__).resolve().parent
+    found = checks(folder, given.key, given.earlier, given.ledger)
     for holds, name, words in found:
-        sys.stdout.write(f"{'ok  ' if holds else 'FAIL'} {name}: {words}\n")
+        sys.stdout.write(f"{'ok  ' if holds else 'FAIL'} {name}: {written_out(words)}\n")
     if not all(holds for holds, _, _ in found):
         sys.exit("NOT SOUND")
-    sys.stdout.write("sound: this release is as its owner signed it\n")
+    key = json.loads(_text(folder / SIGNED))["key"]
+    unchecked = f", but the key was not checked: compare {key} with the one published elsewhere"
+    sys.stdout.write(f"sound{': this release is as its owner signed it' if given.key is not None else unchecked}\n")
 
 
 if __name__ == "__main__":
