@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -25,18 +26,18 @@ from ..intervals.stored import to_arrays
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release, UnbiasedAnswers
 from ..workloads import Marginals, Workload
-from . import registry, verifier
+from . import recount, registry, verifier
 from .card import card
 from .proof import Proof, proof_page
 from .review import review_page
 from .signing import Key
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
-# The verifier as it stands alone, with the one function that it shares.
-VERIFIER = (
-    Path(verifier.__file__)
-    .read_text(encoding="utf-8")
-    .replace("from ..errors import written_out\n", f"\n{inspect.getsource(written_out)}\n")
+# The verifier as it stands alone, with a copy of what it imports from this program.
+VERIFIER = re.sub(
+    r"\nfrom \.\.errors import .*\nfrom \.recount import .*\n",
+    lambda _: f"\n{inspect.getsource(recount)}\n\n{inspect.getsource(written_out)}\n",
+    inspect.getsource(verifier),
 )
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
 
