@@ -23,7 +23,7 @@ from dpcore.privacy.accounting.lifetime import events_to_json
 from dpcore.publishing import chain, checked
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.totals import Total
-from tests.fuzz.ledgers import cases, every_byte, sound
+from tests.certificates.fuzz.ledgers import cases, every_byte, sound
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 TOTAL, EACH = Budget(50, 1e-6), Budget(0.05, 1e-6)
