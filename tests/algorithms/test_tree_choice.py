@@ -85,9 +85,7 @@ def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
             moved[j] += cost[i] * 0.01
             assert noise(moved) >= noise(cost) * (1 - 1e-9)
     twins = Marginals.all(codes(4, 2, 4, 4), 2)
-    assert [c.times for c in single_charges(twins, budget, 0.3)] == [1, 3], (
-        "columns of one size share a charge"
-    )
+    assert [c.times for c in single_charges(twins, budget, 0.3)] == [1, 3], "columns of one size share a charge"
 
 
 def test_single_columns_take_the_share_that_keeps_noise_on_them_low():
