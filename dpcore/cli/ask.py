@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..data.readers import read_json
 from ..data.schema import domain_from_json
-from ..errors import InputError
+from ..errors import InputError, written_out
 from ..evaluation.run import real_answers
 from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
@@ -81,19 +81,20 @@ def execute(chosen: argparse.Namespace) -> None:
     for i, interval in enumerate(found):
         print(line(interval))
         if more:
-            print(f"  next: {_in_words(more[i])}")
+            print(f"  next: {written_out(_in_words(more[i]))}")
 
 
 def line(interval: Interval) -> str:
-    """An interval in one line."""
+    """An interval in one line, whatever its question is made of."""
+    asked = written_out(interval.question)
     value = "-" if interval.estimate is None else f"{interval.estimate:.4g}"
     if interval.low is None or interval.high is None:
-        return f"{interval.question}: {value} ({interval.how})"
+        return f"{asked}: {value} ({interval.how})"
     people = "population -"
     if interval.population_low is not None and interval.population_high is not None:
         people = f"population {interval.population_low:.4g} to {interval.population_high:.4g}"
     table = f"table {interval.low:.4g} to {interval.high:.4g}"
-    return f"{interval.question}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
+    return f"{asked}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
 
 
 def _more(facts: dict[str, Any], known: UnbiasedAnswers, question: Question, chosen: argparse.Namespace) -> Further:
