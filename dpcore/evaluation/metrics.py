@@ -39,7 +39,8 @@ class Errors:
     def mean(cls, found: Sequence["Errors"]) -> "Errors":
         """The mean of each number; None where one has none."""
         columns: dict[str, Any] = {f.name: [getattr(one, f.name) for one in found] for f in fields(cls)}
-        return cls(**{name: None if None in some else np.mean(some).item() for name, some in columns.items()})
+        means: dict[str, Any] = {name: None if None in some else float(np.mean(some)) for name, some in columns.items()}
+        return cls(**means)
 
 
 def errors(answers: np.ndarray, truth: np.ndarray, workload: Workload, n: int | None = None) -> Errors:
