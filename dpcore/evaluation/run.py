@@ -24,6 +24,7 @@ from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from ..tags import Tag
+from ..theory.meaning import Promise
 from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, errors
@@ -122,6 +123,13 @@ class Run:
         return self._total[1]
 
     @property
+    def promise(self) -> Promise:
+        """What the whole budget promises: by the plan, unless that is only a part of what the budget pays for."""
+        if self.plan.budget != self.budget:
+            return Promise(self.budget.epsilon, self.budget.delta)
+        return Promise.of_plan(self.plan, adaptive=self.algorithm.adaptive)
+
+    @property
     def measured(self) -> list[MeasuredAnswers]:
         """The noisy answers that left up to now, with their standard errors: paid for, and public."""
         return self._curator.measured
@@ -185,10 +193,11 @@ class Run:
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
             "spent": self.spent.to_json(),
+            "promise": self.promise.to_json(),
             "charges": [charge.to_json() for charge in self.plan.charges],
             **self.problem.facts,
             "seed": self.seed,
-            "tags": {"final": Record.tag, "records": Record.tag, "spent": Tag.PUBLIC},
+            "tags": {"final": Record.tag, "records": Record.tag, "spent": Tag.PUBLIC, "promise": Tag.PUBLIC},
             "final": {k: v for k, v in final.items() if k not in ("t", "epsilon_spent", "seconds")},
             "records": [r.to_json() for r in self.records],
             "seconds": last.seconds,

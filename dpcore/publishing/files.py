@@ -24,6 +24,7 @@ from ..intervals.stored import to_arrays
 from ..intervals.usefulness import foreseen_exactness, uses
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release, UnbiasedAnswers
+from ..theory.meaning import Promise
 from ..workloads import Marginals, Workload
 from . import registry, verifier
 from .card import card
@@ -96,6 +97,7 @@ def write(
         rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
         utility = uses(found, rows, laplace=laplace).to_json()
         utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
+        facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
         facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
         for name, shown in (("card.html", card), ("review.html", review_page)):
             (made / name).write_text(shown(facts), encoding="utf-8")

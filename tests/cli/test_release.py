@@ -22,7 +22,7 @@ from dpcore.publishing import publish
 from dpcore.publishing.card import card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
-from dpcore.theory.meaning import released
+from dpcore.theory.meaning import Promise
 from dpcore.workloads import Marginals
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
 from tests.cli.files import write_files
@@ -280,7 +280,7 @@ def test_the_card_is_made_of_facts_alone(here):
     release()
     said = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert card(facts()) == said
-    assert html.escape(released(facts())) in said
+    assert html.escape(Promise.of_release(facts()).words) in said
     assert html.escape(COUNTED) not in said
 
 
