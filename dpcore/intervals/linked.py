@@ -1,6 +1,5 @@
 """A test of whether two columns are linked, from what was released alone: post-processing, so it costs nothing."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -35,10 +34,11 @@ def linked(
 ) -> Linked:  # fmt: skip
     """Test whether two columns are independent in the population of n rows, by the noisy tables alone.
 
-    The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂. Its law under
-    independence comes from `repeats` tables of n rows, drawn from independent columns and given fresh noise of the same
-    variances; p = (1 + #{X* ≥ X})/(repeats + 1). The columns drawn from have the released margins, shrunk by as much as
-    noise alone makes them longer (James and Stein), as margins with noise on noise would be too uneven. With `laplace`
+    The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂, with margins
+    that are the nearest distributions. Its law under independence comes from `repeats` tables of n rows, drawn from
+    independent columns and given fresh noise of the same variances; p = (1 + #{X* ≥ X})/(repeats + 1). The columns
+    drawn from have the released margins, shrunk until they are as long (‖part‖²) as these are without their noise:
+    margins with noise on noise would be too uneven, and the test would find too little. With `laplace`
     fresh noise is Laplace noise. Raises InputError for columns that are not two of the domain's.
     """
     names, domain = tuple(columns), known.domain
@@ -69,8 +69,18 @@ def linked(
 
 
 def _statistic(a: np.ndarray, b: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """‖part_ab − part_a part_bᵀ‖₂ of many tables at once, (r,), from parts (r, n_a), (r, n_b) and (r, n_a, n_b)."""
-    return np.sqrt(((both - a[:, :, None] * b[:, None, :]) ** 2).sum(axis=(1, 2)))
+    """X of many tables at once, (r,), from parts (r, n_a), (r, n_b) and (r, n_a, n_b)."""
+    p, q = (_nearest(part) - 1 / part.shape[1] for part in (a, b))
+    return np.sqrt(((both - p[:, :, None] * q[:, None, :]) ** 2).sum(axis=(1, 2)))
+
+
+def _nearest(parts: np.ndarray) -> np.ndarray:
+    """The distributions (r, k) that are nearest to margins 1/k + part. Source: Held, Wolfe, Crowder 1974."""
+    p = 1 / parts.shape[1] + parts
+    falling = -np.sort(-p, axis=1)
+    over = (np.cumsum(falling, axis=1) - 1) / np.arange(1, p.shape[1] + 1)
+    last = (falling > over).sum(axis=1) - 1
+    return np.maximum(p - over[np.arange(len(p)), last][:, None], 0)
 
 
 def _centred(tables: np.ndarray) -> np.ndarray:
@@ -86,13 +96,15 @@ def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: np.rando
 
 
 def _shrunk(part: np.ndarray, variance: float) -> np.ndarray:
-    """The margin that a noisy part is of, without the length that noise adds, as the nearest distribution."""
-    length = float(part @ part)
-    kept = math.sqrt(max(0.0, 1 - (len(part) - 1) * variance / length)) if length > 0 else 0.0
-    p = 1 / len(part) + kept * part
-    falling = np.sort(p)[::-1]  # projection on the simplex: Held, Wolfe, Crowder 1974
-    over = (np.cumsum(falling) - 1) / np.arange(1, len(p) + 1)
-    p = np.maximum(p - over[np.flatnonzero(falling > over)[-1]], 0)
+    """A margin as long as a noisy one is without its noise: the nearest distribution to 1/k + c part, by bisection."""
+    k = len(part)
+    length = float(part @ part) - (k - 1) * variance
+    low, high = 0.0, float(length > 0)
+    for _ in range(40):
+        c = (low + high) / 2
+        p = _nearest(c * part[None])[0]
+        low, high = (c, high) if p @ p - 1 / k < length else (low, c)
+    p = _nearest(high * part[None])[0]
     return p / p.sum()
 
 
