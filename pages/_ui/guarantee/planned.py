@@ -114,13 +114,9 @@ def _made(
     share, columns = share_of(table.opening, part, problem.n, problem.group, budget), table.opening.open
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    named = [c.name for c in columns for _ in first.charges(c)]
-    why = joint_proof(name, algorithm, made, first.plan, named, division)
-    return (
-        (*first.plan.charges, *made.charges),
-        why,
-        Promise(budget.epsilon, budget.delta, division.events(exact=False)),
-    )
+    why = joint_proof(name, algorithm, made, first.plan, division)
+    promise = Promise(budget.epsilon, budget.delta, division.events(exact=False))
+    return (*first.plan.charges, *made.charges), why, promise
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
