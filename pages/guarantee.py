@@ -4,19 +4,18 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.tags import Tag
 from pages._ui.guarantee import costs, proof
 from pages._ui.guarantee import promise as guarantee
 from pages._ui.guarantee import total as guarantee_total
 from pages._ui.guarantee.planned import plan
 from pages._ui.shell import controls
-from pages._ui.shell.frame import tag, whose
+from pages._ui.shell.frame import tried
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 from pages._ui.shell.words import meaning
 
 table = current_table()
-whose(table, ("pages/explore.py", "See what it costs", ":material/query_stats:"))
+tried(table)
 
 with st.container(border=True, key="settings"):
     left, middle, right = st.columns(3)
@@ -30,7 +29,6 @@ with st.container(border=True, key="settings"):
     except InputError as error:
         st.error(plain(error, 400))
         st.stop()
-    tag(Tag.TYPED)
 if table.peeked:
     st.warning(
         "This schema comes from the records without a charge: guessed, read off or found in a trial. What rests on the "

@@ -3,18 +3,17 @@
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.tags import Tag
 from pages._ui.learning import on_table as learning_table
 from pages._ui.learning import plane as learning_plane
 from pages._ui.learning import privacy as learning_privacy
 from pages._ui.learning import quantile as learning
-from pages._ui.shell.frame import in_memory, tag, unfinished, whose
+from pages._ui.shell.frame import in_memory, tried, unfinished
 from pages._ui.shell.opened import WHOLE
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
 table = current_table()
-whose(table, left=WHOLE)
+tried(table, WHOLE)
 if unfinished(table, "learn here"):
     st.stop()
 
@@ -23,7 +22,6 @@ try:
     st.markdown(f"**{learning.question(part, table)}**")
     with st.container(border=True, key="settings"):
         budget = learning.budget()
-        tag(Tag.TYPED)
     for caution in budget.cautions(table.n):
         st.warning(plain(caution, 300))
     if part != learning.PARTS[3] and not in_memory(table):

@@ -1,4 +1,4 @@
-"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk (a private peek)."""
+"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk (uses real data)."""
 
 import argparse
 import json

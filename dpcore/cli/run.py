@@ -1,4 +1,4 @@
-"""Run one algorithm on a table and report its error against the truth (a private peek, for exploring)."""
+"""Run one algorithm on a table and report its error against the truth (uses real data: for exploring)."""
 
 import argparse
 import json
@@ -67,7 +67,7 @@ def execute(chosen: argparse.Namespace) -> None:
     about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)
     for found in runs[0].get("answers", []):
-        print(f"{line(interval_of(found))}; real (private peek) {found['real']:.4g}")
+        print(f"{line(interval_of(found))}; real (do not publish) {found['real']:.4g}")
     if any(run["line"] is None for run in runs):
         print("least rmse of any unbiased Gaussian release: none at delta=0, and not computed for large matrices")
         return

@@ -17,7 +17,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
-from pages._ui.charts import frontier
+from pages._ui.charts import base
 from pages._ui.charts import svg as drawing
 from pages._ui.compare import forecast
 from pages._ui.shell.state import sample_table
@@ -275,7 +275,7 @@ def test_an_axis_of_n_times_epsilon_moves_every_dot_and_no_error():
 @pytest.mark.parametrize("places", [[0.0, 0.0, 0.0], [0.0, 5.0, 300.0, 301.0], [10.0], [0.0, 100.0, 200.0]])
 def test_names_at_line_ends_never_meet(places):
     heights = [16.0, 30.0, 16.0, 16.0][: len(places)]
-    found = frontier.spread(places, heights)
+    found = base.spread(places, heights)
     gaps = np.diff(found)
     assert (gaps >= (np.array(heights[1:]) + heights[:-1]) / 2 - 1e-9).all()
     if min(np.diff(places), default=99) > 30:

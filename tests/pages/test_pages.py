@@ -289,6 +289,6 @@ def test_another_question_is_another_run():
 
 def test_the_glossary_has_the_words_that_pages_use():
     told = said(open_page("pages/glossary.py"))
-    for word in ("marginal", "cell", "workload", "point", "frontier", "sampling floor", "private peek", "disagreement"):
+    for word in ("marginal", "cell", "workload", "point", "frontier", "sampling floor", "disagreement"):
         assert f"- **{word}**: " in told
         assert words.meaning(word).startswith(f"**{word[0].upper()}")

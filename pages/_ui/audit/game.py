@@ -108,7 +108,6 @@ def settings(game: Game) -> None:
             "Play the game", type="primary", icon=":material/casino:", on_click=game.start,
             args=(name, Budget(epsilon, delta), runs, HALF if bug else BUGS[0], int(seed)),
         )  # fmt: skip
-        tag(Tag.TYPED)
 
 
 def verdict(game: Game) -> None:

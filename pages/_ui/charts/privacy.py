@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+from .base import FIFTH, FOURTH, GREY, REAL, SIXTH, SYNTHETIC, THIRD, finish
 
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
-COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, "#E69F00", "#56B4E9"]
+COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH]
+INKS = ("#0072B2", "#D55E00", "#7A7A7A")  # of a drawing, into which the browser puts no palette
 CHANCES = [1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
 SMALLEST = CHANCES[0]
 HEAD = '<circle cx="5" cy="2.6" r="2"/>'
@@ -24,9 +25,9 @@ def icon_array(certain: int, right: int, words: str) -> str:
     An image of its own, as `st.html` lets no SVG through; its greys are seen on white and on black.
     """
     looks = (
-        f'<g fill="{REAL}" stroke="{REAL}" stroke-width=".4">{HEAD}{BODY}</g>',
-        f'<g fill="{SYNTHETIC}" stroke="{SYNTHETIC}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
-        f'<g fill="none" stroke="{GREY}" stroke-width=".6">{HEAD}{BODY}</g>',
+        f'<g fill="{INKS[0]}" stroke="{INKS[0]}" stroke-width=".4">{HEAD}{BODY}</g>',
+        f'<g fill="{INKS[1]}" stroke="{INKS[1]}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
+        f'<g fill="none" stroke="{INKS[2]}" stroke-width=".6">{HEAD}{BODY}</g>',
     )
     shown = [looks[0 if i < certain else 1 if i < right else 2] for i in range(100)]
     figures = "".join(
