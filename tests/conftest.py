@@ -24,7 +24,7 @@ class Together(LoadScopeScheduling):
     """Tests of a file run in one process, in turn, and so do all that drive a browser, as they share a server."""
 
     def _split_scope(self, nodeid):
-        return "browser" if nodeid.startswith("tests/browser/") else nodeid.split("::")[0]
+        return "browser" if "/browser/" in nodeid else nodeid.split("::")[0]
 
 
 _managed = PagesManager.__init__

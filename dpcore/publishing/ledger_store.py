@@ -7,7 +7,7 @@ stays charged. Rows are only ever added; `chain` sees it when they were changed.
 import json
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,11 @@ from ..data.fingerprint import SECOND, marks_of
 from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Concentrated, Lifetime, events_to_json
+from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, Total, events_to_json
 from . import book, chain, checked, verifier
 from .book import Book
 from .chain import now
 from .dataset import DataSet, Reservation
-from .totals import Events, Total
 
 WAIT = 8.0  # seconds for others to finish their reservations
 PATIENCE = 60.0  # seconds for them when a release is made and only its state is to be noted
@@ -44,7 +43,7 @@ class Store:
     def reserve(
         self,
         frame: pd.DataFrame | Source,
-        events: Events,
+        events: Sequence[tuple[Event, int]],
         budget: Budget,
         *,
         dataset: str | None = None,
@@ -95,14 +94,13 @@ class Store:
             if version is None:
                 fields = {"dataset": place, "number": number, "fingerprint": marks[0], "time": now()}
                 version = {"seq": chain.append(db, "versions", **fields)[0]}
-            after = totals[place] = before.plus(lifetime, events)
-            spent, promised = after.epsilon(lifetime), lifetime.budget
-            if lifetime.cost(events) == math.inf:
-                how = f"since its first release {name!r} is added up by {lifetime.accounting}"
-                raise OverspendError(f"{how}, which cannot count this one{_instead(lifetime, events)}")
+            after = totals[place] = lifetime.plus(before, events)
+            spent, promised = lifetime.total(after), lifetime.budget
+            if (cannot := _beyond(lifetime, events, after)) is not None:
+                raise OverspendError(f"data set {name!r}: {cannot}")
             if not spent <= promised.epsilon:
-                so_far = f"ε={before.epsilon(lifetime):.6g} of {promised.epsilon:g} is spent at δ={promised.delta:g}"
-                rest = f"one release of ε={before.left(lifetime):.6g} at that δ is left ({lifetime.accounting})"
+                so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is spent at δ={promised.delta:g}"
+                rest = f"one release of ε={lifetime.left(before):.6g} at that δ is left ({lifetime.accounting})"
                 raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
             seq, entry = chain.append(
                 db,
@@ -121,7 +119,7 @@ class Store:
             )
             if preview:
                 db.execute("ROLLBACK")
-        return Reservation(seq, entry, ledger, name, number, lifetime, spent, after.left(lifetime))
+        return Reservation(seq, entry, ledger, name, number, lifetime, spent, lifetime.left(after))
 
     def accounting(
         self, frame: pd.DataFrame | Source, *, dataset: str | None, default_name: str | None, new_version: bool
@@ -289,10 +287,18 @@ def _check_comparable(db: sqlite3.Connection, table: pd.DataFrame | Source) -> N
         )
 
 
-def _instead(lifetime: Lifetime, events: Events) -> str:
-    """What to do about events that an accounting does not know."""
-    discrete = lifetime.accounting is Accounting.GDP and any(type(event) is Concentrated for event, _ in events)
-    return ": exact noise is not Gaussian DP; ask for floating-point noise (--noise float)" if discrete else ""
+def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Total) -> str | None:
+    """Why an accounting fixed at first use cannot count these events, and what to do; None where it can."""
+    if (lost := lifetime.lost(after)) > lifetime.failure:
+        kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={lifetime.failure:.3g} kept for them"
+        return f"{kept} since its first release; choose an algorithm without such steps"
+    if lifetime.cost(after) < math.inf:
+        return None
+    how = f"since its first release it is added up by {lifetime.accounting}, which cannot count this one"
+    if lifetime.accounting is Accounting.PURE:
+        return f"{how}; choose another algorithm, or delta=0"
+    discrete = any(type(event) is Concentrated for event, _ in events)
+    return f"{how}; ask for {'floating-point noise, as exact noise is not Gaussian DP' if discrete else 'δ = 0'}"
 
 
 def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:

@@ -15,9 +15,9 @@ from collections import Counter
 
 from hypothesis import given
 
-from tests.fuzz import judge
-from tests.fuzz.generated import generated
-from tests.fuzz.strategies import Case, cases
+from tests.certificates.fuzz import judge
+from tests.certificates.fuzz.generated import generated
+from tests.certificates.fuzz.strategies import Case, cases
 
 MEMORY = 1_000_000_000  # bytes
 SHOWN = 20

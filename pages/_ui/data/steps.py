@@ -74,9 +74,7 @@ def public(current: Table) -> None:
     if changing(current):
         return
     if hidden(current):
-        st.caption(
-            "Its schema was taken from the data, so this view does not show it."
-        )
+        st.caption("Its schema was taken from the data, so this view does not show it.")
         upload_schema(current)
         return
     if current.guessed:

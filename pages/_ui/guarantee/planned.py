@@ -1,4 +1,4 @@
-"""The plan of an algorithm on this table and what it costs by each accountant; public numbers only."""
+"""Plan an algorithm on this table and price the plan by each accountant, from public numbers only."""
 
 import math
 from dataclasses import dataclass
@@ -16,12 +16,10 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing.proof import Proof, joint_proof, proof
 from dpcore.schemas.plan import plan_schema
-from dpcore.tags import Tag
 from dpcore.theory import accountants
 
 from ..jobs.counting import ready
 from ..shell import controls, questions
-from ..shell.frame import heading, public
 from ..shell.opened import chosen_part, share_of
 from ..shell.session import session
 from ..shell.state import stakeholder
@@ -53,11 +51,11 @@ class Planned:
         failure = math.fsum(c.times * c.spend.failure for c in self.charges) * (self.times if together else 1)
         return accountants.pairs(self.all if together else self.once, self.deltas, failure)
 
-    def guess(self, prior: float) -> float:
-        """How often somebody with that belief guesses right after one run, at most; exact for Gaussian noise."""
-        mu = accountants.gaussian_mu(self.charges)
+    def guess(self, prior: float, times: int = 1) -> float:
+        """Return how often someone with that belief guesses right after `times` runs; exact for Gaussian noise."""
+        mu = accountants.gaussian_mu(self.charges, times)
         if mu is None:
-            return float(guarantee.best_guess(prior, *self.pairs(together=False)))
+            return float(guarantee.best_guess(prior, *self.pairs(together=times > 1)))
         return guarantee.gaussian_guess(prior, mu)
 
     def trade_off(self, alarms: np.ndarray, times: int) -> np.ndarray:
@@ -82,11 +80,12 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
         name = controls.algorithm()
     domain = table.opening.placeholder if table.domain is None and table.opening is not None else table.domain
     if domain is None:
-        st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
+        place.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
         return None
-    if not ready(table):
-        return None
-    with st.expander("More: questions and parameters, as on Explore", icon=":material/tune:"):
+    with place:
+        if not ready(table):
+            return None
+    with place:
         try:
             workload, _ = questions.choose(table, domain)
             n = session().memo("kept", table.version, lambda: table.n)
@@ -120,16 +119,6 @@ def _made(table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, 
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
     named = [c.name for c in columns for _ in first.charges(c)]
     return (*first.plan.charges, *made.charges), joint_proof(name, algorithm, made, first.plan, named, division)
-
-
-def section(title: str, sources: str, planned: Planned | None) -> None:
-    """A heading and the line that says what goes in: public numbers, unless the plan rests on a peek."""
-    if planned is not None and planned.peeked:
-        heading(title, Tag.PEEK)
-        st.caption(f"Private peek, as the plan rests on a schema that comes from the records: {sources}")
-    else:
-        heading(title, Tag.PUBLIC)
-        public(sources)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

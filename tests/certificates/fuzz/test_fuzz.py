@@ -6,8 +6,8 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.fuzz import judge
-from tests.fuzz.strategies import PLANTED, Case, cases
+from tests.certificates.fuzz import judge
+from tests.certificates.fuzz.strategies import PLANTED, Case, cases
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
 

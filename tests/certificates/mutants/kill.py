@@ -1,8 +1,9 @@
-"""Run each killer on a copy of the package with its bug in it: `python -m tests.mutants.kill`, from the root.
+"""Run each killer on a copy of the package with its bug in it.
 
-The copies lie in a temporary folder, and nothing of the checkout is changed. What is slow to load is loaded once; a
-killer then runs in a fork, which finds only the copy. Prints a line of JSON for every mutant: the exit code of pytest
-for its killer, 1 where the test failed as it should; and first, as "", that of all killers with no bug.
+From the root: `python -m tests.certificates.mutants.kill`. The copies lie in a temporary folder, and nothing of the
+checkout is changed. What is slow to load is loaded once; a killer then runs in a fork, which finds only the copy.
+Prints a line of JSON for every mutant: the exit code of pytest for its killer, 1 where the test failed as it should;
+and first, as "", that of all killers with no bug.
 """
 
 import json
@@ -16,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.planted import MUTANTS, Mutant
+from tests.certificates.mutants.planted import MUTANTS, Mutant
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COPIED = ("dpcore", "tests", "pyproject.toml")
 LOADED = (
     "numpy",

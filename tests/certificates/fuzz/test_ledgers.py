@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from dpcore.privacy.accounting.lifetime import Total
 from dpcore.publishing import checked
-from dpcore.publishing.totals import Total
-from tests.fuzz import ledgers
-from tests.fuzz.ledgers import BESIDE, BROKEN, METADATA, ROWS, FellError, every_byte
+from tests.certificates.fuzz import ledgers
+from tests.certificates.fuzz.ledgers import BESIDE, BROKEN, METADATA, ROWS, FellError, every_byte
 
 MASKS = (0x01, 0x80, 0xFF)
 FEW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -9,8 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.test_explore import visit
-from tests.browser.test_looks import FRAMEWORK
+from tests.certificates.browser.test_explore import visit
+from tests.certificates.browser.test_looks import FRAMEWORK
 from tests.conftest import HOSTILE
 
 ROWS = 2000

@@ -8,17 +8,18 @@ import sys
 
 import pytest
 
-from tests.mutants.kill import ROOT, copied, plant
-from tests.mutants.planted import MUTANTS, Mutant
+from tests.certificates.mutants.kill import ROOT, copied, plant
+from tests.certificates.mutants.planted import MUTANTS, Mutant
 
-README = ROOT / "tests" / "mutants" / "README.md"
+README = ROOT / "tests/certificates/mutants" / "README.md"
 HEAD = """# Planted bugs
 
 Every class of errors that libraries for differential privacy are known for, planted one at a time in a copy of
 `dpcore/privacy/` and `dpcore/publishing/`, never in the checkout itself. Each has to make the test fail that is named
 beside it; with no bug planted all of these tests pass. `planted.py` holds the bugs, `kill.py` runs them
-(`python -m tests.mutants.kill ["a bug" ...]`), `test_mutants.py` says whether they were killed, as part of the test
-command, and that this table is that of `planted.py` (`python -m tests.mutants.test_mutants` writes it).
+(`python -m tests.certificates.mutants.kill ["a bug" ...]`), `test_mutants.py` says whether they were killed, among the
+certificates, and that this table is that of `planted.py`
+(`python -m tests.certificates.mutants.test_mutants` writes it).
 
 | class | bug | planted in | killed by |
 |---|---|---|---|
@@ -37,7 +38,10 @@ def readme() -> str:
 @pytest.fixture(scope="module")
 def codes() -> dict[str, tuple[int, str]]:
     """What pytest returned for every killer, and what it said; "" stands for all of them with no bug."""
-    command, limits = [sys.executable, "-m", "tests.mutants.kill"], {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    command, limits = (
+        [sys.executable, "-m", "tests.certificates.mutants.kill"],
+        {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+    )
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ | limits, timeout=900)
     assert done.returncode == 0, done.stderr[-2000:]
     return {name: (code, said) for name, code, said in map(json.loads, done.stdout.splitlines())}
@@ -56,7 +60,7 @@ def test_a_planted_bug_is_killed(codes, name):
 def test_a_bug_that_is_none_survives():
     """Test the tester: a change of a comment is killed by nothing."""
     code = (
-        "import tests.mutants.kill as k, tests.mutants.planted as p\n"
+        "import tests.certificates.mutants.kill as k, tests.certificates.mutants.planted as p\n"
         "k.MUTANTS = {'x': p.Mutant('', 'privacy/exact.py', '# of a grid,', '# of the grid,', p.K + '::' + "
         "'test_nothing_is_paid_by_infinite_noise_nor_by_what_is_no_number')}\nk.main()"
     )

@@ -6,7 +6,7 @@ Ganev et al. 2025 (MST and AIM).
 
 from dataclasses import dataclass
 
-P, S, K = "tests/privacy", "tests/privacy/statistics", "tests/mutants/test_killers.py"
+P, S, K = "tests/privacy", "tests/privacy/statistics", "tests/privacy/test_killers.py"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pages._ui.shell.controls import EPSILONS, number
 from pages._ui.start.admissions import frames, releases
 from tests.conftest import HOSTILE
 
-CODE = Path(__file__).parents[2] / "pages/_ui/charts"
+CODE = Path(__file__).parents[3] / "pages/_ui/charts"
 NAME = "ε, privacy budget"
 DRAWN = """() => ({
     at: +document.querySelector('.drag input').value,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dpcore.cli import main
 from dpcore.errors import LONGEST
-from tests.fuzz.strategies import PLANTED, Case
+from tests.certificates.fuzz.strategies import PLANTED, Case
 
 CODES = {0, 2, 3}  # of a command that ran, was refused, or was not paid for
 SECONDS, REFUSAL = 30, 10  # of the processor: a hang, and a refusal that takes too long

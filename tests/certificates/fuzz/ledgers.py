@@ -20,7 +20,7 @@ from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from dpcore.publishing import chain, checked
 from dpcore.publishing.dataset import DataSet
 from dpcore.publishing.ledger_store import Store, verify
-from tests.fuzz.generated import generated
+from tests.certificates.fuzz.generated import generated
 from tests.helpers import within
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
