@@ -17,7 +17,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
-from pages._ui.charts import base
+from pages._ui.charts import base, frontier
 from pages._ui.charts import svg as drawing
 from pages._ui.compare import forecast
 from pages._ui.shell.state import sample_table
@@ -228,7 +228,7 @@ def test_the_smallest_epsilon_is_found_and_marked_as_a_peek_for_uploads():
     epsilon = float(found["smallest ε"].iloc[0])
     errors = [berkeley("gaussian_maxent", epsilon, seed).records[-1].empirical.max_error for seed in range(20)]
     assert sum(e <= 0.01 for e in errors) >= 19
-    assert not any("private peek: an ε" in w.value for w in app.warning)
+    assert not any("this uses real data: an ε" in w.value for w in app.warning)
 
 
 def test_an_error_is_taken_apart_into_parts_that_sum_to_it():

@@ -181,10 +181,10 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     assert mine.peeked
     assert not mine.guessed
     assert mine.schema == SCHEMA, "what was found does not get into the schema"
-    assert "Records (private peek)" not in text
+    assert "Real rows (do not publish)" not in text
     toggle = next(t for t in app.toggle if t.label.startswith("Beside it"))
     settled(toggle.set_value(True).run())
-    assert "Records (private peek): 2 values: clerk, nurse." in shown(app)
+    assert "Real rows (do not publish): 2 values: clerk, nurse." in shown(app)
     app.number_input(key="schema-seed").set_value(7)
     press(app, TRY)
     assert table(app).trial.seed == 7
@@ -334,7 +334,7 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     assert button(app, NOW).disabled
     app.text_area(key="reason").set_value("tried before").run()
     app = release(settled(app))
-    assert "What was measured of the schema, and paid for" in shown(app)
+    assert "What was measured of the schema, protected" in shown(app)
     made = app.session_state["session"].held["desk"].work.result
     schema = json.loads(made.files["schema.json"])
     assert schema["measured"] == ["job", "pay", "age"]

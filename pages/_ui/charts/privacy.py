@@ -61,7 +61,7 @@ def _label(x: float, y: float, text: str) -> str:
 def _table(x: float, colour: str) -> str:
     """Rows of a table, the one of a person in `colour`."""
     rows = (
-        f'<rect x="{x}" y="{28 + 15 * i}" width="104" height="11" rx="2" fill="{colour if i == YOU else GREY}" '
+        f'<rect x="{x}" y="{28 + 15 * i}" width="104" height="11" rx="2" fill="{colour if i == YOU else INK}" '
         f'opacity="{1 if i == YOU else 0.35}"/>'
         for i in range(ROWS)
     )

@@ -125,7 +125,7 @@ def questions(
     if marked:
         dots["selectedpoints"] = list(marked)
     return _small(
-        [*band, dots],
+        [dots, *band],
         xaxis=_axis("questions, worst first", type="log", dtick=1, tickformat=",d"),
         yaxis=_axis("error, points", rangemode="tozero"),
         dragmode="select", selectdirection="h", showlegend=False,

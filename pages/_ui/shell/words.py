@@ -15,8 +15,8 @@ WORDS = {
     "only a sample of it. More ε does not take it away.",
     "seed": "The number that a run's random draws follow from: the same seed gives the same run. A real release "
     "has none.",
-    "trial": "A schema measured with the noise of a seed, to see what a release would find and lose by it. Nothing is "
-    "charged for it, and whoever knows the seed can take the noise off again, so do not publish it. A release measures anew.",
+    "trial": "A schema measured with the noise of a seed, to see what a release would find and lose by it. It uses "
+    "no budget. Do not publish it: someone who knows the seed can take the noise off again. A release measures anew.",
     "workload": "All the questions that are asked together; errors are measured over every one of them.",
 }
 
