@@ -298,7 +298,7 @@ def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Tota
     if lifetime.accounting is Accounting.PURE:
         return f"{how}; choose another algorithm, or delta=0"
     discrete = any(type(event) is Concentrated for event, _ in events)
-    return f"{how}; ask for {'floating-point noise, as exact noise is not Gaussian DP' if discrete else 'δ = 0'}"
+    return f"{how}; {'exact noise is not Gaussian DP: choose noise=float' if discrete else 'choose delta=0'}"
 
 
 def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:

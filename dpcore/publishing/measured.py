@@ -57,6 +57,7 @@ class OpenRelease(PreparedRelease):
         problem = QueryRelease(request.workload, n, group)
         affordable(request.algorithm, problem, request.budget)
         plan = within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
+        request.check_exact(plan.exact)
         check_whole(self.division, self.measuring.plan, plan, request.algorithm.adaptive)
         return SettledRelease(request, problem, rows, plan, self.events, found, self.measuring.plan, self.division)
 
@@ -126,14 +127,11 @@ def prepare_open(
     n, group, columns = records.rows.n, request.unit.most_rows, opening.schema.open
     problem = QueryRelease(request.workload, n, group)
     affordable(request.algorithm, problem, request.budget)
-    if request.noise == "float" and request.budget.delta == 0:
-        raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
-    exact = request.noise != "float" and not (request.noise == "auto" and fixed is Accounting.GDP)
+    exact = request.exact_for(fixed)
     known = any(c.categorical for c in columns)
     share = default_share(len(columns), n, group, request.budget) if opening.share is None else opening.share
     division, plan = SchemaShare(share, known).planned(request.algorithm, problem, request.budget, exact=exact)
-    if request.noise == "exact" and not plan.exact:
-        raise InputError("noise=exact: the algorithm measures what whole noise does not fit; use float")
+    request.check_exact(plan.exact)
     measuring = plan_schema(columns, n, group, division, exact=exact)
     events = division.events(exact)
     return OpenRelease(request, problem, records.rows, plan, events, opening, records.cells, division, measuring)

@@ -110,6 +110,8 @@ def _draw(
             allowed[charge.spend] += charge.times
         if Counter[object](spend for _, spend in curator.ledger.events) - allowed:
             raise BudgetError("the algorithm did not keep to its plan; nothing leaves")
+    if ready.request.budget.delta == 0 and len(curator.ledger.events) > curator.exactly.total():
+        raise BudgetError("noise in floating point keeps no promise at delta=0; nothing leaves")
     return release, curator.measured, draws, _noise(curator)
 
 

@@ -51,7 +51,7 @@ def figures(app):
 
 def dragged(app):
     """What the bars that follow a slider were given."""
-    return json.loads(app.get("bidi_component")[0].proto.json)
+    return json.loads(next(c for c in app.get("bidi_component") if c.key != "copy-link").proto.json)
 
 
 def said(app):

@@ -216,7 +216,7 @@ def test_a_data_set_that_gdp_adds_up_takes_no_discrete_noise(library, tmp_path, 
     monkeypatch.chdir(tmp_path)
     assert release("a", "float") == 0
     assert release("b", "exact", total=False) == 3
-    assert "--noise float" in capsys.readouterr().err
+    assert "noise=float" in capsys.readouterr().err
     assert release("c", "auto", total=False) == 0
     assert "floating-point" in json.loads((tmp_path / "c" / "release.json").read_text())["made_by"]["noise"]
     assert len(Store("l").show()[0].releases) == 2
