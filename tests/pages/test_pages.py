@@ -207,7 +207,7 @@ def test_a_pinned_run_stands_beside_the_next_one():
     settled(app.select_slider(key="epsilon").set_value(0.1).run())
     table = next(f.value for f in app.dataframe if "A (pinned)" in f.value)
     assert table.loc["ε"].tolist() == ["1", "0.1"]
-    assert any(trace.get("name") == "worst, pinned A" for trace in figures(app)[0]["data"])
+    assert any(trace.get("name") == "largest, pinned A" for trace in figures(app)[0]["data"])
 
 
 @pytest.mark.parametrize("key", lessons.LESSONS)
@@ -242,7 +242,7 @@ def test_an_upload_is_refused_or_taken_with_a_message():
     assert "a person must fill them in" in said(app)
     assert "dates have no cells" in said(app)
     settled(button(app, "Read bounds and values off the records").click().run())
-    assert "not covered by the guarantee" in " ".join(c.value for c in app.caption)
+    assert "The promise does not cover them" in " ".join(c.value for c in app.caption)
     button(app, "Forget my table").click().run()
     assert not app.exception
     assert "Invented census" in app.text[0].value
