@@ -59,7 +59,9 @@ class Store:
         """Charge a release of the table `frame` with `events`; with `preview` tell what that would give, and stop.
 
         The table may be a source. The data set is the one called `dataset`, or without a name the one with this
-        content, or else the one called `default_name`. Raises OverspendError when the total budget does not allow it;
+        content, or else the one called `default_name`. Its version is how often somebody said `new_version`, whether or
+        not the content is known: that number leaves, and tells nothing about the content.
+        Raises OverspendError when the total budget does not allow it;
         InputError when the content is known under another name, or changed without `new_version`, or a first use has no
         `total`, or a later one another total or unit. Nothing is charged then. `events` must bound whatever the release
         will do; `budget` is its own promise, recorded beside them.
@@ -68,7 +70,7 @@ class Store:
         with self._write() as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             marks = streamed or _marks(db, frame, key)
-            name, found, version = self._place(db, marks, dataset, default_name, new_version)
+            name, found, known = self._place(db, marks, dataset, default_name, new_version)
             if found is None:
                 _check_comparable(db, frame)
                 if total is None:
@@ -85,15 +87,12 @@ class Store:
                     unit=unit,
                     time=now(),
                 )[0]
-                number, before = 1, Total()
+                before = Total()
             else:
                 place, lifetime = found["seq"], book.lifetime(found)
                 _same(name, found, total, unit)
-                number = version["number"] if version else self._versions(db, place) + 1
                 before = totals[place]
-            if version is None:
-                fields = {"dataset": place, "number": number, "fingerprint": marks[0], "time": now()}
-                version = {"seq": chain.append(db, "versions", **fields)[0]}
+            version, number = _version(db, place, marks[0], known, new_version)
             after = totals[place] = lifetime.plus(before, events)
             spent, promised = lifetime.total(after), lifetime.budget
             if (cannot := _beyond(lifetime, events, after)) is not None:
@@ -106,7 +105,7 @@ class Store:
                 db,
                 "releases",
                 dataset=place,
-                version=version["seq"],
+                version=version,
                 algorithm=algorithm,
                 epsilon=float(budget.epsilon),
                 delta=float(budget.delta),
@@ -180,15 +179,15 @@ class Store:
 
     def _place(
         self, db: sqlite3.Connection, marks: tuple[str, ...], name: str | None, default: str | None, new_version: bool
-    ) -> tuple[str, sqlite3.Row | None, sqlite3.Row | None]:
-        """The data set's name, its row, and the version with this content; None where it is new."""
+    ) -> tuple[str, sqlite3.Row | None, bool]:
+        """The data set's name, its row or None where it is new, and whether its content is known."""
         asked = f"SELECT * FROM versions WHERE fingerprint IN ({', '.join('?' * len(marks))})"
         version = db.execute(asked, marks).fetchone()
         if version:
             found = db.execute("SELECT * FROM datasets WHERE seq = ?", (version["dataset"],)).fetchone()
             if name not in (None, found["name"]):
-                raise InputError(f"this table is the data set {found['name']!r}; it cannot also be {name!r}")
-            return found["name"], found, version
+                raise InputError(f"this table is the data set {found['name']!r}; use that name, not {name!r}")
+            return found["name"], found, True
         name = default if name is None else name
         if not name:
             raise InputError("this table is not in the ledger yet: give the data set a name")
@@ -196,15 +195,11 @@ class Store:
             raise InputError(f"dataset={name[:40]!r} must be at most {LONGEST_NAME} printable characters")
         found = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
         if found and not new_version:
-            why = "if it is a new version of the same people, say so (--new-version); it keeps the old budget"
-            raise InputError(f"the content of {name!r} has changed since its last release; {why}")
+            why = "for data about the same people say that it is a new version, which keeps the old budget"
+            raise InputError(f"the content of {name!r} has changed; {why}; for other people choose another name")
         if new_version and not found:
             raise InputError(f"there is no data set {name!r} of which this could be a new version")
-        return name, found, None
-
-    @staticmethod
-    def _versions(db: sqlite3.Connection, place: int) -> int:
-        return db.execute("SELECT COUNT(*) FROM versions WHERE dataset = ?", (place,)).fetchone()[0]
+        return name, found, False
 
     @contextmanager
     def _read(self) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
@@ -287,11 +282,23 @@ def _check_comparable(db: sqlite3.Connection, table: pd.DataFrame | Source) -> N
         )
 
 
+def _version(db: sqlite3.Connection, place: int, mark: str, known: bool, said: bool) -> tuple[int, int]:
+    """The entry and the number of a data set's version: the last one, unless somebody `said` that this is a new one."""
+    last = db.execute("SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (place,)).fetchone()
+    if last is not None and not said:
+        return last["seq"], last["number"]
+    number = 1 if last is None else last["number"] + 1
+    kept = f"{mark} again as {number}" if known else mark  # a mark stands once, by which the content is known
+    fields = {"dataset": place, "number": number, "fingerprint": kept, "time": now()}
+    return chain.append(db, "versions", **fields)[0], number
+
+
 def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Total) -> str | None:
     """Why an accounting fixed at first use cannot count these events, and what to do; None where it can."""
     if (lost := lifetime.lost(after)) > lifetime.failure:
         kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={lifetime.failure:.3g} kept for them"
-        return f"{kept} since its first release; choose an algorithm without such steps"
+        way = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
+        return f"{kept} since its first release; {way}"
     if lifetime.cost(after) < math.inf:
         return None
     how = f"since its first release it is added up by {lifetime.accounting}, which cannot count this one"

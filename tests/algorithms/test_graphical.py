@@ -80,7 +80,8 @@ def test_the_plan_is_an_upper_bound_that_uses_the_budget(budget):
     whole = budget.epsilon if budget.delta == 0 else budget.rho
     assert whole * (1 - 1e-9) <= total <= whole
     assert plan["rounds"] == 16 * 4 + 1
-    expected = math.sqrt(2) * (2 / plan.spend(Pure).epsilon if budget.delta == 0 else 1 / plan.spend(Gaussian).mu)
+    paid = plan.spend("measure")
+    expected = math.sqrt(2) * (2 / paid.epsilon if budget.delta == 0 else 1 / paid.mu)
     assert plan["sigma"] == pytest.approx(expected / 1000)
 
 

@@ -175,7 +175,7 @@ def test_without_noise_it_is_the_naive_iteration(where, budget):
     problem, plan, truth, path = start("query", where, 12, budget)
     A = matrix(problem.workload)
     width = np.ptp(A, axis=1) if where == "explicit" else np.ones(len(A))
-    expected = naive(A, truth, width, problem.n, plan.spend(Gaussian).mu, 12)
+    expected = naive(A, truth, width, problem.n, plan.spend("measure").mu, 12)
     assert np.abs(A @ (np.array(path) - expected).T).max() < 1e-9
 
 

@@ -12,7 +12,7 @@ from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.errors import BudgetError, InputError
 from dpcore.evaluation.run import Run
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import SignedErrors
@@ -263,7 +263,7 @@ def test_whole_tables_of_a_matrix_are_refused():
 def test_thresholds_get_the_larger_part_and_levels_follow_their_noise():
     problem, _ = task("2-way")
     plan = make_plan(ALGORITHMS["pmw"](updates=10), problem, Budget(1, 1e-6))
-    compare, measure = plan.spend(Pure), plan.spend(Gaussian)
+    compare, measure = plan.spend("above_threshold"), plan.spend("measure")
     assert measure.rho == pytest.approx(plan["share"] * (measure.rho + compare.rho))
     noise = math.hypot(*sparse_scales(1 / problem.n, compare.epsilon))
     expected = 0.25 * math.log(10 * problem.workload.m + 1) * noise

@@ -284,7 +284,7 @@ def test_default_selections_grow_with_the_budget(name):
     assert times[0] < times[-1] <= 2 * 21 + 8
     assert {plan["measure"] for plan in plans} == {"marginal"}
     assert make_plan(ALGORITHMS[name](), task("explicit")[0], Budget(1, 1e-6))["measure"] == "query"
-    assert plans[0].paying("select").epsilon > 0
+    assert plans[0].spend("select").epsilon > 0
 
 
 @pytest.mark.parametrize("delta", [1e-9, 0])

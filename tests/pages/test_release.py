@@ -281,7 +281,7 @@ def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, 
         unlocked(app, key)
         assert "Data set" not in [t.label for t in app.text_input]
         assert NAME not in everything(app)
-    assert "it cannot also be" in wrong(unlocked(app)), "whoever holds the key is told"
+    assert "use that name" in wrong(unlocked(app)), "whoever holds the key is told"
 
 
 SAID = ("caption", "markdown", "error", "warning", "info", "success", "text", "subheader")
@@ -292,7 +292,7 @@ def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_pa
     app = press(unlocked(opened(None)))
     button(app, "Prepare another release").click().run()
     assert "Left: one release" in said(app)
-    assert [c for c in app.checkbox if "content changed" in c.label]
+    assert [c for c in app.checkbox if "new version" in c.label]
     assert "ledger-key" not in str(dict(app.query_params))
     assert RIGHT not in everything(app)
     clear_session_resource_cache("test session id")  # as when a tab closes
@@ -480,7 +480,7 @@ def test_another_table_under_a_known_name_is_refused_until_it_is_called_a_new_ve
     press(go(uploaded(), "release", tmp_path))
     app = go(uploaded(PEOPLE + b"300,a\n"), "release", tmp_path)
     assert "has changed" in wrong(app)
-    next(c for c in app.checkbox if "content changed" in c.label).set_value(True).run()
+    next(c for c in app.checkbox if "new version" in c.label).set_value(True).run()
     assert not app.error
     press(app)
     assert [r["version"] for r in releases(tmp_path)] == [1, 2]
@@ -526,7 +526,7 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
 def test_without_it_the_same_steps_show_errors():
     app = go(uploaded(), "explore")
     assert figures(app)
-    assert "uses real data" in everything(app)
+    assert "uses real data –" in everything(app)
 
 
 def test_start_shows_the_synthetic_bars_alone_to_stakeholders():
@@ -541,7 +541,7 @@ def test_start_shows_the_synthetic_bars_alone_to_stakeholders():
     assert not figures(app)
     assert not any("real" in frame.value for frame in app.dataframe)
     assert "off by" not in said(app)
-    assert "uses real data" not in everything(app)
+    assert "uses real data –" not in everything(app)
 
 
 def test_the_view_stays_from_page_to_page():

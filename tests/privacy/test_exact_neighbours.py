@@ -225,8 +225,8 @@ def test_two_rounds_of_dpfw_keep_the_promise(asked, schedule, budget):
     plan = algorithm.plan(problem, budget)
     laws = {data: output_law(asked, algorithm, problem, plan, data) for data in data_sets(4, 2)}
     assert all(abs(law.sum() - 1) < 1e-12 for law in laws.values())
-    assert type(plan.paying("select")) is (BoundedRange if budget.delta else Pure)
-    pure = 2 * plan.paying("select").epsilon
+    assert type(plan.spend("select")) is (BoundedRange if budget.delta else Pure)
+    pure = 2 * plan.spend("select").epsilon
     worst, spread = 0.0, 0.0
     for x, y in neighbours(4, 2):
         p, q = laws[tuple(sorted(x))], laws[tuple(sorted(y))]

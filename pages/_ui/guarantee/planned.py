@@ -117,8 +117,7 @@ def _made(table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, 
     share, columns = share_of(table.opening, part, problem.n, problem.group, budget), table.opening.open
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    named = [c.name for c in columns for _ in first.charges(c)]
-    return (*first.plan.charges, *made.charges), joint_proof(name, algorithm, made, first.plan, named, division)
+    return (*first.plan.charges, *made.charges), joint_proof(name, algorithm, made, first.plan, division)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
