@@ -20,7 +20,7 @@ ROWS_ONLY = "what it releases can have mass where constraints forbid it; rows dr
 
 @dataclass(frozen=True)
 class About:
-    """The words of an algorithm, shown on pages, in the README and by the command line."""
+    """The words of an algorithm, shown on pages and by the command line."""
 
     title: str
     summary: str

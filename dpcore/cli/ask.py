@@ -1,4 +1,12 @@
-"""Answer questions from a real release, with intervals: for the table, and for the population it comes from."""
+"""Answer questions from a real release, with intervals: for the table, and for the population it comes from.
+
+No record is read. The interval is exact where noisy tables say it; columns that were not measured together get bounds
+that are never too narrow; where nothing was measured, it says so.
+
+Two examples:
+  python -m dpcore ask first 'sex = Female and age > 50'
+  python -m dpcore ask first 'age > 50' 'age < 50' --compare ratio --with second --level 0.9
+"""
 
 import argparse
 import json

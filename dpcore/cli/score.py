@@ -1,4 +1,11 @@
-"""Score another tool's synthetic table against the real one (uses real data), on the same questions and baselines."""
+"""Score another tool's synthetic table against the real one (uses real data), on the same questions and baselines.
+
+For what --queries may ask, see: python -m dpcore run --help
+
+Two examples:
+  python -m dpcore score people.csv synthetic.csv --schema s.json --queries marginals:3
+  python -m dpcore score people.csv synthetic.csv --schema s.json --queries ranges:age --json scores.json
+"""
 
 import argparse
 import json

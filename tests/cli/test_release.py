@@ -1,5 +1,6 @@
 """A real release from the command line: what leaves, what is charged, what is refused, what survives a kill."""
 
+import hashlib
 import html
 import json
 import math
@@ -80,7 +81,9 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert list(rows) == ["age", "sex", "pay", "edu"]
     assert len(rows) == len(pd.read_parquet("out/synthetic.parquet")) == 200
     state = Store("l.sqlite").show()[0].releases[0]
-    assert (state["state"], json.loads(state["states"][0]["note"])) == ("released", claim["files"])
+    noted = json.loads(state["states"][0]["note"])
+    signed = hashlib.sha256((here / "out" / "signature.json").read_bytes()).hexdigest()
+    assert (state["state"], noted) == ("released", claim["files"] | {"signature.json": signed})
 
 
 @pytest.mark.parametrize("algorithm", QUERIES)
