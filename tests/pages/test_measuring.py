@@ -203,7 +203,7 @@ def test_a_guarantee_is_planned_before_anything_is_measured():
     first, second = (guarantee(brought(f)) for f in (None, everybody_else()))
     assert not first.exception
     assert all_words(first) == all_words(second)
-    assert "at δ = 1e-09" in shown(first)
+    assert len(first.dataframe), "the costs of a plan"
 
 
 def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone():
