@@ -1,6 +1,7 @@
 """The command line: one file a command, `main` only dispatches."""
 
 import argparse
+import contextlib
 import io
 import os
 import re
@@ -10,7 +11,7 @@ from typing import NoReturn
 
 from ..errors import InputError, OverspendError, in_words, place
 from . import algorithms, ask, audit, evolve, learn, ledger, release, run, schema, score, sweep
-from .files import tell
+from .files import Plain, tell
 
 COMMANDS = {
     "algorithms": algorithms,
@@ -56,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a name may hold what the terminal cannot show
     try:
         chosen = parser().parse_args(_texts(sys.argv[1:] if arguments is None else arguments))
-        code = COMMANDS[chosen.command].execute(chosen) or 0
+        with contextlib.redirect_stdout(Plain(sys.stdout)):
+            code = COMMANDS[chosen.command].execute(chosen) or 0
         sys.stdout.flush()
         return code
     except InputError as error:

@@ -46,7 +46,7 @@ from .ask import told as answers_told
 from .files import check_writable, write
 from .follow import follow, report, start
 from .measured import Measured
-from .task import add_task_arguments, choose, forecast, read_open, read_task
+from .task import add_task_arguments, choose, forecast, read_open, read_task, useful
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,6 +92,8 @@ def execute(chosen: argparse.Namespace) -> None:
     first = runs[0]
     about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)
+    if words := useful(first["final"]):
+        print(f"seed {first['seed']}: {words} (private peek)")
     for found in runs[0].get("answers", []):
         print(f"{line(interval_of(found))}; real (do not publish) {found['real']:.4g}")
     if any(run["line"] is None for run in runs):

@@ -23,8 +23,10 @@ from ..intervals.cells import cell_intervals
 from ..intervals.known import known
 from ..intervals.questions import independent
 from ..intervals.stored import to_arrays
+from ..intervals.usefulness import foreseen_exactness, uses
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release, UnbiasedAnswers
+from ..theory.meaning import Promise
 from ..workloads import Marginals, Workload
 from . import recount, registry, verifier
 from .card import card
@@ -100,7 +102,11 @@ def write(
         if schema:
             (made / "schema.json").write_text(_json(schema), encoding="utf-8")
         files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
-        facts = facts | {"files": files, "errors": _errors(tables["answers"])}
+        rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
+        utility = uses(found, rows, laplace=laplace).to_json()
+        utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
+        facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
+        facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
         for name, shown in (("card.html", card), ("review.html", review_page)):
             (made / name).write_text(shown(facts), encoding="utf-8")
         (made / "proof.html").write_text(proof_page(proof), encoding="utf-8")

@@ -116,7 +116,7 @@ def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
 
 def test_one_press_spends_once_whatever_comes_after(tmp_path):
     app = press(opened(tmp_path))
-    assert "multiplies the odds by 2\\." in said(app)
+    assert "Nobody becomes more than 2\\.75 times surer" in said(app)
     assert NOW not in labels(app)
     made = app.session_state["session"].held["desk"].work.result
     for _ in range(3):
@@ -438,9 +438,9 @@ def test_on_a_server_for_others_nobody_is_told_where_the_ledger_lies(tmp_path, m
 def test_what_was_released_stays_on_the_page_when_the_table_or_the_ledger_goes(tmp_path):
     app = press(opened(tmp_path))
     app.session_state["session"].table.set_schema({"columns": {}})
-    assert "multiplies the odds" in said(app.run())
+    assert "Nobody becomes more than" in said(app.run())
     (tmp_path / "ledger.sqlite").write_text("gone")
-    assert "multiplies the odds" in said(app.run())
+    assert "Nobody becomes more than" in said(app.run())
     assert wrong(app)
 
 
