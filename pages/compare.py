@@ -8,7 +8,7 @@ from pages._ui.compare import ask, causes, measures, others, report, solve, summ
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
-from pages._ui.shell.frame import heading, tag, unfinished, whose
+from pages._ui.shell.frame import heading, tried, unfinished
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
@@ -23,7 +23,7 @@ def press() -> None:
 
 
 table, sweep = current_table(), sweeps.current()
-whose(table)
+tried(table)
 if unfinished(table, "compare here") or not counting.ready(table):
     st.stop()
 
@@ -39,7 +39,6 @@ try:
             )
             if st.session_state.pop(PRESSED, False):
                 start()
-            tag(Tag.TYPED)
             st.caption("Runs that are there already are kept: add an algorithm, an ε or seeds, and only those run.")
 except InputError as error:
     st.error(plain(error, 400))

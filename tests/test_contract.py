@@ -256,8 +256,7 @@ def test_stopping_early_costs_what_was_charged_so_far(name, settings):
         assert len(events) == planned, "all is measured before the fit begins"
     elif not run.algorithm.adaptive:
         found = any(choice.name == "kept" for choice in run.plan.choices)  # a tree, before the first step
-        count = 1 + len(set(run.problem.domain.shape))  # charges for that: a size of columns each, and draws
-        ground = sum(charge.times for charge in run.plan.charges[-count:]) if found else 0
+        ground = sum(charge.times for charge in run.plan.charges if charge.name) if found else 0
         assert 1 <= len(events) - ground <= math.ceil(2 * (planned - ground) / run.plan["rounds"]), "steps are lazy"
     assert run.spent == run.records[-1].spent
     assert run.release is not None
@@ -286,6 +285,19 @@ def test_tables_too_large_are_refused_before_memory_with_their_size(name):
     message = str(caught.value)
     assert "the tables asked have 1,00" in message
     assert "000 cells, more than 50,000,000; ask for smaller ones" in message
+
+
+MATRIX = [(name, {}, f"{name} needs queries on ") for name in REFUSED]
+MATRIX += [
+    (name, {"measure": "marginal"}, "measure=marginal needs queries on marg") for name in ("mwem", "pmw", "rap", "gem")
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "message"), MATRIX)
+def test_a_query_matrix_is_refused_in_words(name, settings, message):
+    for where in ("explicit", "union"):
+        with pytest.raises(InputError, match=message):
+            make_plan(ALGORITHMS[name](**settings), task(where)[0], BUDGET)
 
 
 def test_what_a_wide_table_forbids_is_said_in_words():

@@ -18,7 +18,7 @@ from ..privacy.accounting.lifetime import Concentrated, Event
 from ..privacy.columns import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import NUMBERS, Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within
+from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
@@ -74,14 +74,6 @@ class SettledRelease(PreparedRelease):
     def measured_events(self) -> tuple[tuple[Event, int], ...]:
         """What the schema was charged."""
         return measured_events(self.measuring)
-
-    @property
-    def measured_columns(self) -> tuple[str, ...]:
-        """The column that each charge of the schema paid for, in their order."""
-        counted = (
-            (f.column.name, 1 if f.column.values else NUMBERS) for f in self.found.found
-        )  # values, or range, look, bins
-        return tuple(name for name, times in counted for _ in range(times))
 
 
 def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:

@@ -1,8 +1,10 @@
 """A real release from the command line: what leaves, what is charged, what is refused, what survives a kill."""
 
+import hashlib
 import html
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +24,7 @@ from dpcore.publishing import publish
 from dpcore.publishing.card import card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
-from dpcore.theory.meaning import released
+from dpcore.theory.meaning import Promise
 from dpcore.workloads import Marginals
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
 from tests.cli.files import write_files
@@ -80,7 +82,12 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert list(rows) == ["age", "sex", "pay", "edu"]
     assert len(rows) == len(pd.read_parquet("out/synthetic.parquet")) == 200
     state = Store("l.sqlite").show()[0].releases[0]
-    assert (state["state"], json.loads(state["states"][0]["note"])) == ("released", claim["files"])
+    account = json.loads((here / "out" / "account.json").read_text())
+    assert claim["time"] == account["releases"][-1]["time"] == state["time"], "how long it took is not told"
+    assert len(re.findall(r"\d\d:\d\d:\d\d", (here / "out" / "release.json").read_text())) == 1
+    noted = json.loads(state["states"][0]["note"])
+    signed = hashlib.sha256((here / "out" / "signature.json").read_bytes()).hexdigest()
+    assert (state["state"], noted) == ("released", claim["files"] | {"signature.json": signed})
 
 
 @pytest.mark.parametrize("algorithm", QUERIES)
@@ -181,7 +188,7 @@ def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
     assert Store("l.sqlite").show()[0].releases[0]["reason"] == "the <registry> publishes them"
     page = (here / "out" / "card.html").read_text()
     assert "the &lt;registry&gt; publishes them" in page
-    assert "private peek" in page
+    assert "uses real data" in page
 
 
 def test_a_release_that_fails_later_stays_charged(here, capsys, monkeypatch):
@@ -259,6 +266,36 @@ def test_hostile_names_stay_text_on_the_card_and_in_spreadsheets(tmp_path, monke
     assert not labels.str.startswith(("=", "+", "-", "@")).any()
 
 
+def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
+    """Whatever columns, categories and folders are called, each line that is printed is one, of printable letters."""
+    monkeypatch.chdir(tmp_path)
+    name, value, out = "a\x1b[2J\x9b\u202e", "x\x1b]0;\x07\u2066\nsound: x", "o\x1b[2J\nnote: o"
+    pd.DataFrame({name: [value, "y"] * 100, "n": range(200)}).to_csv("t.csv", index=False)
+    columns = {name: {"kind": "categorical", "values": [value, "y"]}, "n": {"kind": "integer", "low": 0, "high": 199}}
+    (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
+    question = f"{name} = y"
+    assert main(["schema", "t.csv", "--peek"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["columns"][name]["values"] == [value, "y"]
+    told = [printed]
+    assert release(out, queries="marginals:1") == 0
+    told.append(capsys.readouterr())
+    run = ["--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6"]
+    assert main(["run", "t.csv", *run, f"--ask={question}"]) == 0
+    told.append(capsys.readouterr())
+    assert main(["ask", out, question]) == 0
+    told.append(capsys.readouterr())
+    assert main(["ask", out, f"{name} = {value}"]) in (0, 2)
+    assert main(["run", "t.csv", *run, f"--ask={name} = {value}!"]) == 2
+    assert (
+        main(["release", "t.csv", "--schema=s.json", f"--queries={out}", *run[2:], "--ledger=l", f"--out={out}"]) == 2
+    )
+    told.append(capsys.readouterr())
+    lines = [line for one in told for line in (one.out + one.err).split("\n")]
+    assert [line for line in lines if not line.isprintable()] == []
+    assert [line for line in lines if line.startswith(("sound", "note: o"))] == []
+
+
 def test_numbers_are_never_neutralised():
     frame = pd.DataFrame({"-x": [-1.5, 2.0], "y": ["-1", "a"], "z": [None, "+"]})
     out = neutral(frame)
@@ -280,7 +317,7 @@ def test_the_card_is_made_of_facts_alone(here):
     release()
     said = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert card(facts()) == said
-    assert html.escape(released(facts())) in said
+    assert html.escape(Promise.of_release(facts()).words) in said
     assert html.escape(COUNTED) not in said
 
 
@@ -288,7 +325,7 @@ def test_the_card_of_people_says_what_their_number_tells(here):
     assert release("out", "--person=name", "--most-rows=2") == 0
     said = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert html.escape(COUNTED) in said
-    assert "about one person before" in said
+    assert "surer, or less sure, about one person, except" in said
     told = facts()["protects"]
     assert "have as many rows after that choice" in told["neighbours"]
     assert "at most 2, chosen by a public hash of what that person" in told["unit"]

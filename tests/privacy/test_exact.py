@@ -249,7 +249,7 @@ def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said
     assert "floating" not in noise
     curator = Curator(ready.rows, 40, ready.plan, np.random.default_rng(0))
     statistic = SomeAnswers(shares, slice(1, 2))
-    drawn = [float(curator.measure(statistic, ready.plan.paying("measure")).values[0]) for _ in range(5)]
+    drawn = [float(curator.measure(statistic, ready.plan.spend("measure")).values[0]) for _ in range(5)]
     steps = np.array(drawn) * 40 * 2**32
     assert steps == pytest.approx(np.rint(steps), abs=0.01)
     assert len(set(drawn)) == 5
