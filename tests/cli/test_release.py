@@ -190,7 +190,7 @@ def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
     assert Store("l.sqlite").show()[0].releases[0]["reason"] == "the <registry> publishes them"
     page = (here / "out" / "card.html").read_text()
     assert "the &lt;registry&gt; publishes them" in page
-    assert "private peek" in page
+    assert "uses real data" in page
 
 
 def test_a_release_that_fails_later_stays_charged(here, capsys, monkeypatch):
