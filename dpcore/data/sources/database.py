@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,12 +12,21 @@ import numpy as np
 from ...errors import InputError
 from ..column import MISSING_TEXTS, OTHER, Column
 from ..domain import Domain
+from ..inputs import opened
 from ..readings import AS_WRITTEN, written
 from .base import Axes, Tally, Watch, places, unwatched
 from .counting import cover, narrowed
 
 ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes characters off both ends of a text
 SCHEMES = ("duckdb://", "postgres://", "postgresql://")
+# A name that is no table of the database would be read as a file, or a view might read one: neither is allowed.
+CLOSED = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+}
+MOST_BYTES = 1 << 50  # of a database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
@@ -38,13 +48,17 @@ def connect(text: str) -> "DatabaseSource":
     ibis = _ibis()
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     try:
-        backend: Any = ibis.connect(address, **({"read_only": True} if engine == "duckdb" else {}))
-        *schema, name = table.split(".")
-        found = backend.table(name, database=schema[0] if schema else None)
+        backend: Any = _duckdb(address.partition("://")[2]) if engine == "duckdb" else ibis.connect(address)
+        schema, _, name = table.rpartition(".")
+        there = engine != "duckdb" or _in_catalog(backend, schema or "main", name)
+        found = backend.table(name, database=schema or None) if there else None
     except ImportError:
         raise InputError(EXTRA) from None
     except Exception as error:  # of any driver; its words may hold a password
         raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({type(error).__name__})") from None
+    if found is None:
+        backend.disconnect()
+        raise InputError(f"{engine}: the database has no table or view {table[:80]!r}")
     return DatabaseSource(backend, found, f"{engine} table {table}")
 
 
@@ -215,6 +229,22 @@ def _ibis() -> Any:
     except ImportError:
         raise InputError(EXTRA) from None
     return ibis
+
+
+def _duckdb(path: str) -> Any:
+    """A connection to a regular file, which reads no other file, loads no extension and changes nothing."""
+    with opened(path, MOST_BYTES):
+        pass
+    return _ibis().duckdb.connect(Path(path), read_only=True, **CLOSED)
+
+
+def _in_catalog(backend: Any, schema: str, name: str) -> bool:
+    """Whether the database that is open has a table or a view of that name."""
+    query = (
+        "SELECT 1 FROM information_schema.tables "
+        "WHERE table_catalog = current_database() AND lower(table_schema) = lower(?) AND lower(table_name) = lower(?)"
+    )
+    return bool(backend.con.execute(query, [schema, name]).fetchall())
 
 
 def _exactly(value: float) -> Any:

@@ -219,6 +219,31 @@ def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, 
     assert "hunter2" not in str(caught.value)
 
 
+def test_duckdb_opens_tables_and_views_of_its_own_file_only(tmp_path):
+    import duckdb
+
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    os.mkfifo(tmp_path / "pipe")
+    with duckdb.connect(str(tmp_path / "F.duckdb")) as made:
+        made.execute("CREATE TABLE t AS SELECT 1 AS x; CREATE SCHEMA s; CREATE TABLE s.u AS SELECT 1 AS x")
+        made.execute(f"CREATE VIEW own AS SELECT * FROM t; CREATE VIEW far AS SELECT * FROM '{tmp_path}/a.csv'")
+    at = f"duckdb://{tmp_path}/F.duckdb#"
+    one = domain_from_json({"columns": {"x": {"kind": "integer", "low": 0, "high": 1}}})
+    for name in ("t", "T", "own", "s.u"):
+        with closing(connect(at + name)) as source:
+            assert source.count(one, [(0,)]).n == 1
+            with pytest.raises(duckdb.Error):
+                source.backend.raw_sql(f"SELECT * FROM read_csv('{tmp_path}/a.csv')")
+            with pytest.raises(duckdb.Error):
+                source.backend.raw_sql("SET enable_external_access = true")
+    for name in (f"{tmp_path}/a.csv", "a.csv", "information_schema.tables", "nowhere.t"):
+        with pytest.raises(InputError, match="has no table or view"):
+            connect(at + name)
+    for address in (f"{at}far", f"duckdb://{tmp_path}/pipe#t", "duckdb://:memory:#t", "duckdb:///dev/zero#t"):
+        with pytest.raises(InputError, match="cannot be opened"):
+            connect(address)
+
+
 def test_engines_that_were_not_tested_are_refused():
     backend = type("Backend", (), {"name": "sqlite"})()
     with pytest.raises(InputError, match="sqlite is no database whose codes were tested"):
