@@ -10,19 +10,19 @@ from pages._ui.shell.controls import number
 from pages._ui.shell.frame import heading, tag
 from pages._ui.shell.words import WORDS
 
-heading("Letters", Tag.PUBLIC)
+heading("Letters")
 st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in LETTERS.items()))
 
-heading("Words", Tag.PUBLIC)
+heading("Words")
 st.markdown("\n".join(f"- **{word}**: {WORDS[word]}" for word in sorted(WORDS)))
 
-heading("Tags: where a number comes from", Tag.PUBLIC)
+heading("Tags: where a number comes from")
 for kind in Tag:
     with st.container(horizontal=True, vertical_alignment="center"):
         tag(kind)
         st.markdown(kind.meaning)
 
-heading("Algorithms and their parameters", Tag.PUBLIC)
+heading("Algorithms and their parameters")
 for name, cls in ALGORITHMS.items():
     about = cls.about
     with st.expander(f"{about.title} (`{name}`)"):

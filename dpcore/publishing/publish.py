@@ -28,7 +28,7 @@ from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
 from . import verifier
 from .files import check_folder, write, write_schema
-from .ledger_store import Reservation, Store, now
+from .ledger_store import Reservation, Store
 from .measured import OpenRelease, SettledRelease
 from .proof import proof_of
 from .request import PreparedRelease, plain
@@ -63,7 +63,7 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
         synthetic = _rows(release, count, draws)
         facts = write(
             folder,
-            _facts(ready, reservation, noise, account["releases"][-1]["link"]),
+            _facts(ready, reservation, noise, account["releases"][-1]),
             release,
             synthetic,
             measurements,
@@ -142,8 +142,11 @@ def _noise(curator: Curator) -> str:
     return "; ".join(found)
 
 
-def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, link: str) -> dict[str, Any]:
-    """All that is public about a release: enough to recompute its claim, and no data."""
+def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, entry: dict[str, Any]) -> dict[str, Any]:
+    """All that is public about a release: enough to recompute its claim, and no data; its time is that of the charge.
+
+    A second time would tell how long the release took, which may depend on the records.
+    """
     request, problem, plan = ready.request, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
     total = reservation.lifetime
@@ -156,7 +159,7 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, link: s
     symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else sums.cost(accounting)
     return {
         "format": 1,
-        "time": now(),
+        "time": entry["time"],
         "dataset": {
             "name": reservation.dataset,
             "version": reservation.version,
@@ -165,7 +168,12 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, link: s
             "accounting": total.accounting,
             "failure": total.failure,
         },
-        "ledger": {"id": reservation.ledger, "entry": reservation.number, "hash": reservation.entry, "link": link},
+        "ledger": {
+            "id": reservation.ledger,
+            "entry": reservation.number,
+            "hash": reservation.entry,
+            "link": entry["link"],
+        },
         "protects": {
             "unit": request.unit.protected,
             "neighbours": request.unit.neighbours,

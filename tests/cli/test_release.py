@@ -4,6 +4,7 @@ import hashlib
 import html
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -81,6 +82,9 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert list(rows) == ["age", "sex", "pay", "edu"]
     assert len(rows) == len(pd.read_parquet("out/synthetic.parquet")) == 200
     state = Store("l.sqlite").show()[0].releases[0]
+    account = json.loads((here / "out" / "account.json").read_text())
+    assert claim["time"] == account["releases"][-1]["time"] == state["time"], "how long it took is not told"
+    assert len(re.findall(r"\d\d:\d\d:\d\d", (here / "out" / "release.json").read_text())) == 1
     noted = json.loads(state["states"][0]["note"])
     signed = hashlib.sha256((here / "out" / "signature.json").read_bytes()).hexdigest()
     assert (state["state"], noted) == ("released", claim["files"] | {"signature.json": signed})
@@ -184,7 +188,7 @@ def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
     assert Store("l.sqlite").show()[0].releases[0]["reason"] == "the <registry> publishes them"
     page = (here / "out" / "card.html").read_text()
     assert "the &lt;registry&gt; publishes them" in page
-    assert "private peek" in page
+    assert "uses real data" in page
 
 
 def test_a_release_that_fails_later_stays_charged(here, capsys, monkeypatch):
@@ -260,6 +264,36 @@ def test_hostile_names_stay_text_on_the_card_and_in_spreadsheets(tmp_path, monke
     assert "=1+1" in pd.read_parquet("out/synthetic.parquet").columns
     labels = pd.read_csv("out/answers.csv", dtype=str)["query"]
     assert not labels.str.startswith(("=", "+", "-", "@")).any()
+
+
+def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
+    """Whatever columns, categories and folders are called, each line that is printed is one, of printable letters."""
+    monkeypatch.chdir(tmp_path)
+    name, value, out = "a\x1b[2J\x9b\u202e", "x\x1b]0;\x07\u2066\nsound: x", "o\x1b[2J\nnote: o"
+    pd.DataFrame({name: [value, "y"] * 100, "n": range(200)}).to_csv("t.csv", index=False)
+    columns = {name: {"kind": "categorical", "values": [value, "y"]}, "n": {"kind": "integer", "low": 0, "high": 199}}
+    (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
+    question = f"{name} = y"
+    assert main(["schema", "t.csv", "--peek"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["columns"][name]["values"] == [value, "y"]
+    told = [printed]
+    assert release(out, queries="marginals:1") == 0
+    told.append(capsys.readouterr())
+    run = ["--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6"]
+    assert main(["run", "t.csv", *run, f"--ask={question}"]) == 0
+    told.append(capsys.readouterr())
+    assert main(["ask", out, question]) == 0
+    told.append(capsys.readouterr())
+    assert main(["ask", out, f"{name} = {value}"]) in (0, 2)
+    assert main(["run", "t.csv", *run, f"--ask={name} = {value}!"]) == 2
+    assert (
+        main(["release", "t.csv", "--schema=s.json", f"--queries={out}", *run[2:], "--ledger=l", f"--out={out}"]) == 2
+    )
+    told.append(capsys.readouterr())
+    lines = [line for one in told for line in (one.out + one.err).split("\n")]
+    assert [line for line in lines if not line.isprintable()] == []
+    assert [line for line in lines if line.startswith(("sound", "note: o"))] == []
 
 
 def test_numbers_are_never_neutralised():

@@ -19,7 +19,7 @@ from .counting import cover, narrowed
 
 ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes characters off both ends of a text
 SCHEMES = ("duckdb://", "postgres://", "postgresql://")
-# A name that is no table of the database would be read as a file, or a view might read one: neither is allowed.
+# DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
 CLOSED = {
     "enable_external_access": False,
     "autoinstall_known_extensions": False,
@@ -30,6 +30,10 @@ MOST_BYTES = 1 << 50  # of a database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
+OWN = (
+    "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() AND table_name = ? "
+    "AND table_schema = coalesce(?, current_schema())"
+)
 
 
 def is_database(text: str) -> bool:
@@ -49,16 +53,16 @@ def connect(text: str) -> "DatabaseSource":
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     try:
         backend: Any = _duckdb(address.partition("://")[2]) if engine == "duckdb" else ibis.connect(address)
-        schema, _, name = table.rpartition(".")
-        there = engine != "duckdb" or _in_catalog(backend, schema or "main", name)
-        found = backend.table(name, database=schema or None) if there else None
+        *schema, name = table.split(".")
+        database = schema[0] if schema else None
+        if engine == "duckdb" and not backend.con.execute(OWN, [name, database]).fetchall():
+            raise InputError("there is no such table or view in it")
+        found = backend.table(name, database=database)
     except ImportError:
         raise InputError(EXTRA) from None
     except Exception as error:  # of any driver; its words may hold a password
-        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({type(error).__name__})") from None
-    if found is None:
-        backend.disconnect()
-        raise InputError(f"{engine}: the database has no table or view {table[:80]!r}")
+        why = str(error) if isinstance(error, InputError) else type(error).__name__
+        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({why})") from None
     return DatabaseSource(backend, found, f"{engine} table {table}")
 
 
@@ -236,15 +240,6 @@ def _duckdb(path: str) -> Any:
     with opened(path, MOST_BYTES):
         pass
     return _ibis().duckdb.connect(Path(path), read_only=True, **CLOSED)
-
-
-def _in_catalog(backend: Any, schema: str, name: str) -> bool:
-    """Whether the database that is open has a table or a view of that name."""
-    query = (
-        "SELECT 1 FROM information_schema.tables "
-        "WHERE table_catalog = current_database() AND lower(table_schema) = lower(?) AND lower(table_name) = lower(?)"
-    )
-    return bool(backend.con.execute(query, [schema, name]).fetchall())
 
 
 def _exactly(value: float) -> Any:

@@ -11,14 +11,12 @@ WORDS = {
     "how well anybody can tell them apart.",
     "point": "A hundredth of all records: 0.5 points of 20,000 records are 100 people. Differences of shares are in "
     "points.",
-    "private peek": "A number computed from the real records without any noise. The guarantee does not cover it: it is "
-    "for whoever may see the table, and must not be published.",
     "sampling floor": "The error against the population that a perfect copy of the table would have, as the table is "
     "only a sample of it. More ε does not take it away.",
     "seed": "The number that a run's random draws follow from: the same seed gives the same run. A real release "
     "has none.",
-    "trial": "A schema measured with the noise of a seed, to see what a release would find and lose by it. Nothing is "
-    "charged for it, and whoever knows the seed can take the noise off again: a private peek. A release measures anew.",
+    "trial": "A schema measured with the noise of a seed, to see what a release would find and lose by it. It uses "
+    "no budget. Do not publish it: someone who knows the seed can take the noise off again. A release measures anew.",
     "workload": "All the questions that are asked together; errors are measured over every one of them.",
 }
 

@@ -219,29 +219,23 @@ def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, 
     assert "hunter2" not in str(caught.value)
 
 
-def test_duckdb_opens_tables_and_views_of_its_own_file_only(tmp_path):
-    import duckdb
-
-    (tmp_path / "a.csv").write_text("x\n1\n")
+def test_no_file_outside_the_database_is_read(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    secret, path = tmp_path / "secret.csv", tmp_path / "d.duckdb"
+    secret.write_text("a\n1\n2\n")
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE t AS SELECT 1 AS a")
+        made.execute("CREATE VIEW v AS SELECT * FROM t")
+        made.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{secret}')")
+    domain = domain_from_json({"columns": {"a": {"kind": "integer", "low": 0, "high": 3}}})
+    assert [connect(f"duckdb://{path}#{name}").count(domain, [(0,)]).n for name in ("t", "main.t", "v")] == [1] * 3
+    for name in (str(secret), secret.name, "secret", "duckdb_settings", "outside"):
+        with pytest.raises(InputError):
+            connect(f"duckdb://{path}#{name}").count(domain, [(0,)])
     os.mkfifo(tmp_path / "pipe")
-    with duckdb.connect(str(tmp_path / "F.duckdb")) as made:
-        made.execute("CREATE TABLE t AS SELECT 1 AS x; CREATE SCHEMA s; CREATE TABLE s.u AS SELECT 1 AS x")
-        made.execute(f"CREATE VIEW own AS SELECT * FROM t; CREATE VIEW far AS SELECT * FROM '{tmp_path}/a.csv'")
-    at = f"duckdb://{tmp_path}/F.duckdb#"
-    one = domain_from_json({"columns": {"x": {"kind": "integer", "low": 0, "high": 1}}})
-    for name in ("t", "T", "own", "s.u"):
-        with closing(connect(at + name)) as source:
-            assert source.count(one, [(0,)]).n == 1
-            with pytest.raises(duckdb.Error):
-                source.backend.raw_sql(f"SELECT * FROM read_csv('{tmp_path}/a.csv')")
-            with pytest.raises(duckdb.Error):
-                source.backend.raw_sql("SET enable_external_access = true")
-    for name in (f"{tmp_path}/a.csv", "a.csv", "information_schema.tables", "nowhere.t"):
-        with pytest.raises(InputError, match="has no table or view"):
-            connect(at + name)
-    for address in (f"{at}far", f"duckdb://{tmp_path}/pipe#t", "duckdb://:memory:#t", "duckdb:///dev/zero#t"):
-        with pytest.raises(InputError, match="cannot be opened"):
-            connect(address)
+    for other in (tmp_path / "pipe", "/dev/zero", ":memory:", "md:far", f"{path}?enable_external_access=true"):
+        with pytest.raises(InputError, match=r"cannot be opened \((there is no such file|a pipe|a device)"):
+            connect(f"duckdb://{other}#t")
 
 
 def test_engines_that_were_not_tested_are_refused():
