@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import InputError, OverspendError, in_words, place
-from . import algorithms, ask, audit, evolve, learn, ledger, release, run, schema, score, sweep
+from . import algorithms, ask, audit, evolve, learn, ledger, purposes, release, run, schema, score, sweep
 from .files import tell
 
 COMMANDS = {
@@ -18,6 +18,7 @@ COMMANDS = {
     "run": run,
     "learn": learn,
     "sweep": sweep,
+    "purposes": purposes,
     "score": score,
     "release": release,
     "ask": ask,
