@@ -19,7 +19,16 @@ ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes
 SCHEMES = ("duckdb://", "postgres://", "postgresql://")
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
+# DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
+CLOSED = (
+    "SET enable_external_access = false; SET autoload_known_extensions = false; "
+    "SET autoinstall_known_extensions = false"
+)
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
+OWN = (
+    "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() AND table_name = ? "
+    "AND table_schema = coalesce(?, current_schema())"
+)
 
 
 def is_database(text: str) -> bool:
@@ -40,11 +49,17 @@ def connect(text: str) -> "DatabaseSource":
     try:
         backend: Any = ibis.connect(address, **({"read_only": True} if engine == "duckdb" else {}))
         *schema, name = table.split(".")
-        found = backend.table(name, database=schema[0] if schema else None)
+        database = schema[0] if schema else None
+        if engine == "duckdb":
+            backend.raw_sql(CLOSED)
+            if not backend.con.execute(OWN, [name, database]).fetchall():
+                raise InputError("there is no such table or view in it")
+        found = backend.table(name, database=database)
     except ImportError:
         raise InputError(EXTRA) from None
     except Exception as error:  # of any driver; its words may hold a password
-        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({type(error).__name__})") from None
+        why = str(error) if isinstance(error, InputError) else type(error).__name__
+        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({why})") from None
     return DatabaseSource(backend, found, f"{engine} table {table}")
 
 
