@@ -1,4 +1,14 @@
-"""Find out what synthetic rows are good for, at several ε: models, links, tests (private peeks, for exploring)."""
+"""Find out what synthetic rows are good for, at several ε: models, links, tests (uses real data: for exploring).
+
+A quarter of the rows is held out before anything is released; models are tested on it (extra "models"). Beside each
+number stand the real table's, that of a sample as exact as the release, and what knowing nothing gives. Files are kept
+up to date, so that an interrupted run goes on with --resume. For what TABLE and --queries may be, see:
+python -m dpcore run --help
+
+Two examples:
+  python -m dpcore purposes people.csv --schema s.json --queries marginals:2 --algorithm aim --target income
+  python -m dpcore purposes people.csv --schema s.json --queries marginals:2 --algorithm aim --epsilons 1 --json o.json
+"""
 
 import argparse
 import hashlib
@@ -107,7 +117,7 @@ def report(points: list[SweepPoint]) -> list[str]:
         together: dict[tuple[str, float], list[dict[str, Any]]] = {}
         for one in found:
             together.setdefault((f"{one['purpose']} ({one['unit']})", one["epsilon"]), []).append(one)
-        out.append("compared with the real table (private peek, do not publish), means over seeds:")
+        out.append("compared with the real table (uses real data: do not publish), means over seeds:")
         out.append(f"{'ε':>7} " + " ".join(f"{name:>9}" for name in ("value", *LINES)) + "  purpose")
         for (purpose, epsilon), some in sorted(together.items()):
             cells = " ".join(f"{shown(_mean(some, name)):>9}" for name in ("value", *LINES))

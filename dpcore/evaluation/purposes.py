@@ -15,7 +15,6 @@ from ..intervals.known import known
 from ..intervals.linked import LEVEL, linked
 from ..parsing.questions import Question
 from ..problems import QueryRelease
-from ..releases import Release
 from ..tags import Tag
 from ..workloads import Marginals
 from .run import Run, compare_tables
@@ -103,7 +102,7 @@ class Purposes:
     def _values(self, rows: Rows, name: str) -> np.ndarray:
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
 
-    def _models(self, _release: Release, synthetic: Rows, like: Rows | None) -> list[Served]:
+    def _models(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
         """Models that are trained on each table and tested on the rows held out, for all and for each group."""
         if self.target is None:
             return []
@@ -183,7 +182,7 @@ class Purposes:
         """The pairs of columns that have two values each."""
         return list(combinations([name for name in self.domain.names if len(self._values(self.train, name)) > 1], 2))
 
-    def _found(self, _release: Release, synthetic: Rows, like: Rows | None) -> list[Served]:
+    def _found(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
         """The share of the strongest links of the real rows that are among as many strongest ones of another table."""
         pairs = Marginals(self.domain, self._links)
         k = max(1, min(LINKS, len(self._links) // 3))
@@ -198,7 +197,7 @@ class Purposes:
         nothing = k / len(self._links)
         return [Served("find what is linked", value, f"share of the {k} strongest links", 1.0, sampled, nothing)]
 
-    def _asked(self, release: Release, _synthetic: Rows, like: Rows | None) -> list[Served]:
+    def _asked(self, release: Any, _synthetic: Rows, like: Rows | None) -> list[Served]:
         """A question of one's own: its share, and what knowing nothing but the schema would say."""
         if self.question is None:
             return []
