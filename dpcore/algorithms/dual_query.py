@@ -10,8 +10,8 @@ from ..params import param
 from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
+from ..privacy.tables import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
 from .base import About, Algorithm, Step
@@ -76,7 +76,9 @@ class DualQuery(Algorithm):
         charges = tuple(Charge("draw_queries", spend, s.value, SummedErrors) for spend in spends)
         return Plan(budget, charges, self._choices(T, s, eta))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """s draws and one row a step."""
         player, eta = _Rows(problem, self.memory, self.seconds), plan["eta"]
         for t in range(1, plan["rounds"] + 1):
@@ -142,7 +144,9 @@ class DQRS(DualQuery):
         found = _Expected(problem, budget, T.value, s.value, math.exp(low))
         return Plan(budget, found.charges(problem), self._choices(T, s, found.eta))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """s coin flips, fresh draws for what was rejected, and one row a step."""
         player, eta, s = _Rows(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
         expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * _width(problem))

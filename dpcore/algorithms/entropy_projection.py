@@ -11,9 +11,9 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Sensitivity, SignedErrors, SomeAnswers
+from ..privacy.tables import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY
@@ -90,7 +90,9 @@ class PEP(Algorithm):
         charges = (Charge("select", select, T, SignedErrors), Charge("measure", measure, T, SomeAnswers))
         return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One selection and one measurement a step."""
         select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
         ground = grounded(problem, plan, curator, self.cells, "pep")

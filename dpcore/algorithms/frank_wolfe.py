@@ -11,8 +11,8 @@ from .. import theory
 from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.answers import SignedErrors
+from ..privacy.tables import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
 from .ground import footing, grounded
@@ -74,7 +74,9 @@ class DPFW(Algorithm):
         given = Choice("schedule", self.schedule, "given")
         return Plan(budget, (charge, *stand.charges), (*choices, star, given, *stand.choices))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One selection a step; the last step releases the output of the schedule."""
         T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
         ground = grounded(problem, plan, curator, self.cells, "dpfw")

@@ -15,8 +15,8 @@ from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import SMALLEST, SMALLEST_DELTA, BoundedRange, Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, equal_selections, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.scores import TableErrors
+from ..privacy.tables import TableCurator
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Workload
 from .evidence import singles_of, tables_read
@@ -126,7 +126,7 @@ def promise_of(rho: float, budget: Budget) -> Budget:
     return Budget(budget.epsilon, math.exp(low), additive=True)
 
 
-def grounded(problem: QueryRelease, plan: Plan, curator: Curator, most: int | None, who: str) -> Ground:
+def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int | None, who: str) -> Ground:
     """The model that `model_of` knows with the queries as they are asked, from the public start or uniform.
 
     Else a tree that is found, those of its tables that are asked or part of one that is, and the public start or the

@@ -14,9 +14,9 @@ from ..params import param, values
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.answers import Answers, CellAnswers
+from ..privacy.tables import TableCurator
 from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Explicit, Marginals, Workload
@@ -140,7 +140,9 @@ class DPAM(Algorithm):
         value = values(self)[choice.name]
         return choice if value is None else Choice(choice.name, value, "given")
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One round a step; with reused noise the first one pays for everything."""
         if self.noise == "reused":
             ground, spend = grounded(problem, plan, curator, self.cells, "dpam"), plan.spend("measure")
@@ -153,7 +155,7 @@ class DPAM(Algorithm):
         else:
             yield from self._follow(problem, plan, curator)
 
-    def _follow(self, problem: QueryRelease, plan: Plan, curator: Curator) -> Iterator[Step]:
+    def _follow(self, problem: QueryRelease, plan: Plan, curator: TableCurator) -> Iterator[Step]:
         """Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
         workload, alpha, k = problem.workload, plan["alpha"], problem.domain.size
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")

@@ -9,9 +9,9 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
+from ..privacy.tables import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
 from .evidence import tables_read
@@ -109,7 +109,9 @@ class MWEM(Algorithm):
         most = min(most, MOST_ROUNDS, max(20, MOST_WORK[self.measure] // size))
         return balanced_rounds(problem, budget, RULE[self.measure, budget.delta == 0], most, cells)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One selection and one measurement a step."""
         select, spend = plan.spend("select"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells, "mwem")

@@ -12,8 +12,8 @@ from ..params import param
 from ..privacy.accounting.budget import Approximate, Budget
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
+from ..privacy.risks import RiskCurator
 from ..privacy.statistics.gradients import RegularisedMinimiser
 from ..privacy.statistics.targets import PerturbedRisk
 from ..problems import RiskMinimisation
@@ -70,7 +70,7 @@ class OutputPerturbation(Algorithm):
         return Plan(budget, (Charge("measure", spend, statistic=_minimiser(problem, mu)),), choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One release."""
         x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend("measure")).values
@@ -127,7 +127,7 @@ class ObjectivePerturbation(Algorithm):
         return PerturbedRisk(loss, problem.region, self.share, problem.location)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw."""
         x = curator.draw_parameter(self._target(problem), "objective", plan.spend("draw"))

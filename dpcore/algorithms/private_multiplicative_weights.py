@@ -12,9 +12,9 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import threshold_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
+from ..privacy.tables import TableCurator
 from ..problems import QueryRelease
 from ..releases import Release, StreamedHistogram
 from .base import About, Algorithm, Step, model_cells
@@ -118,7 +118,9 @@ class PMW(Algorithm):
         found = balanced_rounds(problem, budget, RULE[self.measure, budget.delta == 0], max(most, FEWEST), cells)
         return Choice("updates", max(found.value, FEWEST), found.why)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
         left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells, "pmw")

@@ -18,9 +18,9 @@ from ..models.tree import Tree
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN, enlarged, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.answers import Answers, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
+from ..privacy.tables import TableCurator
 from ..problems import MAX_CELLS, QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets
@@ -255,7 +255,7 @@ class Found:
         return float(np.minimum(reduce(np.multiply.outer, [self.shares[a] for a in axes]), noise).sum())
 
 
-def choose_tree(tables: Marginals, plan: Plan, curator: Curator) -> Found:
+def choose_tree(tables: Marginals, plan: Plan, curator: TableCurator) -> Found:
     """Measure the 1-way tables, and choose a tree of at most plan["cells"] cells.
 
     Pairs S are drawn, one after the other and none twice, by the score
@@ -288,7 +288,7 @@ def choose_tree(tables: Marginals, plan: Plan, curator: Curator) -> Found:
     return Found(told, shares, junction, frozenset(ties))
 
 
-def measure_chosen(tables: Marginals, n: float, plan: Plan, curator: Curator) -> tuple[Evidence, Tree]:
+def measure_chosen(tables: Marginals, n: float, plan: Plan, curator: TableCurator) -> tuple[Evidence, Tree]:
     """Noisy answers of the tables that a tree holds, and the model on that tree, of at most plan["cells"] cells.
 
     The tree is that of `choose_tree`. The tables that are `worth` it are measured together, Δ₂ = √(2 · tables)/n; which

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..algorithms import solving
 from ..data.readers import read_table
+from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
@@ -65,7 +66,7 @@ def execute(chosen: argparse.Namespace) -> None:
     else:
         what = Opening(schema=opening, ask=partial(queries_in, chosen), share=chosen.schema_share)
         ready = prepare_open(request, what, fixed=fixed)
-    for caution in budget.cautions(ready.problem.n):
+    for caution in cautions(budget, ready.problem.n):
         tell("warning", caution)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
     for said in facts["measured"]:

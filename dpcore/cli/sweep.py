@@ -25,6 +25,7 @@ from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease
 from ..publishing.files import harmless
 from ..tags import Tag
@@ -104,7 +105,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
         "table_sha256": digest,
     }
     before = _resumed(chosen.json, file) if chosen.resume else []
-    for caution in dict.fromkeys(text for budget in budgets for text in budget.cautions(problem.n)):
+    for caution in dict.fromkeys(text for budget in budgets for text in cautions(budget, problem.n)):
         tell("warning", caution)
     waiting = missing(planned, before)
     redone = {case.key for case in waiting}

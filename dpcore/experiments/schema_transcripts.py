@@ -51,7 +51,7 @@ def transcribe_schema(
     def seen(test: _Counted | _Passed, table: tuple[Cells, Cells]) -> float:
         curator = ColumnCurator(table, test.n, plan.plan, rng)
         if bug != BUGS[0]:
-            object.__setattr__(curator, "_ColumnCurator__group", 0.5)
+            object.__setattr__(curator, "_group", 0.5)
         return test.score(curator)
 
     tests, out = (_Counted(plan), _Passed(plan)), []

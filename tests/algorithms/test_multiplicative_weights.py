@@ -17,9 +17,9 @@ from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.calibrations import select_and_measure
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.measurement import Measurement, deviation
 from dpcore.privacy.statistics.answers import SomeAnswers
+from dpcore.privacy.tables import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, data_sets, histogram, neighbours, random_rows, rows_of, signs, softmax, task
@@ -52,7 +52,7 @@ def asked(monkeypatch):
 
 def ask(asked, statistic, spend, data) -> tuple[np.ndarray, float]:
     plan = Plan(Budget(1000, 0.5 * isinstance(spend, Gaussian)), (Charge("measure", spend),))
-    curator = Curator(rows_of(CUBE, data), len(data), plan, np.random.default_rng(0))
+    curator = TableCurator(rows_of(CUBE, data), len(data), plan, np.random.default_rng(0))
     out = curator.measure(statistic, spend).values
     values, scale = asked.pop()
     assert np.array_equal(out, values)

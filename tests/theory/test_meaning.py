@@ -9,6 +9,7 @@ from scipy.special import log_ndtr, ndtr
 
 from dpcore.privacy.accounting import conversions, guarantee
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import events_to_json, reserved
 from dpcore.theory import meaning
@@ -108,6 +109,6 @@ def test_numbers_are_rounded_up():
 
 
 def test_a_large_epsilon_is_cautioned_by_the_same_number():
-    (caution,) = Budget(12, 1e-9).cautions(100)
+    (caution,) = cautions(Budget(12, 1e-9), 100)
     factor = float(caution.rsplit(" ", 1)[1])
     assert factor == pytest.approx(math.exp(12) / 0.99, rel=0.01)

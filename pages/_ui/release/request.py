@@ -17,6 +17,7 @@ from dpcore.errors import InputError, OverspendError
 from dpcore.numbers import MAX_ROWS
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
@@ -99,7 +100,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         budget = Budget(epsilon, delta)
         opened.share(table, workload.domain.names, budget)
     n = table.n
-    for caution in budget.cautions(n):
+    for caution in cautions(budget, n):
         st.warning(plain(caution, 300))
     with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):
         problem = QueryRelease(workload, n, table.unit.most_rows)
