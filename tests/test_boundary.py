@@ -149,20 +149,23 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
         *("del curator.unit", "f = lambda c=curator: c", "def f(): return curator", "[c for c in [curator]]"),
         *("TableCurator(1)", "getattr(problem, 'x')", "x = np.fromfile('t.csv')", "problem.n = 3", "plan.budget._x"),
         *("problem.workload.answers_of_rows(rows)", "import pandas", "from scipy.stats import norm", "open('x')"),
-        *("from ..privacy import curator", "from ..privacy.risks import SAMPLERS", "from ..models import _x"),
+        *("from ..privacy import curator", "from ..privacy.risk_curator import SAMPLERS", "from ..models import _x"),
     ):
         assert breaches(ast.parse(method.format(line, "pass"))), line
     assert breaches(ast.parse(method.format("pass", "other.unit")))
     for line in (
         *("x = curator.measure(problem, plan)", "self._mine(1, who=curator)", "self.x, self._y = 1, 2"),
-        *("[curator.select(q, plan) for q in x if curator.affords(q)]", "from ..privacy.tables import TableCurator"),
+        *(
+            "[curator.select(q, plan) for q in x if curator.affords(q)]",
+            "from ..privacy.table_curator import TableCurator",
+        ),
         *("yield from self.inner.steps(problem, plan, curator, rng)", "import numpy as np"),
     ):
         assert not breaches(ast.parse(method.format(line, "other.select(1, 2)"))), line
 
 
 # Who must be trusted that a release of a table is private: its curator, and at most so many lines with all it imports.
-CURATORS = {"table": ("privacy.tables", 5_500)}
+CURATORS = {"table": ("privacy.table_curator", 5_500)}
 
 
 def trusted(curator: str) -> int:
@@ -188,7 +191,7 @@ DOORS = {"evaluation.run", "publishing.publish", "experiments.audit"}
 REAL = {"publishing.publish", "publishing.private_schema"}  # they draw what leaves
 COLUMN_DOORS = {
     "experiments.schema_transcripts",
-    "evaluation.measured",
+    "evaluation.schema_trial",
     "publishing.measured",
     "publishing.private_schema",
 }
@@ -252,7 +255,7 @@ def test_only_evaluation_compares_a_release_with_the_truth():
         if isinstance(node, ast.Attribute) and node.attr == "answers_of_rows" and room(name) != "workloads"
     }
     # Releases answer from their own synthetic rows, and a public start from a public table.
-    inside = {"privacy.statistics.answers", "privacy.tables"}
+    inside = {"privacy.statistics.answers", "privacy.table_curator"}
     assert touching == inside | {f"evaluation.{name}" for name in ("truth", "run", "diagnosis")} | {
         "releases",
         "problems",
@@ -279,7 +282,13 @@ def test_the_core_knows_nothing_of_the_page():
         assert not packages(path) & {"streamlit", "plotly", "altair", "pages", "app", "tests"}, name
 
 
-HOLDING = {"privacy.curator", "privacy.curators", "privacy.tables", "privacy.points", "privacy.risks"}
+HOLDING = {
+    "privacy.curator",
+    "privacy.curators",
+    "privacy.table_curator",
+    "privacy.point_curator",
+    "privacy.risk_curator",
+}
 STATISTICS = {name for name in FILES if name.startswith("privacy.statistics")}
 
 

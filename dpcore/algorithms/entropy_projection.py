@@ -13,11 +13,11 @@ from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Sensitivity, SignedErrors, SomeAnswers
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY
-from .ground import footing, grounded
+from .ground import grounded, model_setup
 from .past_measurements import LONGEST, Fact, Queries, balanced_rounds
 
 SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
@@ -72,7 +72,7 @@ class PEP(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
-        stand = footing(problem, budget, self.cells, "pep")
+        stand = model_setup(problem, budget, self.cells, "pep")
         most = min(problem.workload.m, MOST_ROUNDS, max(20, MOST_WORK // stand.cells))
         auto = balanced_rounds(problem, stand.left, RULE[budget.delta == 0], most)
         rounds = Choice("rounds", self.rounds, "given") if self.rounds else auto

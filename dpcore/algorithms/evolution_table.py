@@ -12,7 +12,7 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
 from ..privacy.statistics.votes import CodeVotes
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, systematic
 from ..workloads import Marginals

@@ -12,10 +12,10 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import SignedErrors
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
-from .ground import footing, grounded
+from .ground import grounded, model_setup
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # of the default rule
 
@@ -65,7 +65,7 @@ class DPFW(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections that use the whole budget, and α; both from n, k, m and the budget where not given."""
-        stand = footing(problem, budget, self.cells, "dpfw")
+        stand = model_setup(problem, budget, self.cells, "dpfw")
         left = stand.left
         choices = self._paper(problem, left) if self.schedule == "paper" else self._practical(problem, left)
         rounds = choices[0].value

@@ -13,7 +13,7 @@ from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share, sampled_steps
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
-from ..privacy.risks import RiskCurator
+from ..privacy.risk_curator import RiskCurator
 from ..privacy.statistics.gradients import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter

@@ -15,7 +15,7 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, Release
 from ..workloads import Marginals

@@ -16,7 +16,7 @@ from ..privacy.accounting.budget import SMALLEST, SMALLEST_DELTA, BoundedRange, 
 from ..privacy.accounting.calibrations import MARGIN, equal_selections, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.scores import TableErrors
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Workload
 from .evidence import singles_of, tables_read
@@ -61,8 +61,8 @@ class Ground:
 
 
 @dataclass(frozen=True, eq=False)
-class Footing:
-    """What a plan pays for its ground: the budget that is `left` beside the `charges`, and the `choices` made."""
+class ModelSetup:
+    """The cost of finding a model: its `charges`, the budget that they leave, and the `choices` made."""
 
     left: Budget
     charges: tuple[Charge, ...]
@@ -81,7 +81,7 @@ class Footing:
         return BoundedRange(math.sqrt(8 * self.left.rho / times) * MARGIN)  # as ρ it adds up with the charges
 
 
-def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -> Footing:
+def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: str) -> ModelSetup:
     """Nothing, where `model_of` knows a model for all that is asked. Else 1-way tables and draws of pairs.
 
     Both are shares of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up with them. Raises
@@ -89,7 +89,7 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
     """
     if (model := model_of(problem, problem.workload, most)) is not None:
         of = "of the tree that holds all tables asked" if isinstance(model, Tree) else "all there are"
-        return Footing(budget, (), (Choice("cells", model.size, of),), listed=isinstance(model, Cells))
+        return ModelSetup(budget, (), (Choice("cells", model.size, of),), listed=isinstance(model, Cells))
     tables = tables_read(problem.workload, who)
     cells = cells_of(problem, tables, budget, most)
     n = problem.effective_n
@@ -106,7 +106,7 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
         Charge("select", draw, times, TableErrors, PAIRS),
     )
     letter = "ρ" if budget.delta > 0 else "ε"
-    return Footing(left, charges, (
+    return ModelSetup(left, charges, (
         cells,
         *drawing(tables, times, measure_once(budget, kept), n),
         Choice("kept", kept, f"share of {letter} for the algorithm; the rest finds 1-way tables and a tree"),

@@ -14,7 +14,7 @@ from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..workloads import Marginals, TableQueries, Union, Workload
 from .base import About, Algorithm, Step, model_cells

@@ -11,11 +11,11 @@ from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
 from .evidence import tables_read
-from .ground import footing, grounded
+from .ground import grounded, model_setup
 from .past_measurements import balanced_rounds, past_of
 
 SHARES = {"query": 0.25, "marginal": 0.65}  # of the budget that measurements get; all constants fitted on two tables
@@ -76,7 +76,7 @@ class MWEM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
         workload, share = problem.workload, SHARES[self.measure]
-        stand = footing(problem, budget, self.cells, "mwem")
+        stand = model_setup(problem, budget, self.cells, "mwem")
         best = self._best_rounds(problem, stand.left, stand.cells)
         rounds = Choice("rounds", self.rounds, "given") if self.rounds else best
         select, measure = select_and_measure(stand.left, rounds.value, share)

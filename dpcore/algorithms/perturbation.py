@@ -13,7 +13,7 @@ from ..privacy.accounting.budget import Approximate, Budget
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
-from ..privacy.risks import RiskCurator
+from ..privacy.risk_curator import RiskCurator
 from ..privacy.statistics.gradients import RegularisedMinimiser
 from ..privacy.statistics.targets import PerturbedRisk
 from ..problems import RiskMinimisation

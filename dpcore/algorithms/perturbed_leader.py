@@ -13,7 +13,7 @@ from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import SignedErrors
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
 from ..workloads import Explicit, Marginals, Union, Workload

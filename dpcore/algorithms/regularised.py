@@ -12,7 +12,7 @@ from ..params import param
 from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import equal_draws, regularised_stages
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.risks import RiskCurator
+from ..privacy.risk_curator import RiskCurator
 from ..privacy.samplers import AUTOMATIC, SAMPLERS, choose
 from ..privacy.samplers.alternating import schedule
 from ..privacy.statistics.targets import PlainRisk, RankError, RegularisedRisk

@@ -14,7 +14,7 @@ from ..privacy.accounting.calibrations import enlarged, measure_once, select_and
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Answers, Sensitivity, SignedErrors, SomeAnswers
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import ProductMixture
 from ..workloads import Marginals, Workload

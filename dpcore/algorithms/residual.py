@@ -15,7 +15,7 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.grid import on_steps, step
 from ..privacy.measurement import deviation
 from ..privacy.statistics.residuals import Residuals
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Release, UnbiasedAnswers
 from ..theory.optimal_noise import optimum

@@ -13,7 +13,7 @@ from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
-from ..privacy.points import PointCurator
+from ..privacy.point_curator import PointCurator
 from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points

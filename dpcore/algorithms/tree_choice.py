@@ -20,7 +20,7 @@ from ..privacy.accounting.calibrations import MARGIN, enlarged, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import Answers, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import MAX_CELLS, QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets

@@ -14,8 +14,8 @@ from ..data.open_schema import OpenSchema
 from ..data.readers import read_table
 from ..data.schema import domain_to_json
 from ..errors import BudgetError, InputError
-from ..evaluation.measured import explore_schema
 from ..evaluation.run import Run
+from ..evaluation.schema_trial import explore_schema
 from ..parsing.questions import understand
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease

@@ -20,7 +20,7 @@ from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
-from ..experiments.pool import Pool
+from ..experiments.pool import WorkerPool
 from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, settings_of, sweep
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..parsing.queries import split_names
@@ -113,7 +113,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
     try:
         if chosen.scheduler:
             tell("note", _shipped(rows, problem, chosen.scheduler))
-        pool = Pool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
+        pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
         with closing(pool) if pool else nullcontext():
             more: dict[str, Any] = {"pool": pool} if pool else {}
             _collect(points, waiting, chosen, file, partial(run, **more))

@@ -27,7 +27,7 @@ from ..tags import Tag
 from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, errors
-from .truth import TRUTHS, Measured
+from .truth import TRUTHS, ReleaseErrors
 
 ERRORS = tuple(f.name for f in fields(Errors))  # in the order that tables show them
 
@@ -41,8 +41,8 @@ class Record:
 
     t: int
     spent: Spent
-    empirical: Measured
-    population: Measured | None
+    empirical: ReleaseErrors
+    population: ReleaseErrors | None
     seconds: float
     note: str = ""
     tag: ClassVar[Tag] = Tag.PEEK

@@ -22,7 +22,7 @@ from ..params import parameters
 from ..privacy.accounting.budget import Accounting, Budget, Sums
 from ..privacy.accounting.ledger import Plan
 from ..privacy.curators import curator_of
-from ..privacy.tables import TableCurator
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..workloads import Marginals
 

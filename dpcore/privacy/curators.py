@@ -7,9 +7,9 @@ import numpy as np
 from ..problems import PointRelease, QueryRelease, RiskMinimisation
 from .accounting.ledger import Plan
 from .curator import Curator
-from .points import PointCurator
-from .risks import RiskCurator
-from .tables import TableCurator
+from .point_curator import PointCurator
+from .risk_curator import RiskCurator
+from .table_curator import TableCurator
 
 CURATORS: Final[dict[type, type[Curator]]] = {
     QueryRelease: TableCurator,

@@ -11,11 +11,11 @@ from typing import Any
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm
-from ..privacy import columns
 from ..privacy.accounting import composition, conversions
 from ..privacy.accounting.budget import Accounting, Gaussian, Spend, SubsampledGaussian, Sums
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Concentrated
+from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, whole
 from .measured import SettledRelease
@@ -96,7 +96,7 @@ def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, divisi
     return replace(
         own,
         steps=(
-            *(_step(charge, first, accounting, columns.ColumnCurator, charge.name) for charge in first.charges),
+            *(_step(charge, first, accounting, ColumnCurator, charge.name) for charge in first.charges),
             *(_step(charge, plan, accounting, CURATORS[algorithm.problem]) for charge in plan.charges),
         ),
         total=_total(Sums(pure=cost) if pure else Sums(rho=cost, failure=failure), accounting),

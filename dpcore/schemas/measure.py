@@ -12,7 +12,7 @@ from ..data.domain import Column, Domain
 from ..data.open_schema import OpenColumn, OpenSchema
 from ..errors import BudgetError
 from ..privacy.accounting.budget import Gaussian
-from ..privacy.columns import ColumnCurator
+from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts
 from ..tags import Tag
 from .numbers import SURE, Leaves, even_cuts, grid, quantile_cuts

@@ -9,7 +9,7 @@ from dpcore.evaluation.run import Run
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.risks import RiskCurator
+from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.theory import learning as theory

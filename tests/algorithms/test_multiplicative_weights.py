@@ -19,7 +19,7 @@ from dpcore.privacy.accounting.calibrations import select_and_measure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.measurement import Measurement, deviation
 from dpcore.privacy.statistics.answers import SomeAnswers
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, data_sets, histogram, neighbours, random_rows, rows_of, signs, softmax, task

@@ -16,7 +16,7 @@ from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, P
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.statistics.answers import SignedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors, sparse_scales
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.releases import StreamedHistogram
 from dpcore.workloads import Marginals
 from tests.helpers import codes, data_sets, neighbours, rows_of, signs, task

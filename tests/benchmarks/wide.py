@@ -23,7 +23,7 @@ from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.models.graphical import Graphical
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.releases import Histogram, Release, systematic
 from dpcore.workloads import Marginals

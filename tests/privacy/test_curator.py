@@ -11,7 +11,7 @@ from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, 
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.statistics.answers import Answers, SignedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows
 

@@ -20,7 +20,7 @@ from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Lifetime, planned, reserved
 from dpcore.privacy.grid import gridded, whole
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.publishing import publish
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.request import ReleaseRequest, prepare

@@ -19,7 +19,7 @@ from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, flip_law, random_rows, softmax
 

@@ -13,12 +13,12 @@ from dpcore.learning.losses import hinge
 from dpcore.privacy import flips, mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.risks import RiskCurator
+from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.answers import SignedErrors
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.publishing.ledger_store import Store
 from dpcore.workloads import Explicit, Marginals
 from tests.cli.files import write_files

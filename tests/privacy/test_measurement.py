@@ -10,7 +10,7 @@ from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers, CellAnswers, SomeAnswers
 from dpcore.privacy.statistics.votes import Votes
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows
 

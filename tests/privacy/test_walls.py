@@ -18,8 +18,8 @@ from dpcore.geometry.regions import Box
 from dpcore.learning.losses import PiecewiseLinear, hinge
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.points import PointCurator
-from dpcore.privacy.risks import RiskCurator
+from dpcore.privacy.point_curator import PointCurator
+from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.samplers import SAMPLERS
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.privacy.statistics.gradients import MeanGradient
@@ -27,7 +27,7 @@ from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErr
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, rows_of

@@ -14,7 +14,7 @@ from dpcore.evaluation.run import generators
 from dpcore.experiments.foretold import public_noise
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.theory.noise import all_within
 from dpcore.workloads import Marginals

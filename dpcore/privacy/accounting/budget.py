@@ -186,8 +186,8 @@ class Accounting(StrEnum):
 class Sums:
     """Additive costs of a sequence of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
 
-    `sampled` is the one kind of sampled sum and how many of them, None where there is anything else. `joint` is what is
-    composed optimally, sizes of one kind rounded up to the largest; None where there is what is none of these kinds.
+    `sampled` is the one kind of sampled sum and how many of them, None where there is anything else. `joint` holds what
+    is composed optimally, sizes of one kind rounded up to the largest; None if a spend is of a kind it does not take.
     """
 
     mu_squared: float = 0.0

@@ -11,7 +11,7 @@ from dpcore.data.schema import domain_from_json
 from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.statistics.answers import CellAnswers
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, histogram, random_rows, signs
 

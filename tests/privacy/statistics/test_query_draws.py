@@ -13,7 +13,7 @@ from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, data_sets, hockey_stick, neighbours, random_rows, rows_of, signs, softmax

@@ -10,7 +10,7 @@ from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.statistics.residuals import Residuals
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Marginals
 from dpcore.workloads.residuals import spaces_of
 from tests.helpers import codes, random_rows, rows_of, signs

@@ -7,7 +7,7 @@ from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import BoundedRange, Budget
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.statistics.scores import TableErrors
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, data_sets, histogram, matrix_of, neighbours, random_rows, rows_of, softmax
 

@@ -12,10 +12,10 @@ from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Approximate, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
-from dpcore.privacy.points import PointCurator
+from dpcore.privacy.point_curator import PointCurator
 from dpcore.privacy.statistics.answers import Answers
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
-from dpcore.privacy.tables import TableCurator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.theory.evolution import printed_partition_noise
 from dpcore.workloads import Marginals
 from tests.helpers import codes, hockey_stick
