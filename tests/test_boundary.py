@@ -128,7 +128,7 @@ def test_algorithms_use_the_verbs_of_a_curator_and_nothing_else():
 
 
 def test_the_verbs_are_those_of_the_curator():
-    files = [FILES[f"privacy.{name}"] for name in ("curator", "tables", "points", "risks")]
+    files = [FILES[f"privacy.{name}"] for name in ("curator", "table_curator", "point_curator", "risk_curator")]
     holders = [node for path in files for node in tree(path).body if isinstance(node, ast.ClassDef)]
     methods = [n for holder in holders for n in holder.body if isinstance(n, ast.FunctionDef)]
     public = {n.name: n for n in methods if not n.name.startswith("_")}

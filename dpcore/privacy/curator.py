@@ -1,7 +1,7 @@
 """The holders of records: each charges its ledger first and touches its records after.
 
-There is one for each kind of problem: `table_curator`, `point_curator`, `risk_curator`; and `column_curator` for columns
-before there is a schema. A new verb is a privacy review.
+There is one for each kind of problem: `table_curator`, `point_curator`, `risk_curator`; and `column_curator` for
+columns before there is a schema. A new verb is a privacy review.
 """
 
 import math
