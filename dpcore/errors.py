@@ -4,6 +4,7 @@ A message may quote what a person brought: it is for the eyes of whoever brought
 the kind of an error and its place in the program, never its words.
 """
 
+import json
 import re
 import traceback
 from pathlib import Path
@@ -28,6 +29,12 @@ class PrivacyWarning(UserWarning):
     """A legal setting that promises less than a reader may think."""
 
 
+def check_rows(n: int, name: str = "the table") -> None:
+    """Raise InputError for a table of fewer than two rows: a share of none says nothing, of one says all."""
+    if n < 2:
+        raise InputError(f"{name} has {n or 'no'} row{'s' * (not n)}; at least 2 are needed")
+
+
 def in_words(error: Exception) -> str:
     """What a person is told of an error that ended a piece of work. Of a bug only its kind: its words may be data."""
     if isinstance(error, FileNotFoundError):
@@ -39,13 +46,19 @@ def in_words(error: Exception) -> str:
     return f"unexpected {type(error).__name__}; please report it"
 
 
+def written_out(text: object) -> str:
+    """A text with all that could steer a terminal written out as in JSON: controls, line ends, marks of direction."""
+    shown = (c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text))
+    return "".join(shown)
+
+
 def one_line(message: object) -> str:
     """A message as it may be printed: one line, its values and itself cut, control characters written out."""
     text = str(message)
     if len(text) > 4 * LONGEST:
         text = text[: 3 * LONGEST] + "…" + text[-LONGEST:]
     text = re.sub(r"[ \t\r\n]+", " ", text).strip()
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    text = written_out(text)
     text = LONG_VALUE.sub(_cut, text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} … {text[-297:]}"
 

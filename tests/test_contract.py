@@ -287,6 +287,19 @@ def test_tables_too_large_are_refused_before_memory_with_their_size(name):
     assert "000 cells, more than 50,000,000; ask for smaller ones" in message
 
 
+MATRIX = [(name, {}, f"{name} needs queries on ") for name in REFUSED]
+MATRIX += [
+    (name, {"measure": "marginal"}, "measure=marginal needs queries on marg") for name in ("mwem", "pmw", "rap", "gem")
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "message"), MATRIX)
+def test_a_query_matrix_is_refused_in_words(name, settings, message):
+    for where in ("explicit", "union"):
+        with pytest.raises(InputError, match=message):
+            make_plan(ALGORITHMS[name](**settings), task(where)[0], BUDGET)
+
+
 def test_what_a_wide_table_forbids_is_said_in_words():
     problem, _ = wide_task()
     for noise in ("fresh", "subspace"):

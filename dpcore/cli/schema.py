@@ -1,8 +1,39 @@
-"""Propose a schema for a table; bounds stay null, unless they are measured with --private, or read off with --peek."""
+"""Propose a schema for a table; bounds stay null, unless they are measured with --private, or read off with --peek.
+
+A schema is public: it says what everybody may know about the columns, so it must not be read off the records.
+
+  {"columns": {
+    "sex":    {"kind": "categorical", "values": ["Female", "Male"]},
+    "age":    {"kind": "integer", "low": 17, "high": 90, "bins": 8, "out_of_range": "clip"},
+    "income": {"kind": "numeric", "edges": [0, 10000, 30000, 100000], "missing": "category"},
+    "joined": {"kind": "integer", "low": 2000, "high": 2030, "bins": 6, "read": "year of d/m/y"}},
+   "constraints": [
+    {"impossible": {"age": {"to": 17}, "sex": ["Male"]}},
+    {"within": ["city", "county"], "which": {"Lyon": "Rhône"}},
+    {"order": ["first_year", "last_year"]}]}
+
+Missing values and values out of range are refused unless the column says "missing": "category" or
+"out_of_range": "clip". Columns that are not in the schema are never read. "read" says how a cell is read first: year,
+month or weekday of y-m-d, d/m/y or m/d/y; "amount, decimal point" or "amount, decimal comma"; "any case". A plain
+file {"name": size, ...} of integer codes works too.
+
+Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the cells of numbers that lie wholly
+there, null the missing cell. No synthetic row breaks a constraint. A record that breaks one is counted as it is.
+
+What nobody knows may be written "values": "private" or "bounds": "private" (with "bins": 16, or "private" for bins of
+about as many rows each). run, sweep and release then measure it first, with part of the same budget.
+
+Two examples:
+  python -m dpcore schema people.csv > schema.json
+  python -m dpcore schema people.csv --private --epsilon 1 --delta 1e-6 --ledger l.sqlite > schema.json
+"""
 
 import argparse
 import json
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from ..data.guessing import propose
 from ..data.readers import read_table
@@ -11,7 +42,9 @@ from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
 from ..publishing.private_schema import SchemaRequest, publish_schema
 from .arguments import DELTA, EPSILON, add_ledger, add_person, real, unit_of
-from .files import tell, total_of
+from .files import Progress, tell, total_of
+
+MANY = 10_000_000  # cells that take seconds to look at
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +66,32 @@ def execute(chosen: argparse.Namespace) -> None:
         return
     if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    schema = propose(read_table(chosen.table), peek=chosen.peek)
+    schema = _proposed(read_table(chosen.table), chosen)
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     if chosen.peek:
         tell("note", "bounds and values were read off the records, which is not private; the schema says so")
     else:
         tell("note", "kinds were guessed from the records: check that they are what everybody may know")
         tell("note", "fill in every null (bounds and values are public knowledge, not read off the records)")
+
+
+def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]:
+    """The proposed schema; progress by columns, after a line beforehand where even the first one takes long."""
+    rows, columns = frame.shape
+    if frame.size >= MANY:
+        tell("note", f"{chosen.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while")
+    progress = Progress()
+
+    def told(done: int) -> None:
+        progress.say(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
+
+    try:
+        return propose(frame, peek=chosen.peek, told=told)
+    except MemoryError:
+        advice = "try a file with fewer rows of it, or with fewer columns"
+        raise InputError(f"{chosen.table}: the table needs more memory than there is; {advice}") from None
+    finally:
+        progress.clear()
 
 
 def _measure(chosen: argparse.Namespace) -> None:

@@ -1,4 +1,14 @@
-"""Run several algorithms at several ε with several seeds, and compare their errors (private peeks, for exploring)."""
+"""Run several algorithms at several ε with several seeds, and compare their errors (uses real data: for exploring).
+
+Every algorithm runs at every ε with every seed. The numbers are those of `run`. Files are kept up to date, so that an
+interrupted sweep goes on with --resume. --scheduler tls://HOST:PORT (extra "cluster") runs it on a Dask cluster, to
+which the chosen columns are sent; without TLS only an address of this machine is taken. For what TABLE and --queries
+may be, see: python -m dpcore run --help
+
+Two examples:
+  python -m dpcore sweep people.csv --schema s.json --queries marginals:2 --algorithms dpfw,mwem --json o.json
+  python -m dpcore sweep people.csv --schema s.json --queries marginals:2 --epsilons 1,3 --json o.json --resume
+"""
 
 import argparse
 import csv
@@ -116,7 +126,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
         pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
         with closing(pool) if pool else nullcontext():
             more: dict[str, Any] = {"pool": pool} if pool else {}
-            _collect(points, waiting, chosen, file, partial(run, **more))
+            collect(points, waiting, partial(_write, points, chosen, file), partial(run, **more))
     finally:
         _write(points, chosen, file)
     asked = {case.key for case in planned}
@@ -146,11 +156,10 @@ def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]
         yield run_made(case, partial(measured.run, case.algorithm, case.budget, case.seed, every=seldom), watch)
 
 
-def _collect(
+def collect(
     points: list[SweepPoint],
     waiting: Sequence[Case],
-    chosen: argparse.Namespace,
-    file: dict[str, Any],
+    write: Callable[[], None],
     run: Callable[..., Iterator[SweepPoint]],
 ) -> None:
     """Add points as they come, write them every so often, say where it stands."""
@@ -170,7 +179,7 @@ def _collect(
         known.add(point.key)
         progress.say(line)
         if (now := progress.elapsed) - written > WRITE_SECONDS:
-            _write(points, chosen, file)
+            write()
             written = now
     progress.clear()
 
@@ -221,7 +230,7 @@ def report(points: Sequence[SweepPoint]) -> list[str]:
     found, out = means(points), []
     if found:
         width = max(len(m.algorithm) for m in found)
-        out.append("errors against the real table (private peek, do not publish), means over seeds:")
+        out.append("errors against the real table (uses real data – do not publish), means over seeds:")
         out.append(f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {'max error':>11} {'mean L1':>11} {'seconds':>9}")
         out += [_line(mean, width) for mean in found]
     for error, words in (("max_error", "max error"), ("mean_l1", "mean L1")):

@@ -9,7 +9,7 @@ from scipy import stats
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.private_multiplicative_weights import levels
-from dpcore.errors import BudgetError, InputError
+from dpcore.errors import BudgetError
 from dpcore.evaluation.run import Run
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Pure
@@ -241,23 +241,6 @@ def test_levels_fall_geometrically_to_the_last():
     assert levels(0.03, 3) == pytest.approx([0.3, math.sqrt(0.3 * 0.03), 0.03])
     assert levels(0.03, 1).tolist() == [0.03]
     assert levels(0.7, 4) == pytest.approx([0.7] * 4)
-
-
-@quiet
-@pytest.mark.parametrize(("measure", "updates"), [("query", 150), ("marginal", 12)])
-@pytest.mark.parametrize("where", ["2-way", "3-way of 4", "mixed"])
-def test_it_tends_to_the_truth(where, measure, updates):
-    errors = [
-        Run(ALGORITHMS["pmw"](updates=updates, measure=measure, threshold=0.003), *task(where), Budget(e, 1e-6))
-        for e in (0.1, 1e7)
-    ]
-    few, many = (run.finish().records[-1].empirical.max_error for run in errors)
-    assert many < 0.01 < few
-
-
-def test_whole_tables_of_a_matrix_are_refused():
-    with pytest.raises(InputError, match="measure=marginal needs queries on marginal tables"):
-        make_plan(ALGORITHMS["pmw"](measure="marginal"), task("explicit")[0], Budget(1, 1e-6))
 
 
 def test_thresholds_get_the_larger_part_and_levels_follow_their_noise():

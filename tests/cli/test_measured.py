@@ -72,10 +72,10 @@ def test_a_release_measures_its_schema_and_its_claim_can_be_recomputed(here, cap
     assert conversions.zcdp_epsilon(reserved.rho, promise["delta"] - reserved.failure) <= 2
     assert claim["schema"]["measured"] == ["job", "pay", "age"]
     assert claim["schema"]["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
-    assert {m["tag"] for m in claim["measured"]} == {"paid for"}
+    assert {m["tag"] for m in claim["measured"]} == {"protected"}
     assert claim["bounds"].startswith("measured privately and paid for with this release: job, pay, age")
     card = (here / "out" / "card.html").read_text(encoding="utf-8")
-    assert "paid for" in card
+    assert "protected" in card
     assert "found: 2 values passed the threshold of" in card
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
@@ -104,6 +104,16 @@ def test_without_delta_numbers_are_measured_and_categories_refused(here, capsys)
     assert release("more", delta="0", algorithm="mwem") == 2
     assert "column 'job': at delta=0 its values cannot be measured" in capsys.readouterr().err
     assert len(Store("l.sqlite").show()[0].releases) == 1
+
+
+def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_on(here, capsys):
+    """The first release kept no δ for thresholds that may fail, so categories cannot be measured later; numbers can."""
+    typed = {"sex": OPEN["columns"]["sex"], "pay": {"kind": "numeric", "edges": [0, 5000, 1e9]}}
+    (here / "typed.json").write_text(json.dumps({"columns": typed}), encoding="utf-8")
+    assert release("out", schema="typed.json", epsilon=1) == 0
+    assert release("open", epsilon=1) == 3
+    assert "enter the categories of columns in place of measuring them" in capsys.readouterr().err
+    assert release("open", schema="numbers.json", epsilon=1) == 0
 
 
 @pytest.mark.parametrize("schema", ["numbers.json", "typed.json"])

@@ -17,6 +17,7 @@ from dpcore.problems import QueryRelease
 from dpcore.publishing.proof import Proof, joint_proof, proof
 from dpcore.schemas.plan import plan_schema
 from dpcore.theory import accountants
+from dpcore.theory.meaning import Promise
 
 from ..jobs.counting import ready
 from ..shell import controls, questions
@@ -45,18 +46,12 @@ class Planned:
     proof: Proof
     once: dict[str, np.ndarray]
     all: dict[str, np.ndarray]
+    promise: Promise
 
     def pairs(self, *, together: bool) -> tuple[np.ndarray, np.ndarray]:
         """(ε, δ) pairs that one run, or all together, satisfy."""
         failure = math.fsum(c.times * c.spend.failure for c in self.charges) * (self.times if together else 1)
         return accountants.pairs(self.all if together else self.once, self.deltas, failure)
-
-    def guess(self, prior: float, times: int = 1) -> float:
-        """Return how often someone with that belief guesses right after `times` runs; exact for Gaussian noise."""
-        mu = accountants.gaussian_mu(self.charges, times)
-        if mu is None:
-            return float(guarantee.best_guess(prior, *self.pairs(together=times > 1)))
-        return guarantee.gaussian_guess(prior, mu)
 
     def trade_off(self, alarms: np.ndarray, times: int) -> np.ndarray:
         """The least share missed at each share of false alarms, of `times` runs; exact for Gaussian noise."""
@@ -91,7 +86,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
             n = session().memo("kept", table.version, lambda: table.n)
             problem = QueryRelease(workload, n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
-            charges, why = _made(table, name, algorithm, problem, budget)
+            charges, why, promise = _made(table, name, algorithm, problem, budget)
         except InputError as error:
             wrong = str(error)
         else:
@@ -105,19 +100,23 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     curves = _curves if table.uploaded else _curves_of_samples
     once = curves(key, charges, deltas, 1, budget.delta)
     both = once if times == 1 else curves(key, charges, deltas, times, budget.delta)
-    return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both)
+    return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both, promise)
 
 
-def _made(table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[tuple, Proof]:
-    """All charges and why they keep the promise; the schema's come first where it is measured."""
+def _made(
+    table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget
+) -> tuple[tuple, Proof, Promise]:
+    """All charges, why they keep the promise, and it; the schema's come first where it is measured."""
     if table.opening is None:
         made = make_plan(algorithm, problem, budget)
-        return made.charges, proof(name, algorithm, made)
+        return made.charges, proof(name, algorithm, made), Promise.of_plan(made, adaptive=algorithm.adaptive)
     part = chosen_part() if table.trial is None else table.trial.part
     share, columns = share_of(table.opening, part, problem.n, problem.group, budget), table.opening.open
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    return (*first.plan.charges, *made.charges), joint_proof(name, algorithm, made, first.plan, division)
+    why = joint_proof(name, algorithm, made, first.plan, division)
+    promise = Promise(budget.epsilon, budget.delta, division.events(exact=False))
+    return (*first.plan.charges, *made.charges), why, promise
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -1,6 +1,7 @@
 """What a promise means: one picture, one number, what is not promised, beliefs and an attacker's mistakes."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import streamlit as st
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants
+from dpcore.theory.meaning import Promise, times_in_100
 
 from ..charts import privacy as promise
 from ..shell import controls
@@ -39,14 +41,13 @@ def releases() -> int:
 
 def guess(budget: Budget, times: int, planned: Planned | None) -> float:
     """Return how often someone who knows everyone else guesses right, at most, after `times` releases."""
-    if planned is not None:
-        return planned.guess(0.5, times)
-    return float(guarantee.best_guess(0.5, *guarantee.compose_any(budget.epsilon, budget.delta, times)))
+    promise = Promise(budget.epsilon, budget.delta) if planned is None else planned.promise
+    return replace(promise, releases=times).guess()
 
 
 def picture(right: float) -> None:
     """Draw the two worlds, the release between them, and 100 guesses."""
-    more = max(0, round(100 * right) - 50)
+    more = math.ceil(100 * right - 1e-9) - 50
     words = (
         "Two tables differ in one person. One release is made from one of them. Of 100 guesses which table it was, "
         f"{50 + more} are right: 50 by luck, {more} because of the release."
@@ -61,9 +62,9 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -
     whose = f"The noise of {planned.name} gives this number." if planned else "This number is for any algorithm."
     st.metric(
         "Someone who knows everyone else guesses right" + (f", after {times} releases" if times > 1 else ""),
-        f"{share(right)[:-1]} of 100",
+        times_in_100(right),
         help=f"{whose} ε = {number(budget.epsilon)} and δ = {number(budget.delta)} alone allow any algorithm "
-        f"{share(alone)[:-1]} of 100. A coin is right 50 times.",
+        f"{times_in_100(alone)}. A coin is right 50 times.",
     )  # fmt: skip
     st.markdown(
         "They must say which table was used: the one **with you**, or the one **with someone else** in your place. "

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.publishing.review import LEVELS, MEANING, review
 from dpcore.tags import Tag
-from dpcore.theory.meaning import released
+from dpcore.theory.meaning import Promise
 
 from ..shell.frame import heading
 from ..shell.text import plain
@@ -55,7 +55,7 @@ PROMISED = (
 )
 
 
-MEASURED = "- The **schema** that is measured (JSON), paid for by this release: a later one takes it as public.\n"
+MEASURED = "- The **schema** that is measured (JSON), protected by this release. Later releases use it as public.\n"
 
 
 def promise(*, measured: bool = False) -> None:
@@ -111,7 +111,7 @@ def outputs(made: Made) -> None:
         f"δ = {dataset['total']['delta']:g}.",
         icon=":material/verified:",
     )
-    st.markdown(f"**{plain(released(facts), 500)}**")
+    st.markdown(f"**{plain(Promise.of_release(facts).words, 500)}**")
     number = facts["ledger"]["entry"]
     if dataset["spent"]["epsilon"] < promise["epsilon"]:
         st.caption(SMALLER.format(promise["epsilon"], dataset["spent"]["epsilon"]))
@@ -120,7 +120,7 @@ def outputs(made: Made) -> None:
         + plain(f"Noise: {facts['made_by']['noise']}.", 400)
     )
     if facts["measured"]:
-        st.markdown("**What was measured of the schema, and paid for:**")
+        st.markdown("**What was measured of the schema, protected:**")
         lines = [f"- **{plain(m['column'])}**: {plain(m['found'], 500)}." for m in facts["measured"]]
         st.markdown("\n".join(lines))
     _review(facts)
