@@ -165,3 +165,198 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
 
 
 # Who must be trusted that a release of a table is private: its curator, and at most so many lines with all it imports.
+CURATORS = {"table": ("privacy.table_curator", 5_500)}
+
+
+def trusted(curator: str) -> int:
+    """The lines of all files that a curator reaches."""
+    needed, waiting = set(), [curator]
+    while waiting:
+        if (name := waiting.pop()) in FILES and name not in needed:
+            needed.add(name)
+            waiting += core_modules(FILES[name])
+    return sum(len(FILES[name].read_text(encoding="utf-8").splitlines()) for name in needed)
+
+
+def test_the_lines_to_trust_stay_few():
+    for curator, most in CURATORS.values():
+        assert 1000 < trusted(curator) <= most
+
+
+def test_tokens_leave_out_what_explains():
+    assert tokens('"""Say."""\ndef f(x):\n    """Return."""\n    return x + "a"  # why\n') == 10
+
+
+DOORS = {"evaluation.run", "publishing.publish", "experiments.audit"}
+REAL = {"publishing.publish", "publishing.private_schema"}  # they draw what leaves
+COLUMN_DOORS = {
+    "experiments.schema_transcripts",
+    "evaluation.schema_trial",
+    "publishing.measured",
+    "publishing.private_schema",
+}
+
+
+def test_records_are_known_to_the_door_and_to_those_who_bring_them():
+    holders = {room(name) for name, path in FILES.items() if "Rows" in {n for _, n in imports(path)}} - {PACKAGE}
+    # A release of synthetic rows groups them as records are grouped; those rows are public.
+    assert holders <= HOLDERS
+    kinds = {"TableCurator", "PointCurator", "RiskCurator"}
+    makers = {name for name, path in FILES.items() if kinds & {n for _, n in imports(path)}}
+    assert makers <= {"privacy.curators", "experiments.audit", *METHODS}, "algorithms name the type"
+    calls = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "curator_of")}
+    assert calls == DOORS, "run, publish and audit make one"
+    kinds |= {"Curator"}
+    calls = {n for n, p in FILES.items() for node in ast.walk(tree(p)) for kind in kinds if _calls(node, kind)}
+    assert calls == {"privacy.curators"}
+    raw = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "ColumnCurator")}
+    assert raw == COLUMN_DOORS
+    raw = {name for name, path in FILES.items() if ("dpcore.data.cells", "Cells") in imports(path)}
+    raw -= {"experiments.schema_transcripts"}  # which makes public ones
+    assert {room(name) for name in raw} <= {"data", "privacy", "publishing"}, "raw cells"
+
+
+def test_a_real_release_never_meets_the_truth():
+    for name in FILES:
+        if room(name) == "publishing":
+            assert not {m for m in core_modules(FILES[name]) if room(m) in ("evaluation", "experiments")}
+            assert "data.samples" not in core_modules(FILES[name])
+    for name in REAL:
+        made = [node for node in ast.walk(tree(FILES[name])) if isinstance(node, ast.Call)]
+        assert not any(_is_maker(call) for call in made), "numpy's generators are not made to keep secrets"
+        made = [call for call in made if ast.unparse(call.func) == "entropy.generator"]
+        assert made
+        assert not any(call.args or call.keywords for call in made), "its noise cannot be seeded"
+
+
+def test_the_audit_plays_with_public_tables_only():
+    for player in ("audit", "transcripts", "schema_transcripts"):
+        modules = core_modules(FILES[f"experiments.{player}"])
+        assert not modules & {"data.readers", "data.samples"}
+        assert not {room(module) for module in modules} & {"evaluation", "publishing"}
+        users = {name for name, path in FILES.items() if f"experiments.{player}" in core_modules(path)}
+        allowed = {"cli", "cli.audit", "experiments.transcripts", "experiments.schema_transcripts"}
+        assert users <= allowed, "the planted bug is out of reach of every run and release"
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def test_only_evaluation_compares_a_release_with_the_truth():
+    users = {name for name, path in FILES.items() if "evaluation.metrics" in core_modules(path)}
+    assert users == {"evaluation.truth", "evaluation.run", "evaluation.diagnosis"}
+    users = {name for name, path in FILES.items() if "evaluation.truth" in core_modules(path)}
+    assert users == {"evaluation.run"}
+    touching = {
+        name
+        for name, path in FILES.items()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr == "answers_of_rows" and room(name) != "workloads"
+    }
+    # Releases answer from their own synthetic rows, and a public start from a public table.
+    inside = {"privacy.statistics.answers", "privacy.table_curator"}
+    assert touching == inside | {f"evaluation.{name}" for name in ("truth", "run", "diagnosis")} | {
+        "releases",
+        "problems",
+    }
+    both = {n for n, p in FILES.items() if "releases" in core_modules(p) and "Rows" in {x for _, x in imports(p)}}
+    allowed = {"evaluation.truth", "evaluation.run", "evaluation.diagnosis", "publishing.publish", "experiments.pool"}
+    assert both <= allowed
+
+
+def test_the_audit_is_small_and_knows_no_algorithm_table_or_page():
+    outside = {"privacy.accounting.conversions": "dp_accounting", "privacy.exact": "opendp"}
+    outside["privacy.entropy"] = "randomgen"
+    for name in (name for name in FILES if room(name) == "privacy"):
+        modules = core_modules(FILES[name])
+        assert not modules & {"data.readers", "data.schema"}, name
+        known = {"problems"} if name == "privacy.curators" else set()  # which picks one by the kind of problem
+        assert not {room(m) for m in modules} & {"releases", "problems", "theory", "evaluation"} - known, name
+        allowed = {*sys.stdlib_module_names, "numpy", "scipy", "dpcore", outside.get(name, "numpy")}
+        assert packages(FILES[name]) <= allowed, name
+
+
+def test_the_core_knows_nothing_of_the_page():
+    for name, path in FILES.items():
+        assert not packages(path) & {"streamlit", "plotly", "altair", "pages", "app", "tests"}, name
+
+
+HOLDING = {
+    "privacy.curator",
+    "privacy.curators",
+    "privacy.table_curator",
+    "privacy.point_curator",
+    "privacy.risk_curator",
+}
+STATISTICS = {name for name in FILES if name.startswith("privacy.statistics")}
+
+
+def test_what_pages_share_knows_no_page_and_a_folder_serves_its_own():
+    for name, path in PAGES.items():
+        parts = Path(name).with_suffix("").parts
+        own = parts[2] if parts[:2] == ("pages", "_ui") else {"app": "start"}.get(parts[-1], parts[-1])
+        before = UI if own not in UI else UI[: UI.index(own)]
+        for module, imported in imports(path):
+            whole = [*module.split("."), imported]
+            assert whole[:2] != ["pages", "_ui"] or whole[2] in (*before, own), f"{name} imports {whole[2]}"
+
+
+def test_a_page_knows_algorithms_by_their_key_and_never_a_curator():
+    walled = {*HOLDING, "privacy.mechanisms", "privacy.accounting.ledger", "evaluation.metrics", *STATISTICS}
+    for name, path in PAGES.items():
+        modules = core_modules(path)
+        assert not {m for m in modules if m.startswith("algorithms.")} - {"algorithms.base", "algorithms.forecasts"}
+        assert not modules & walled, name
+        assert "cli" not in {room(module) for module in modules}, name
+        from_registry = {n for module, n in imports(path) if module == "dpcore.algorithms"}
+        assert from_registry <= {"ALGORITHMS", "registered_name", "solving", "base"}, name
+
+
+def nodes(kind: type):
+    """(file, node) of every node of a kind in the core."""
+    return ((name, node) for name, path in FILES.items() for node in ast.walk(tree(path)) if isinstance(node, kind))
+
+
+def test_promises_are_raised_not_asserted():
+    assert [(name, node.lineno) for name, node in nodes(ast.Assert)] == []
+
+
+def test_noise_comes_from_a_generator_that_was_passed_in():
+    for name, node in nodes(ast.Attribute):
+        if ast.unparse(node.value) in ("np.random", "numpy.random"):
+            assert node.attr in ("Generator", "default_rng", "SeedSequence"), name
+    for name, node in nodes(ast.Call):
+        if _is_maker(node):
+            assert node.args, f"{name}: explore mode is seeded"
+            assert room(name) not in ("privacy", "algorithms")
+    for name, path in FILES.items():
+        assert "random" not in packages(path), name
+        assert "privacy.entropy" not in core_modules(path) or name in REAL, name
+
+
+def _is_maker(node: ast.Call) -> bool:
+    return ast.unparse(node.func).endswith(("default_rng", "SeedSequence"))
+
+
+def test_nothing_is_printed_outside_the_command_line():
+    assert {room(name) for name, node in nodes(ast.Call) if _calls(node, "print")} == {"cli"}
+
+
+def test_a_file_fits_two_screens_and_says_what_lives_there():
+    for path in (*FILES.values(), *PAGES.values()):
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 400, path
+        assert not text or ast.get_docstring(tree(path)), path
+
+
+def test_the_reader_of_imports_sees_relative_and_nested_ones(tmp_path, monkeypatch):
+    """Test the tester: a method that breaks the walls in every spelling."""
+    path = CORE / "algorithms" / "imagined.py"
+    inside = "    from .. import errors\n    import streamlit.web\n    assert curator.rows"
+    source = f"from ..data.domain import Rows\ndef f():\n{inside}"
+    real = Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda self, **kw: source if self == path else real(self, **kw))
+    assert imports(path) == {("dpcore.data.domain", "Rows"), ("dpcore", "errors"), ("streamlit.web", "")}
+    assert core_modules(path) == {"data.domain", "errors"}
+    assert packages(path) == {"dpcore", "streamlit"}
