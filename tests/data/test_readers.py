@@ -291,7 +291,9 @@ def test_a_sheet_is_read_as_openpyxl_writes_it():
     cells = [[1, 2.5, 10**20, "x", "007", True, day, None], [-3, 1e-9, 0, " y ", "é&<", False, None, "z"]]
     frame, out = pd.DataFrame(cells, columns=list("abcdefgh"), dtype=object), io.BytesIO()
     frame.to_excel(out, index=False)
-    expected = pd.read_excel(io.BytesIO(out.getvalue()), header=None, dtype=object, keep_default_na=False)
+    expected = pd.read_excel(
+        io.BytesIO(out.getvalue()), header=None, engine="openpyxl", dtype=object, keep_default_na=False
+    )
     found = read(out.getvalue(), "t.xlsx")
     assert found.to_numpy().tolist() == expected.iloc[1:].to_numpy().tolist()
     assert [[type(v) for v in row] for row in found.to_numpy()] == [
