@@ -39,11 +39,13 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     opening = read_open(chosen)
     workload = read_questions(chosen) if opening is None else queries_in(chosen, opening.placeholder)
-    written = opening is not None or bool(workload.domain.measured)
     check_folder(Path(chosen.out))
-    start = chosen.start and public_start(workload.domain, read_table(chosen.start), support=chosen.start_support)
+    domain = workload.domain
+    start = chosen.start and public_start(
+        domain, read_table(chosen.start, format=domain.file), support=chosen.start_support
+    )
     request = ReleaseRequest(
-        frame=open_table(chosen, as_written=written, whole=opening is not None),
+        frame=open_table(chosen, domain.file, whole=opening is not None),
         workload=workload,
         asked=chosen.queries,
         algorithm=algorithm,

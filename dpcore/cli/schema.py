@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from ..data.guessing import propose
-from ..data.readers import read_table
+from ..data.readers import read, read_table
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
@@ -33,7 +33,8 @@ def execute(chosen: argparse.Namespace) -> None:
         return
     if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    schema = propose(read_table(chosen.table), peek=chosen.peek)
+    found = read(chosen.table)
+    schema = propose(found.frame, peek=chosen.peek) | ({"file": said} if (said := found.format.to_json()) else {})
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     if chosen.peek:
         tell("note", "bounds and values were read off the records, which is not private; the schema says so")
@@ -47,7 +48,7 @@ def _measure(chosen: argparse.Namespace) -> None:
         raise InputError("--private needs --epsilon, --delta and --ledger")
     total = total_of(chosen)
     request = SchemaRequest(
-        frame=read_table(chosen.table, as_written=True),
+        frame=read_table(chosen.table),
         budget=Budget(chosen.epsilon, chosen.delta),
         unit=unit_of(chosen),
         dataset=chosen.dataset,

@@ -28,8 +28,8 @@ def execute(chosen: argparse.Namespace) -> None:
     check_writable(chosen.json)
     workload = read_questions(chosen)
     domain = workload.domain
-    written = bool(domain.measured)
-    real, synthetic = (domain.encode(read_table(path, as_written=written)) for path in (chosen.real, chosen.synthetic))
+    real = domain.encode(read_table(chosen.real, format=domain.file))
+    synthetic = domain.encode(read_table(chosen.synthetic))
     both = compare_tables(real, synthetic, workload)
     found: dict[str, Any] = {
         "n": real.n,

@@ -196,7 +196,8 @@ def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dic
     if first == last:
         first, last = (first - 1, last) if low > 0 else (first, last + 1)
     kind = int if whole else float
-    ends = kind(max(_times(first, step), -LARGEST)), kind(min(_times(last, step), LARGEST))
+    least, most = min(_times(first, step), low), max(_times(last, step), high)  # a product may be rounded past them
+    ends = kind(max(least, -LARGEST)), kind(min(most, LARGEST))
     filled = np.histogram(np.clip(numbers, *ends), last - first, ends, weights=counts)[0]
     if low >= 0 and not same and filled.max() > CROWDED * filled.sum() and len(edges := _decades(high, kind)) > 2:
         return {"edges": edges} | clip

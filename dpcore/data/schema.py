@@ -13,6 +13,7 @@ from .column import MAX_COLUMN_CELLS, OTHER, Column, _key, _whole_bins
 from .domain import Domain
 from .readings import ANY_CASE, AS_WRITTEN, READINGS
 from .statements import constrained, stated
+from .text_file import TextFormat
 
 KINDS = ("categorical", "numeric", "integer")
 ADVICE = {
@@ -33,14 +34,16 @@ def domain_from_json(schema: Any) -> Domain:
         return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
-    if unknown := set(schema) - {"columns", "peeked", "constraints", "measured"}:
+    if unknown := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
         first = sorted(unknown)[0]
-        raise InputError(f"the schema has an unknown key {first!r}; it may have columns, constraints, measured, peeked")
+        raise InputError(
+            f"the schema has an unknown key {first!r}; it may have columns, constraints, file, measured, peeked"
+        )
     domain = constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
     measured = schema.get("measured", [])
     if not isinstance(measured, list) or any(name not in domain.names for name in measured):
         raise InputError('"measured" must list columns of the schema')
-    return replace(domain, measured=tuple(measured))
+    return replace(domain, measured=tuple(measured), file=TextFormat.from_json(schema.get("file", {})))
 
 
 def domain_to_json(domain: Domain) -> dict[str, Any]:
@@ -59,6 +62,7 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
         columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
     said = {"constraints": stated(domain)} if domain.constraints else {}
     said |= {"peeked": True} if domain.peeked else {}
+    said |= {"file": told} if (told := domain.file.to_json()) else {}
     return {"columns": columns} | said | ({"measured": list(domain.measured)} if domain.measured else {})
 
 
