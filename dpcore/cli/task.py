@@ -19,7 +19,7 @@ from ..data.sources.base import Source
 from ..data.sources.counts import Counts, broken
 from ..data.sources.database import connect, is_database
 from ..data.sources.files import is_large, source_at
-from ..data.text_file import TextFormat
+from ..data.text_format import TextFormat
 from ..errors import InputError
 from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names

@@ -67,7 +67,8 @@ def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
     kind = cells.dtype.kind
     if isinstance(cells.dtype, pd.StringDtype) or kind in "iufbM":
         codes, values = pd.factorize(cells, use_na_sentinel=True)
-        return codes, [text_of(value) for value in _listed(values)]
+        whole = kind in "iu"  # whose texts every reading takes alike
+        return codes, list(map(str if whole else text_of, _listed(values)))
     found: dict[tuple[type, str], int] = {}
     texts = (None if _is_none(v) else text_of(v) for v in cells.astype(object).tolist())
     codes = [-1 if text is None else found.setdefault((type(text), text), len(found)) for text in texts]

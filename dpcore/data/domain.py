@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import InputError
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, kept, merged, witness
-from .text_file import UNSTATED, TextFormat
+from .text_format import UNSTATED, TextFormat
 
 
 class Countable(Protocol):

@@ -7,14 +7,14 @@ file they came. Without the key it says nothing about the records.
 import hashlib
 import hmac
 import json
+import math
 from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
-from .cell import canonical, distinct, written
+from .cell import canonical, distinct
 from .marks import mixed
-from .readings import number_of
 
 FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
 LANES = 4  # of 64 bits
@@ -82,6 +82,10 @@ def _known_by(text: str) -> str:
     So a table that is saved anew in another format is known again; whole numbers are known by all of their digits.
     """
     text = canonical(text)
-    if text.lstrip("-").isdigit() or (number := number_of(text)) != number:
+    if text.lstrip("-").isdigit():
         return text
-    return written(number)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return canonical(str(number)) if math.isfinite(number) else text

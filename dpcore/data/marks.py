@@ -1,5 +1,6 @@
 """Marks of cells: 64-bit numbers, equal where two cells say the same, whatever else a column holds."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,15 @@ from pandas.util import hash_array as keyed_hash
 from .cell import MISSING_TEXTS, canonical, distinct
 
 GOLDEN, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+LARGEST, DIGITS = 10**18, re.compile("0|[1-9][0-9]{0,17}")
 Mark = np.ndarray | np.uint64
 hash_array: Any = keyed_hash  # SipHash; pandas names it by __getattr__, which type checkers cannot follow
 
 
 def marks(cells: pd.Series) -> np.ndarray:
     """The hash (n,) of the text that every cell says, from which every reading begins; a missing one says nothing."""
+    if (numbers := _whole(cells)) is not None:
+        return mixed(GOLDEN, numbers)
     codes, texts = distinct(cells)
     return _hashed([*texts, ""])[codes]
 
@@ -24,6 +28,8 @@ def persons(cells: pd.Series) -> np.ndarray:
 
     All ways to say that a value is missing name nobody, who is one person too.
     """
+    if (numbers := _whole(cells)) is not None:
+        return mixed(GOLDEN, numbers)
     codes, texts = distinct(cells)
     named = [canonical(text) for text in texts]
     return _hashed(["" if name in MISSING_TEXTS else name for name in [*named, ""]])[codes]
@@ -37,7 +43,24 @@ def mixed(a: Mark, b: Mark) -> np.ndarray:
     return x ^ (x >> np.uint64(31))
 
 
+def _whole(cells: pd.Series) -> np.ndarray | None:
+    """The numbers of a column of whole ones below LARGEST, whose marks need no texts; None for any other column."""
+    if not isinstance(cells.dtype, np.dtype) or cells.dtype.kind not in "iu":
+        return None
+    numbers = cells.to_numpy()
+    return numbers.astype(np.uint64) if ((numbers >= 0) & (numbers < LARGEST)).all() else None
+
+
 def _hashed(texts: list[str]) -> np.ndarray:
+    """The hash of each text; that of a whole number below LARGEST is made of the number."""
+    digits = DIGITS.fullmatch
+    numbers = np.array([int(text) if digits(text) else LARGEST for text in texts], dtype=np.uint64)
+    out, others = mixed(GOLDEN, numbers), np.flatnonzero(numbers == LARGEST)
+    out[others] = _of_texts([texts[i] for i in others])
+    return out
+
+
+def _of_texts(texts: list[str]) -> np.ndarray:
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     try:

@@ -13,7 +13,7 @@ from .constraints import Constraint
 from .domain import Domain
 from .readings import AS_WRITTEN
 from .schema import domain_from_json
-from .text_file import UNSTATED, TextFormat
+from .text_format import UNSTATED, TextFormat
 
 PRIVATE = "private"
 BINS = 16  # where nothing is said

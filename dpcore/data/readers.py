@@ -21,7 +21,8 @@ from pyarrow.parquet import ParquetFile
 from ..errors import InputError
 from .inputs import Source, content, opened
 from .sheets import first_sheet
-from .text_file import MOST_COLUMNS, UNSTATED, OpenQuotesError, TextFormat, TextRows, guessed
+from .text_file import MOST_COLUMNS, OpenQuotesError, TextRows, guessed
+from .text_format import UNSTATED, TextFormat
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # of a file
@@ -164,6 +165,8 @@ def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> Re
 def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:
     with opened(source, MOST_BYTES[".xlsx"]) as file:
         rows = first_sheet(file, told)
+    if rows and len(rows[0]) > 1:  # an empty row is none, as in a text file
+        rows = [row for row in rows if any(cell != "" for cell in row)]
     if not rows:
         raise InputError("the first sheet is empty")
     return _headed(pd.DataFrame(rows, dtype=object))

@@ -13,7 +13,7 @@ from .column import MAX_COLUMN_CELLS, OTHER, Column, _key, _whole_bins
 from .domain import Domain
 from .readings import ANY_CASE, AS_WRITTEN, READINGS
 from .statements import constrained, stated
-from .text_file import TextFormat
+from .text_format import TextFormat
 
 KINDS = ("categorical", "numeric", "integer")
 ADVICE = {

@@ -1,22 +1,21 @@
-"""Text files: what a schema says of one, and its rows, some at a time, each read from its own characters alone."""
+"""The rows of a text file, some at a time, each read from its own characters alone."""
 
 import codecs
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import pandas as pd
 
 from ..errors import InputError
+from .text_format import DELIMITERS, TextFormat
 
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
 MOST_COLUMNS = 20_000
 MOST_FILLED = 10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
 SAMPLE = 1_000_000  # characters in which a file's header ends
-BYTES = 1 << 23  # of a file that are read at once
+BYTES = 1 << 24  # of a file that are read at once
 ROWS = 1 << 17  # that are read at once where a row may have several lines
 LONGEST = 1 << 28  # characters of a line
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -24,48 +23,6 @@ ENDS = re.compile(r"\r\n?")
 ZERO = r"\x00"  # what a zero byte is written as, like all that no text holds
 OPEN = 'a cell in quotes that begins in line {} has no end; if cells hold line breaks, say so in the schema: "file": '
 OPEN += '{{"line_breaks": true}}'
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextFormat:
-    r"""What a schema says of a text file, so that nothing has to be inferred from its rows.
-
-    Without a `delimiter` it is the one that the header shows, as names of columns are public. A cell that is not in the
-    `encoding` says its bytes, `Z\xfcrich`, and no other cell is read differently. A line is a row, unless cells in
-    quotes may hold `line_breaks`: then the unit that a person's data replaces is a record with all of its quotes.
-    """
-
-    delimiter: str = ""
-    encoding: str = "utf-8"
-    line_breaks: bool = False
-
-    @property
-    def words(self) -> str:
-        """What it says, for a person."""
-        apart = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
-        return ENCODINGS[self.encoding] + apart + ", with line breaks inside cells" * self.line_breaks
-
-    def to_json(self) -> dict[str, Any]:
-        """The entry "file" of a schema: what is not as it is without one."""
-        return {name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)}
-
-    @classmethod
-    def from_json(cls, said: Any) -> "TextFormat":
-        """Read a schema's entry "file"; InputError names what is wrong with it."""
-        known = {"delimiter": list(DELIMITERS), "encoding": list(ENCODINGS), "line_breaks": [True, False]}
-        if not isinstance(said, Mapping):
-            raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
-        for name, value in said.items():
-            if name not in known:
-                raise InputError(f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(known)}')
-            if not any(value is v or (isinstance(v, str) and value == v) for v in known[name]):
-                raise InputError(
-                    f'"file": {name}={str(value)[:40]!r} is not one of {", ".join(map(repr, known[name]))}'
-                )
-        return cls(**said)
-
-
-UNSTATED = TextFormat()  # what a text file is read by where its schema says nothing of it
 
 
 class OpenQuotesError(InputError):

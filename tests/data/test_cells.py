@@ -16,8 +16,9 @@ from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import InputError
 
 SAID = {
-    "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan, "x": math.nan,
-    "nan": math.nan, "inf": math.nan, "1e999": math.nan, "": math.nan, "True": math.nan, "0x10": math.nan,
+    "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan,
+    "nan": math.nan, "inf": math.nan, "1e999": math.nan, "": math.nan, "x": math.nan,
+    "True": math.nan, "0x10": math.nan,
 }  # fmt: skip
 
 

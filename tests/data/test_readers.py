@@ -22,7 +22,7 @@ from dpcore.data import sheets, text_file
 from dpcore.data.readers import read_json, read_matrix, read_table
 from dpcore.data.samples import CENSUS_SCHEMA, census
 from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.data.text_file import TextFormat
+from dpcore.data.text_format import TextFormat
 from dpcore.errors import InputError, place
 
 

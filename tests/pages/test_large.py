@@ -194,7 +194,7 @@ def test_a_text_with_decimal_commas_is_counted_as_its_schema_says(tmp_path, monk
 
 def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
-    path.write_bytes(b'n,k\n' + b'1,"M\xf6ller\nJr"\n' * 500)
+    path.write_bytes(b"n,k\n" + b'1,"M\xf6ller\nJr"\n' * 500)
     monkeypatch.setattr(on_server, "is_large", lambda _: True)
     mine = table(typed(opened(None), path))
     assert mine.frame["k"][0] == "Möller\nJr"

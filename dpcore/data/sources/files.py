@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ...errors import InputError
 from ..readers import ENDINGS
-from ..text_file import UNSTATED, TextFormat
+from ..text_format import UNSTATED, TextFormat
 from .parquet import ParquetSource
 from .text import TextSource
 

@@ -11,7 +11,8 @@ import pandas as pd
 from ...errors import InputError
 from ..domain import Domain
 from ..readers import check_names, why
-from ..text_file import UNSTATED, TextFormat, TextRows
+from ..text_file import TextRows
+from ..text_format import UNSTATED, TextFormat
 from .base import CHANGED, Axes, Frame, Stamp, Tally, Watch, fingerprint_of, stamped, unwatched
 from .counting import count
 

@@ -15,7 +15,8 @@ from dpcore.data.readers import ENDINGS, UPLOADED, Reading, read
 from dpcore.data.sources.files import is_large, source_at
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from dpcore.data.text_file import UNSTATED, OpenQuotesError, guessed
+from dpcore.data.text_file import OpenQuotesError, guessed
+from dpcore.data.text_format import UNSTATED
 from dpcore.errors import InputError
 
 from ..jobs.work import Work
@@ -111,7 +112,7 @@ def _large(path: Path) -> bool:
 def _in_parts(path: Path, root: Path | None, work: Work) -> Table:
     """A table of which the first rows are read, to guess by."""
     work.tell(0.0, "The first rows are read")
-    with places.opened(path, root) if path.suffix.lower() in TEXTS else nullcontext() as file:
+    with places.opened(path, root) if path.suffix.lower() in TEXTS and path.is_file() else nullcontext() as file:
         format = UNSTATED if file is None else guessed(BytesIO(file.read(LOOK)))
     source = source_at(path, format)
     try:

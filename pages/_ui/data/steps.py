@@ -10,7 +10,7 @@ from dpcore.data.open_schema import is_private, private_entry
 from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
 from dpcore.data.readings import ANY_CASE, COMMA
 from dpcore.data.repairs import Problem
-from dpcore.data.text_file import UNSTATED
+from dpcore.data.text_format import UNSTATED
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 

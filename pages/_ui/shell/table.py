@@ -21,7 +21,7 @@ from dpcore.data.repairs import PEEKS, Problem, mended, problems
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.data.sources.base import Source
 from dpcore.data.sources.counts import Counts
-from dpcore.data.text_file import UNSTATED, TextFormat
+from dpcore.data.text_format import UNSTATED, TextFormat
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 
