@@ -4,6 +4,7 @@ A message may quote what a person brought: it is for the eyes of whoever brought
 the kind of an error and its place in the program, never its words.
 """
 
+import json
 import re
 import traceback
 from pathlib import Path
@@ -39,13 +40,19 @@ def in_words(error: Exception) -> str:
     return f"unexpected {type(error).__name__}; please report it"
 
 
+def written_out(text: object) -> str:
+    """A text with all that could steer a terminal written out as in JSON: controls, line ends, marks of direction."""
+    shown = (c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text))
+    return "".join(shown)
+
+
 def one_line(message: object) -> str:
     """A message as it may be printed: one line, its values and itself cut, control characters written out."""
     text = str(message)
     if len(text) > 4 * LONGEST:
         text = text[: 3 * LONGEST] + "…" + text[-LONGEST:]
     text = re.sub(r"[ \t\r\n]+", " ", text).strip()
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    text = written_out(text)
     text = LONG_VALUE.sub(_cut, text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} … {text[-297:]}"
 

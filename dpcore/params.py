@@ -1,6 +1,6 @@
 """One declaration for each parameter: bounds, default, symbol, unit and words.
 
-Widgets, command-line settings, the README's table and the property tests are all generated from it.
+Widgets, command-line settings, tables and the property tests are all generated from it.
 """
 
 import math

@@ -196,20 +196,22 @@ class UnbiasedAnswers:
         return dict(zip(self.spaces, self.variances.tolist(), strict=True))
 
     def standard_errors(self, workload: Marginals) -> np.ndarray:
-        """Standard errors (m,) of all cells of tables; NaN for a table of which a part was not measured.
+        """Standard errors (m,) of all cells of tables; NaN for a table of which a part was not measured."""
+        tables = zip(workload.axes, workload.shapes, strict=True)
+        return np.concatenate([np.full(math.prod(shape), self.standard_error(axes)) for axes, shape in tables])
+
+    def standard_error(self, axes: tuple[int, ...]) -> float:
+        """The standard error of every cell of the table on columns `axes` (in rising order); NaN as above.
 
         A cell of a table M is 1/k_M of k_S times each part; of unit noise the projection on the space of S leaves
         d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
         """
-        out = []
-        for axes, shape in zip(workload.axes, workload.shapes, strict=True):
-            real = tuple(a for a in axes if self.domain.shape[a] > 1)
-            total = 0.0 if not real or real in self.places else math.nan
-            for S, _ in self.within(real):
-                sizes = [self.domain.shape[a] for a in S]
-                total += self.variance[S] * math.prod(n * (n - 1) for n in sizes) / math.prod(shape) ** 2
-            out.append(np.full(math.prod(shape), math.sqrt(total)))
-        return np.concatenate(out)
+        real = tuple(a for a in axes if self.domain.shape[a] > 1)
+        total = 0.0 if not real or real in self.places else math.nan
+        cells = math.prod(self.domain.shape[a] for a in real)
+        for S, _ in self.within(real):
+            total += self.variance[S] * math.prod(self.domain.shape[a] * (self.domain.shape[a] - 1) for a in S)
+        return math.sqrt(total) / cells
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
         """`rows` records of a non-negative fit to these answers; InputError where none can be made."""

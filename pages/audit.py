@@ -1,4 +1,4 @@
-"""Audit: play the distinguishing game against an algorithm, beside what it promises; with a bug to catch."""
+"""Audit: a finished game that tries to break the promise, a bug to plant, and a game of one's own."""
 
 import streamlit as st
 
@@ -7,13 +7,25 @@ from pages._ui.audit import game as audits
 from pages._ui.jobs.job import watch
 from pages._ui.shell.text import plain
 
-audits.explain()
 game = audits.current()
-try:
-    with st.container(border=True, key="settings"):
+left, right = st.columns([5, 3], gap="large")
+with right:
+    st.markdown(
+        "Two invented tables differ in one row. An algorithm releases one of them, again and again. Someone sees the "
+        "release and says which table it was."
+    )
+    try:
         audits.settings(game)
-except InputError as error:
-    st.error(plain(error, 400))
-    st.stop()
-if game.work is not None and watch(game.work, "audit"):
-    audits.verdict(game)
+    except InputError as error:
+        st.error(plain(error, 400))
+        st.stop()
+with left:
+    done = game.work is None or watch(game.work, "audit")
+    played = audits.opening() if game.work is None else game.work.result if done else None
+    if played is not None:
+        audits.picture(played.found)
+if played is not None:
+    with right:
+        audits.verdict(played)
+    with st.expander("For experts: bounds and curves", icon=":material/monitoring:"):
+        audits.experts(played)

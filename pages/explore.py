@@ -47,6 +47,7 @@ if job.results:
         results.accounts(job)
         asking.ask(table, chosen, job.results[:1])
         ties.draw(job.results[0].release, job.results[0].summary["reasons"])
+        ties.test(job.results[0], chosen.problem, chosen.budget.delta)
         st.stop()
     result, domain = job.results[0], chosen.problem.domain
     both = compare(result.release, table.rows(domain.names), chosen.problem.workload)
@@ -76,6 +77,7 @@ if job.results:
             comparison.worst(shown)
         with tied:
             ties.draw(result.release, result.summary["reasons"])
+            ties.test(result, chosen.problem, chosen.budget.delta)
         with spent:
             results.accounts(job)
         with pin:

@@ -1,48 +1,54 @@
-"""Guarantee: what ε and δ promise, in odds and pictures, and what a plan costs by each accountant."""
+"""Guarantee: how strongly a release protects one person, in one picture and one number; the rest for experts."""
 
 import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.tags import Tag
-from pages._ui.guarantee import costs, proof
-from pages._ui.guarantee import promise as guarantee
-from pages._ui.guarantee import total as guarantee_total
+from pages._ui.guarantee import costs, promise, proof, total
 from pages._ui.guarantee.planned import plan
 from pages._ui.shell import controls
-from pages._ui.shell.frame import tag, whose
+from pages._ui.shell.frame import whose
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
-from pages._ui.shell.words import meaning
+
+TABS = ("Beliefs", "Mistakes", "Accountants", "Proof", "All releases")
 
 table = current_table()
 whose(table, ("pages/explore.py", "See what it costs", ":material/query_stats:"))
-
-with st.container(border=True, key="settings"):
-    left, middle, right = st.columns(3)
-    with left:
-        epsilon, delta = controls.epsilon_slider(), controls.delta_slider()
-    with middle:
-        prior, times = guarantee.attacker()
+left, right = st.columns([5, 4], gap="large")
+with right:
+    headline = st.container()
+    epsilon, times = controls.epsilon_slider(), promise.releases()
+    settings = st.expander("For experts: δ, algorithm and questions", icon=":material/tune:")
+    delta = controls.delta_slider(settings)
     try:
         budget = Budget(epsilon, delta)
-        planned = plan(table, budget, times, right)
+        planned = plan(table, budget, times, settings)
     except InputError as error:
         st.error(plain(error, 400))
         st.stop()
-    tag(Tag.TYPED)
-if table.peeked:
-    st.warning(
-        "This schema comes from the records without a charge: guessed, read off or found in a trial. What rests on the "
-        "plan is not public, then: those parts say so."
-    )
-st.caption(f"Protected: {plain(table.unit.words, 200)}. Neighbouring tables differ in that, and in nothing else.",
-           help=meaning("neighbours"))  # fmt: skip
+    if table.peeked:
+        st.warning("Somebody read this schema off the real rows. What rests on the plan uses real data, too.")
+    guess = promise.guess(budget, times, planned)
+    with headline:
+        promise.verdict(budget, times, planned, guess)
+    promise.limits(table)
+with left:
+    promise.picture(guess)
 
-guarantee.words(budget, planned)
-guarantee.suspicion(budget, prior, times, planned)
-if planned is not None:
-    costs.costs(budget, planned)
-    proof.proof(planned)
-guarantee.mistakes(budget, times, planned)
-guarantee_total.total(table, prior)
+beliefs, mistakes, accountants, proofs, releases = st.tabs(TABS, key="expert", on_change="rerun", bind="query-params")
+with beliefs:
+    if beliefs.open:
+        promise.suspicion(budget, times, planned)
+with mistakes:
+    if mistakes.open:
+        promise.mistakes(budget, times, planned)
+with accountants:
+    if accountants.open and planned is not None:
+        costs.costs(budget, planned)
+with proofs:
+    if proofs.open and planned is not None:
+        proof.proof(planned)
+with releases:
+    if releases.open:
+        total.total(table)

@@ -1,41 +1,30 @@
-"""Learning: a quantile, a classifier or a regression under privacy, and how exactly its guarantee is paid for."""
+"""Learning: a median, a line or a prediction under privacy; the choices beside the picture, the theory for experts."""
 
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.tags import Tag
-from pages._ui.learning import on_table as learning_table
-from pages._ui.learning import plane as learning_plane
-from pages._ui.learning import privacy as learning_privacy
-from pages._ui.learning import quantile as learning
-from pages._ui.shell.frame import in_memory, tag, unfinished, whose
+from pages._ui.learning import on_table, plane, privacy, quantile
+from pages._ui.shell.frame import in_memory, unfinished, whose
 from pages._ui.shell.opened import WHOLE
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
+
+SHOWN = dict(zip(quantile.PARTS, (quantile.line, plane.plane, on_table.whole, privacy.guarantee), strict=True))
 
 table = current_table()
 whose(table, left=WHOLE)
 if unfinished(table, "learn here"):
     st.stop()
-
 try:
-    part = st.radio("What to look at", learning.PARTS, horizontal=True, key="part", bind="query-params")
-    st.markdown(f"**{learning.question(part, table)}**")
-    with st.container(border=True, key="settings"):
-        budget = learning.budget()
-        tag(Tag.TYPED)
-    for caution in budget.cautions(table.n):
-        st.warning(plain(caution, 300))
-    if part != learning.PARTS[3] and not in_memory(table):
+    part = st.radio(
+        "What to learn", quantile.PARTS, horizontal=True, key="part", bind="query-params", label_visibility="collapsed"
+    )
+    if part != quantile.PARTS[3] and not in_memory(table):
         st.stop()
-    if table.uploaded and part != learning.PARTS[3]:
-        st.warning("On your own table these pictures are made of the records: keep them to yourself.")
-    shown = {
-        learning.PARTS[0]: learning.line,
-        learning.PARTS[1]: learning_plane.plane,
-        learning.PARTS[2]: learning_table.whole,
-        learning.PARTS[3]: learning_privacy.guarantee,
-    }
-    shown[part](table, budget)
+    question = st.container()
+    left, right = st.columns([5, 3], gap="large")
+    choices, experts = right.container(), right.expander("For experts", icon=":material/tune:")
+    SHOWN[part](table, left, choices, experts)
+    question.subheader(quantile.question(part), anchor=False)
 except InputError as error:
     st.error(plain(error, 400))

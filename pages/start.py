@@ -1,4 +1,4 @@
-"""Start: one small real table, released at every ε, and one slider that moves through them; and the way in."""
+"""Start: one small real table, released at every ε, one slider that moves through them, and three ways in."""
 
 import streamlit as st
 
@@ -11,16 +11,19 @@ with left:
     start.draw(epsilon)
 with right:
     at = {"epsilon": controls.number(epsilon)}
-    with st.container(border=True, key="way-in"):
-        st.page_link("pages/data.py", label="**Use my table**", icon=":material/upload:")
-    here = {"sample": start.SAMPLE, **at}
-    st.page_link("pages/explore.py", label="Explore this sample", icon=":material/query_stats:", query_params=here)
+    doors = (
+        ("pages/data.py", "**Use my table**", ":material/upload:", "Bring a CSV, Excel or Parquet file.", {}),
+        ("pages/explore.py", "Take a sample", ":material/query_stats:", "See what privacy costs on this one.",
+         {"sample": start.SAMPLE, **at}),
+        ("pages/lessons.py", "Teach a class", ":material/school:", "A question, a chart that moves, an answer.", {}),
+    )  # fmt: skip
+    for page, label, icon, words, query in doors:
+        with st.container(border=True, key=f"door-{page}"):
+            st.page_link(page, label=label, icon=icon, query_params=query)
+            st.caption(words)
     st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:", query_params=at)
     st.markdown(
-        "**Drag ε.** Small ε: strong promise, wrong bars. Large ε: weak promise, right bars. Where to stop is your "
-        "decision; these pages show what each choice costs, for every question you care about."
+        "**Drag ε.** Small ε: a strong promise and wrong bars. Large ε: a weak promise and right bars. You decide "
+        "where to stop."
     )
-    st.caption(
-        f"All {len(controls.EPSILONS)} stops were released beforehand, from a table that is public. Of records that "
-        "are not, every release that somebody looks at is charged, and all of them count together."
-    )
+    st.caption("This table is public. With private data, every release uses up budget.")

@@ -89,6 +89,11 @@ def matrix_of(domain: Domain, columns) -> np.ndarray:
     return np.array(out, dtype=float)
 
 
+def matrix(workload) -> np.ndarray:
+    """The (m, k) matrix of any workload, column by column."""
+    return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
+
+
 def signs(domain: Domain, m: int, seed: int = 0) -> Explicit:
     """m random ±1 queries."""
     return Explicit(domain, np.random.default_rng(seed).choice([-1.0, 1.0], size=(m, domain.size)))

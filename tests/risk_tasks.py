@@ -4,13 +4,10 @@ import numpy as np
 import pandas as pd
 
 from dpcore.algorithms import solving
-from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Rows
 from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
-from dpcore.params import build, parameters
+from dpcore.params import parameters
 from dpcore.parsing.tasks import read_task
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 
 LEARNERS = solving(RiskMinimisation)
@@ -66,17 +63,6 @@ def variants() -> list[tuple[str, dict[str, str]]]:
         out.append((name, base))
         out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
     return [*out, ("regularized_exponential", {"stages": "3"}), ("noisy_gd", {"rounds": "8", "clip": "0.3"})]
-
-
-def serves(name: str, settings: dict[str, str], where: str, budget: Budget, n: int = 60) -> bool:
-    """Whether an algorithm can plan a task; a refusal is an InputError."""
-    if name == "alternating_sampler" and n > 12:
-        return False  # tens of seconds
-    try:
-        make_plan(build(LEARNERS[name], settings), task(where, n)[0], budget)
-    except InputError:
-        return False
-    return True
 
 
 def quadrature(potential: np.ndarray, width: float) -> np.ndarray:

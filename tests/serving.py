@@ -79,7 +79,7 @@ def serving(log: Path, *options: str, command: tuple[str, ...] = ("streamlit", "
     finally:
         process.terminate()
         try:
-            process.wait(timeout=20)
+            process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

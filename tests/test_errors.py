@@ -26,7 +26,7 @@ def test_a_value_is_cut_and_what_stands_around_it_is_not():
         assert len(line) == len("column  in row 7 is outside 1..3; set it") + QUOTED + 2
     assert one_line("z" * 5000 + ".csv: there is no such file") == "z" * (QUOTED - 1) + "… there is no such file"
     assert one_line("a column's name 'b' and a person's") == "a column's name 'b' and a person's"
-    assert one_line("two\n\tlines \x07") == "two lines \\x07"
+    assert one_line("two\n\tlines \x07") == "two lines \\u0007"
     assert len(one_line("some words " * 1000)) <= LONGEST
 
 

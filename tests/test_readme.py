@@ -1,18 +1,17 @@
-"""The README says what is true: the generated table, the commands, the library example."""
+"""The README says what is true: its commands run, its example runs; the help of each command has two examples."""
 
+import json
 import re
+import shlex
 from pathlib import Path
 
-from dpcore.cli.algorithms import markdown
+import pytest
+
+from dpcore.cli import COMMANDS, main, parser
+from dpcore.data.schema import domain_from_json
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_algorithms_table_is_the_generated_one():
-    table = re.search(r"<!-- algorithms -->\n(.*?)<!-- /algorithms -->", README, re.DOTALL)
-    assert table
-    assert table[1].strip() == markdown().strip(), "paste the output of: python -m dpcore algorithms --markdown"
 
 
 def test_ci_runs_exactly_the_readme_test_command():
@@ -25,3 +24,22 @@ def test_the_library_example_runs(capsys):
     assert example
     exec(compile(example[1], "README.md", "exec"), {})
     assert "max_error" in capsys.readouterr().out
+
+
+def test_the_readme_is_short_and_names_every_command_and_a_schema_that_is_one():
+    assert len(README.split()) <= 2500
+    assert all(f"`{name}`" in README for name in COMMANDS)
+    (schema,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+    assert domain_from_json(json.loads(schema)).names == ("sex", "age", "income")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_ends_with_two_examples_that_it_understands(name, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    examples = capsys.readouterr().out.split("Two examples:\n")[1].replace("\\\n", " ").strip().splitlines()
+    assert len(examples) == 2
+    for example in examples:
+        command = shlex.split(re.sub(r" > \S+json$", "", example))
+        assert command[:4] == ["python", "-m", "dpcore", name]
+        assert parser().parse_args(command[3:]).command == name

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import BudgetError, InputError
+from ..params import check_parameters, param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice, Plan
 from ..privacy.curator import Curator
@@ -19,7 +20,7 @@ ROWS_ONLY = "what it releases can have mass where constraints forbid it; rows dr
 
 @dataclass(frozen=True)
 class About:
-    """The words of an algorithm, shown on pages, in the README and by the command line."""
+    """The words of an algorithm, shown on pages and by the command line."""
 
     title: str
     summary: str
@@ -38,22 +39,35 @@ class Step:
     note: str = ""
 
 
-class Algorithm(Protocol):
-    """A frozen keyword-only dataclass whose fields are its parameters; it sees a Curator, never records."""
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """The base of all algorithms: a dataclass whose fields are its parameters, and which sees a Curator, never records.
 
-    problem: ClassVar[type]
-    enumerates: ClassVar[bool]  # whether it needs all k cells
-    graphical: ClassVar[bool]  # whether it takes a junction tree where they cannot be listed
-    adaptive: ClassVar[bool]  # whether what is charged depends on released values; the plan is then an upper bound
+    Raises InputError for a parameter out of range.
+    """
+
+    problem: ClassVar[type] = QueryRelease
+    enumerates: ClassVar[bool] = False  # whether it needs all k cells
+    graphical: ClassVar[bool] = False  # whether it takes a junction tree where they cannot be listed
+    adaptive: ClassVar[bool] = False  # whether charges depend on released values; the plan is then an upper bound
     about: ClassVar[About]
 
-    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """Calibrated charges and settled choices from public numbers; the choice "rounds" is the number of steps."""
-        ...
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def plan(self, problem: Any, budget: Budget) -> Plan:
+        """Calibrated charges and settled choices from public numbers; the choice "rounds" is the number of steps."""
+        raise NotImplementedError
+
+    def steps(self, problem: Any, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """Released objects, one a step; the last one is the algorithm's answer."""
-        ...
+        raise NotImplementedError
+
+
+def model_cells(otherwise: str = "up to 300,000 in the cliques of a tree, by n and the budget") -> Any:
+    """The parameter that limits how many numbers a model may hold."""
+    auto = f"10⁷ where all cells can be listed, else {otherwise}"
+    return param(None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto)
 
 
 def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:

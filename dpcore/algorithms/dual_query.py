@@ -3,11 +3,10 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from ..params import check_parameters, param
+from ..params import param
 from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -15,7 +14,7 @@ from ..privacy.curator import Curator
 from ..privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
 from ..problems import QueryRelease
 from ..releases import Records
-from .base import About, Step
+from .base import About, Algorithm, Step
 from .oracles import Counter, Oracle
 
 NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
@@ -28,7 +27,7 @@ LOWEST, HIGHEST = 1e-12, 1e12  # step sizes ηw that are searched
 
 
 @dataclass(frozen=True, kw_only=True)
-class DualQuery:
+class DualQuery(Algorithm):
     """Draw queries from weights that favour what the rows so far answer badly; add the row that answers the draws best.
 
     Round t draws s signed queries with probability ∝ exp(η Σ_{τ<t} s (⟨q, P_n⟩ − q(x^τ))) (t = 1: uniform, free), and
@@ -54,11 +53,7 @@ class DualQuery:
     )
     seconds: float = param(0.25, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    about = About(
         title="DualQuery",
         summary="Draws queries at random, the more often the worse the synthetic rows so far answer them, and adds the "
         "row that fits the drawn ones best. It keeps a weight for each query and never lists the cells.",
@@ -67,9 +62,6 @@ class DualQuery:
         cost="s draws from 2m queries, and a best response: a pass over k cells, or an integer program for large k",
         source="Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """s draws in each round from the second on; T and s from n and the budget where not given, η the largest."""
@@ -128,8 +120,8 @@ class DQRS(DualQuery):
     Source: Vietri, Tian, Bun, Steinke, Wu 2020 (DQRS), with B in place of their bound.
     """
 
-    adaptive: ClassVar[bool] = True
-    about: ClassVar[About] = About(
+    adaptive = True
+    about = About(
         title="DualQuery with rejection sampling (DQRS)",
         summary="DualQuery that keeps old draws where it may, decided by private coin flips, and pays only for those "
         "that it replaces. Stops when the budget is used up.",

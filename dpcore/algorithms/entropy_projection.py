@@ -4,11 +4,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
-from ..params import check_parameters, param
+from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -16,7 +15,7 @@ from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Sensitivity, SignedErrors, SomeAnswers
 from ..problems import QueryRelease
-from .base import About, Step
+from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY
 from .ground import footing, grounded
 from .past_measurements import LONGEST, Fact, Queries, balanced_rounds
@@ -29,7 +28,7 @@ NEVER = 1e-9  # an indicator's share is moved to no less than this, and no more 
 
 
 @dataclass(frozen=True, kw_only=True)
-class PEP:
+class PEP(Algorithm):
     """Select the worst-answered query, measure it, and project D_0 by entropy on all that was measured.
 
     Each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j − lo_j)/n) and measures
@@ -58,16 +57,10 @@ class PEP:
         low=0.01, high=20, log=True,
     )  # fmt: skip
 
-    cells: int | None = param(
-        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
-        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
-    )  # fmt: skip
+    cells: int | None = model_cells()
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = True
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    graphical = True
+    about = About(
         title="Projection by entropy (PEP)",
         summary="Picks the worst-answered query in each round, measures it with noise, and takes the most even "
         "distribution whose answers stay close to everything measured. What is within the noise is left alone.",
@@ -76,9 +69,6 @@ class PEP:
         cost="a pass for the m answers, and three passes over the support of every past query, a round",
         source="Liu, Vietri, Wu 2021",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
@@ -102,7 +92,7 @@ class PEP:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection and one measurement a step."""
-        select, spend, T = plan.paying("select"), plan.paying("measure"), plan["rounds"]
+        select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
         ground = grounded(problem, plan, curator, self.cells, "pep")
         workload, reader, D = ground.workload, ground.reader, ground.prior
         past = Queries(workload, partial(to_the_edge, slack=self.slack), ground.model)

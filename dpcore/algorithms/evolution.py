@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..params import check_parameters, param, values
+from ..params import param, values
 from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, equal_thresholded, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -20,7 +20,7 @@ from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points, systematic
 from ..theory import evolution as theory
-from .base import About, Step
+from .base import About, Algorithm, Step
 from .evolution_parts import PRESETS, Gaussians, Given, Random, Uniform, Variation, copies, treat
 
 CROWD = 4  # times n: the points that Algorithm 1 may have at the most
@@ -29,7 +29,7 @@ MOST_CANDIDATES = 5_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateEvolution:
+class PrivateEvolution(Algorithm):
     """Refine random points by private votes: T times vary S, count votes of the private points, add noise, resample.
 
     V = S and two variations of each point at each of L scales; m = shares of the votes of the n private points for
@@ -70,11 +70,8 @@ class PrivateEvolution:
     random: Random = field(default_factory=Uniform)
     variation: Variation = field(default_factory=Gaussians)
 
-    problem: ClassVar[type] = PointRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = PointRelease
+    about = About(
         title="Private Evolution",
         summary="Starts from random points, varies them, lets the private points vote for their nearest candidate, and "
         "keeps what was chosen, again and again. It needs no grid of the space.",
@@ -85,9 +82,6 @@ class PrivateEvolution:
     )
 
     presets: ClassVar[dict[str, dict[str, str]]] = PRESETS
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def started_from(self, points: np.ndarray) -> "PrivateEvolution":
         """The same with `points` (r, d), which must be public, as S_0."""
@@ -147,7 +141,7 @@ class PrivateEvolution:
         if plan["rounds"] == 0:
             yield Step(0, self._points(S, problem.names), "no round: the initial points")
             return
-        spend: Any = plan.charges[0].spend
+        spend = plan.spend("measure")
         for t in range(1, plan["rounds"] + 1):
             V = self.variation(region, S, plan["alpha"], plan["levels"], rng)
             m = curator.measure(Votes(V), spend).values

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from ..params import check_parameters, param, values
-from ..privacy.accounting.budget import Budget, Gaussian
+from ..params import param, values
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -17,7 +16,7 @@ from ..privacy.statistics.votes import CodeVotes
 from ..problems import QueryRelease
 from ..releases import Records, systematic
 from ..workloads import Marginals
-from .base import About, Step
+from .base import About, Algorithm, Step
 from .evolution_parts import simplex
 
 UNIT = 1024  # distance of two different categories; two numbers are at most twice that apart
@@ -28,7 +27,7 @@ MOST_ROWS = 200_000  # released; more would only make them slower to use
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateEvolutionTable:
+class PrivateEvolutionTable(Algorithm):
     """Evolve rows by votes of the real ones, starting from noisy 1-way marginals, and fit them to these at the end.
 
     All d 1-way marginals together with `share` of μ² (Δ₂ = √(2d)/n), projected on distributions. Columns of numbers in
@@ -52,11 +51,7 @@ class PrivateEvolutionTable:
     bins: int = param(4, "quantile bins of every column of numbers", low=2, high=32)
     share: float = param(0.5, "of the budget's μ² for the 1-way marginals", low=0.05, high=0.95)
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    about = About(
         title="Private Evolution on a table",
         summary="Measures every column alone, draws rows as if columns were independent, then varies them and lets the "
         "real rows vote for the most similar, so that columns get related. It never lists the cells.",
@@ -65,9 +60,6 @@ class PrivateEvolutionTable:
         cost="one product of the real rows with some thousand candidates a round",
         source="this project; after Gonzalez, Fanti, Ramdas 2025 and Swanberg et al. 2025",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """`share` of μ² for the marginals, the rest in equal parts for T votes."""
@@ -81,16 +73,14 @@ class PrivateEvolutionTable:
             Choice("sigma_marginals", deviation(Answers(_single(problem)), marginals, n), f"{why} of {d} marginals"),
             Choice("sigma", deviation(CodeVotes, votes, n), f"{why} share of the votes"),
         )
-        counts = Charge("measure", marginals, statistic=Answers(_single(problem)))
-        return Plan(budget, (counts, Charge("measure", votes, T, CodeVotes)), choices)
+        counts = Charge("measure", marginals, 1, Answers(_single(problem)), "columns")
+        return Plan(budget, (counts, Charge("measure", votes, T, CodeVotes, "votes")), choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The marginals and the first votes in step 1, then votes a step."""
         single, T = _single(problem), plan["rounds"]
-        marginals, votes = (charge.spend for charge in plan.charges)
-        if not isinstance(marginals, Gaussian) or not isinstance(votes, Gaussian):
-            return
-        noisy = curator.measure(Answers(single), marginals)
+        votes = plan.spend("votes")
+        noisy = curator.measure(Answers(single), plan.spend("columns"))
         columns = [
             _Coarse(_calmed(noisy.values[table], float(noisy.stddev)), self.bins, *_order(problem, i))
             for i, table in enumerate(single.tables)

@@ -3,18 +3,18 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .. import theory
-from ..params import check_parameters, param
+from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
 from ..privacy.statistics.answers import SignedErrors
 from ..problems import QueryRelease
-from .base import About, Step
+from .base import About, Algorithm, Step, model_cells
 from .ground import footing, grounded
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # of the default rule
@@ -23,7 +23,7 @@ NARROW = 1e-9  # stands in for the width of constant queries, which no record mo
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPFW:
+class DPFW(Algorithm):
     """Select the worst-answered query, add a little of it to the potential q, answer from D = softmax(q/α); repeat.
 
     The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform distribution (from a public start D_0, D ∝ D_0 exp(q/α)).
@@ -50,16 +50,10 @@ class DPFW:
         low=1e-5, high=10, log=True, auto="n, k, m and the budget: step and entropy error balanced at these rounds",
     )  # fmt: skip
 
-    cells: int | None = param(
-        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
-        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
-    )  # fmt: skip
+    cells: int | None = model_cells()
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = True
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    graphical = True
+    about = About(
         title="Private Frank-Wolfe (DPFW)",
         summary="Picks the worst-answered query in each round and tilts a maximum-entropy distribution towards it. "
         "It never measures an answer, it only selects.",
@@ -68,9 +62,6 @@ class DPFW:
         cost="one softmax over k cells, one pass for the m answers and one selection a round",
         source="Micali, Lezane, Betken 2025, Algorithm 1",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections that use the whole budget, and α; both from n, k, m and the budget where not given."""
@@ -85,7 +76,7 @@ class DPFW:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection a step; the last step releases the output of the schedule."""
-        T, alpha, spend = plan["rounds"], plan["alpha"], plan.paying("select")
+        T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
         ground = grounded(problem, plan, curator, self.cells, "dpfw")
         workload, reader = ground.workload, ground.reader
         paper = self.schedule == "paper"

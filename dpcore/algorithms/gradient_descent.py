@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..params import check_parameters, param
-from ..privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
+from ..params import param
+from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share, sampled_steps
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -17,7 +17,7 @@ from ..privacy.measurement import deviation
 from ..privacy.statistics.gradients import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
-from .base import About, Step
+from .base import About, Algorithm, Step
 
 
 def _clip(problem: RiskMinimisation, given: float | None) -> Choice:
@@ -66,7 +66,7 @@ def _free(doc: str, symbol: str, auto: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyGD:
+class NoisyGD(Algorithm):
     """x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient of all records.
 
     Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) (`MeanGradient`),
@@ -81,11 +81,8 @@ class NoisyGD:
     )
     average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
 
-    problem: ClassVar[type] = RiskMinimisation
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = RiskMinimisation
+    about = About(
         title="Noisy gradient descent",
         summary="Walks downhill on the risk's gradient over all records, with Gaussian noise on every step.",
         use_when="the loss is smooth, and a good step size is known from public data",
@@ -93,9 +90,6 @@ class NoisyGD:
         cost="a pass over the records a step",
         source="Bassily, Smith, Thakurta 2014",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """T equal Gaussian spends."""
@@ -116,7 +110,7 @@ class NoisyGD:
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One gradient a step."""
-        x, spend, mean = problem.region.centre, plan.spend(Gaussian), _Average(self.average, plan["rounds"])
+        x, spend, mean = problem.region.centre, plan.spend("measure"), _Average(self.average, plan["rounds"])
         for t in range(1, plan["rounds"] + 1):
             gradient = curator.measure(_statistic(problem, x, plan["clip"]), spend).values
             x = problem.region.project(x - plan["step"] * gradient)
@@ -125,7 +119,7 @@ class NoisyGD:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPSGD:
+class DPSGD(Algorithm):
     """The same on a Poisson sample of the records a step, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
 
     z is the smallest for which T such sums are (ε, δ)-DP by privacy loss distributions under replacement
@@ -142,11 +136,8 @@ class DPSGD:
     )
     average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
 
-    problem: ClassVar[type] = RiskMinimisation
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = RiskMinimisation
+    about = About(
         title="Mini-batch DP-SGD",
         summary="Walks downhill on gradients of small random samples of the records, with noise on every step; that "
         "nobody knows who was sampled makes each step cheaper.",
@@ -155,9 +146,6 @@ class DPSGD:
         cost="a pass over a sample a step, and some seconds of accounting",
         source="Abadi et al. 2016",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """T equal sampled sums; z by bisection."""
@@ -181,7 +169,7 @@ class DPSGD:
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One sampled gradient a step."""
-        x, spend = problem.region.centre, plan.spend(SubsampledGaussian)
+        x, spend = problem.region.centre, plan.spend("measure")
         mean = _Average(self.average, plan["rounds"])
         for t in range(1, plan["rounds"] + 1):
             gradient = curator.measure_sample(_statistic(problem, x, plan["clip"]), spend).values

@@ -4,12 +4,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import ClassVar
 
 import numpy as np
 
 from ..models.graphical import Graphical
-from ..params import check_parameters, param
+from ..params import param
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -21,7 +20,7 @@ from ..problems import QueryRelease
 from ..releases import Records, Release
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
-from .base import About, Step
+from .base import About, Algorithm, Step, model_cells
 from .evidence import Pool, tables_read
 from .fitting import staged
 from .tree_choice import Room, barring, lists, room_of
@@ -36,7 +35,7 @@ FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # of the fit, each round and in the last 
 
 
 @dataclass(frozen=True, kw_only=True)
-class AIM:
+class AIM(Algorithm):
     """Measure the 1-way tables, then in each round the table that D answers worst for the workload, and refit D to all.
 
     Candidates are all tables over subsets of the columns that a query reads together. A round of cost u selects S by
@@ -60,16 +59,11 @@ class AIM:
         None, "steps at the most: the 1-way tables, then a table each", symbol="T", low=2, high=10_000, log=True,
         auto="16 a column and one; usually far fewer, as rounds are enlarged",
     )  # fmt: skip
-    cells: int | None = param(
-        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
-        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
-    )  # fmt: skip
+    cells: int | None = model_cells()
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = True
-    adaptive: ClassVar[bool] = True
-    about: ClassVar[About] = About(
+    graphical = True
+    adaptive = True
+    about = About(
         title="Adaptive marginals (AIM)",
         summary="Measures single columns first, then in each round the table that is still answered worst, with noise "
         "that shrinks once it hides what is left to learn. All measurements together shape one distribution.",
@@ -79,9 +73,6 @@ class AIM:
         cost="a pass over all candidate tables and a fit of up to 120 iterations a round, some 10 to 40 rounds",
         source="McKenna, Mullins, Sheldon, Miklau 2022",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The first tables and as many equal rounds as fit the whole budget, if none is enlarged."""

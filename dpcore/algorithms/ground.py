@@ -16,21 +16,21 @@ from ..privacy.accounting.budget import SMALLEST, SMALLEST_DELTA, BoundedRange, 
 from ..privacy.accounting.calibrations import MARGIN, equal_selections, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
-from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import TableErrors
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Workload
 from .evidence import singles_of, tables_read
 from .tree_choice import (
     CHOOSING,
+    PAIRS,
     cells_of,
     choose_tree,
     drawing,
     draws_of,
     held,
     model_of,
+    single_charges,
     single_share,
-    single_spends,
 )
 
 
@@ -102,8 +102,8 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
         draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho / times) * MARGIN)
         left = promise_of(kept * budget.rho * MARGIN, budget)
     charges = (
-        *(Charge("measure", spend, count, SomeAnswers) for spend, count in single_spends(tables, budget, share)),
-        Charge("select", draw, times, statistic=TableErrors),
+        *single_charges(tables, budget, share),
+        Charge("select", draw, times, TableErrors, PAIRS),
     )
     letter = "ρ" if budget.delta > 0 else "ε"
     return Footing(left, charges, (
@@ -130,20 +130,17 @@ def grounded(problem: QueryRelease, plan: Plan, curator: Curator, most: int | No
     """The model that `model_of` knows with the queries as they are asked, from the public start or uniform.
 
     Else a tree that is found, those of its tables that are asked or part of one that is, and the public start or the
-    product of the noisy 1-way tables. The last charges of the plan pay for it, and all of it depends on released
-    values only. Queries outside the tree are answered by what it says of their columns.
+    product of the noisy 1-way tables. All of it depends on released values only. Queries outside the tree are answered
+    by what it says of their columns.
     """
     if (model := model_of(problem, problem.workload, most)) is not None:
         start = problem.log_start
         return Ground(model, problem.workload, model.potentials(start) if isinstance(start, PublicStart) else start)
     tables = tables_read(problem.workload, who)
-    singles = singles_of(tables)
-    count = 1 + len(set(singles.shapes))  # charges: one a size of columns, and the draws
-    *alone, draw = (charge.spend for charge in plan.charges[-count:])
-    found = choose_tree(tables, plan, curator, alone, draw)  # type: ignore[arg-type]
+    found = choose_tree(tables, plan, curator)
     tree = Tree(problem.domain, found.junction)
     if isinstance(problem.start, PublicStart):
         base = tree.potentials(problem.start)
     else:
-        base = tree.reader(singles).adjoint(np.log(np.concatenate(list(found.shares.values()))))
+        base = tree.reader(singles_of(tables)).adjoint(np.log(np.concatenate(list(found.shares.values()))))
     return Ground(tree, held(tables, found.junction), base)

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from ..models.base import Model
 from ..models.cells import Cells
 from ..models.tree import Tree
-from ..params import check_parameters, param
-from ..privacy.accounting.budget import Budget, Gaussian
+from ..params import param
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -18,17 +17,17 @@ from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
 from ..problems import QueryRelease
 from ..workloads import Marginals, TableQueries, Union, Workload
-from .base import About, Step
+from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY, Evidence, tables_of, tables_read
 from .fitting import staged, stages_of
-from .tree_choice import chosen_tables, measure_chosen, model_of
+from .tree_choice import TABLES, chosen_tables, measure_chosen, model_of
 
 CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianMaxEnt:
+class GaussianMaxEnt(Algorithm):
     """Measure all answers once with the whole budget, then fit D by regularised maximum entropy.
 
     The only touch of records is one Gaussian release of the workload's answers (Δ₂ derived in `Answers`:
@@ -49,17 +48,11 @@ class GaussianMaxEnt:
     """
 
     alpha: float = param(0.8, "entropy weight, in units of μ·n", symbol="α", low=0.05, high=20, log=True)
-    cells: int | None = param(
-        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
-        auto="10⁷ where all cells can be listed, else 10⁶ in the cliques of a tree",
-    )  # fmt: skip
+    cells: int | None = model_cells("10⁶ in the cliques of a tree")
     rounds: int = param(200, "iterations of the fit at the most, per stage", symbol="T", low=1, high=10_000, log=True)
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = True
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    graphical = True
+    about = About(
         title="Gaussian + maximum entropy",
         summary="Adds Gaussian noise to every answer once, with the whole budget, then fits the smoothest distribution "
         "that explains the noisy answers. Non-negativity and smoothness remove most of the noise. Where the cells "
@@ -69,9 +62,6 @@ class GaussianMaxEnt:
         cost="two passes over k cells, or over the cells of a tree, an iteration, typically 60 to 350 iterations",
         source="this project; fit in the spirit of McKenna, Sheldon, Miklau 2019",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """One Gaussian measurement with the whole budget; where tables are chosen what `chosen_tables` says."""
@@ -104,7 +94,7 @@ class GaussianMaxEnt:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One iteration of the fit a step; the first one pays for everything."""
         measured, model = self._setting(problem)
-        spend: Gaussian = plan.charges[-1].spend  # type: ignore[assignment]
+        spend = plan.spend(TABLES if model is None else "measure")
         if model is None:
             evidence, model = measure_chosen(
                 tables_read(problem.workload, "gaussian_maxent"), problem.effective_n, plan, curator

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from .. import theory
 from ..errors import InputError
 from ..models.base import Model
 from ..models.cells import Cells
-from ..params import check_parameters, param, values
+from ..params import param, values
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -21,7 +20,7 @@ from ..privacy.statistics.answers import Answers, CellAnswers
 from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Explicit, Marginals, Workload
-from .base import About, Step, softmax
+from .base import About, Algorithm, Step, model_cells, softmax
 from .evidence import tables_read
 from .ground import Footing, footing, grounded
 
@@ -35,7 +34,7 @@ TINY = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPAM:
+class DPAM(Algorithm):
     """Accelerated mirror descent on max_q ⟨q, y − D⟩ + α H(D), H the negative entropy and y noisy answers.
 
     With A_t = Σ_{τ≤t} η_τ and D_1 uniform, for t = 1..T
@@ -70,16 +69,10 @@ class DPAM:
         auto="Δ₂/m: the prior weighs alike at every ε (reused), or the rounds: step and entropy error balanced",
     )  # fmt: skip
 
-    cells: int | None = param(
-        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
-        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
-    )  # fmt: skip
+    cells: int | None = model_cells()
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = True
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    graphical = True
+    about = About(
         title="Private accelerated mirror descent (DPAM)",
         summary="Follows the worst-answered query downhill with momentum, on answers blurred by Gaussian noise, and "
         "keeps the distribution as even as they allow. By default the noise is drawn once and reused in every round.",
@@ -88,9 +81,6 @@ class DPAM:
         cost="two or three passes over k cells a round; fresh noise also draws k normal numbers",
         source="Micali, Lezane, Betken 2025, Algorithm 2",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """One Gaussian measurement, or T equal ones, with the whole budget; T and α where not given."""
@@ -153,7 +143,7 @@ class DPAM:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One round a step; with reused noise the first one pays for everything."""
         if self.noise == "reused":
-            ground, spend = grounded(problem, plan, curator, self.cells, "dpam"), plan.spend(Gaussian)
+            ground, spend = grounded(problem, plan, curator, self.cells, "dpam"), plan.spend("measure")
             statistic, _, _ = _release(ground.workload.measured)
             y = curator.measure(statistic, spend).values
             best, tau = _schedule(statistic, spend, problem)
@@ -174,7 +164,7 @@ class DPAM:
             A += t + offset
             theta = (t + offset) / A
             D_md = (1 - theta) * D_ag + theta * D
-            errors = curator.measure(statistic, plan.spend(Gaussian)).values - workload.answers(D_md)
+            errors = curator.measure(statistic, plan.spend("measure")).values - workload.answers(D_md)
             j = int(np.abs(errors).argmax())
             q_bar *= 1 - theta
             workload.add_query(q_bar, j, theta * float(np.sign(errors[j])))

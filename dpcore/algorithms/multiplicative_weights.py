@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from ..params import check_parameters, param
+from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -14,7 +13,7 @@ from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
 from ..problems import QueryRelease
-from .base import About, Step
+from .base import About, Algorithm, Step, model_cells
 from .evidence import tables_read
 from .ground import footing, grounded
 from .past_measurements import balanced_rounds, past_of
@@ -28,7 +27,7 @@ MOST_ROUNDS, MOST_WORK = 400, {"query": 2 * 10**8, "marginal": 2 * 10**7}  # of 
 
 
 @dataclass(frozen=True, kw_only=True)
-class MWEM:
+class MWEM(Algorithm):
     """Select the worst-answered query, measure it, reweight D multiplicatively until it explains what was measured.
 
     D_0 uniform or a public start; each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ =
@@ -60,16 +59,10 @@ class MWEM:
     )
     output: str = param("last", "the last distribution, or the average over rounds", choices=("last", "average"))
 
-    cells: int | None = param(
-        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
-        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
-    )  # fmt: skip
+    cells: int | None = model_cells()
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = True
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    graphical = True
+    about = About(
         title="Multiplicative weights (MWEM)",
         summary="Picks the worst-answered query in each round, measures it with noise, and reweights all cells until "
         "they agree with everything measured so far. It spends its budget only on queries that are still wrong.",
@@ -79,9 +72,6 @@ class MWEM:
         cost="a pass for the m answers, and two passes over the support of every past query, a round",
         source="Hardt, Ligett, McSherry 2012",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
@@ -121,7 +111,7 @@ class MWEM:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One selection and one measurement a step."""
-        select, spend = plan.paying("select"), plan.paying("measure")
+        select, spend = plan.spend("select"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells, "mwem")
         workload, reader, past = ground.workload, ground.reader, past_of(self.measure, ground)
         D, total = ground.prior, 0.0

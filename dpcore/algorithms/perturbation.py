@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ..errors import InputError
 from ..learning.losses import Logistic, PiecewiseLinear
-from ..params import check_parameters, param
-from ..privacy.accounting.budget import Approximate, Budget, Gaussian
+from ..params import param
+from ..privacy.accounting.budget import Approximate, Budget
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -19,13 +18,13 @@ from ..privacy.statistics.gradients import RegularisedMinimiser
 from ..privacy.statistics.targets import PerturbedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
-from .base import About, Step
+from .base import About, Algorithm, Step
 
 ROUND_OFF = 0.01  # of R: the width over which kinks are rounded off
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputPerturbation:
+class OutputPerturbation(Algorithm):
     """argmin F(x) + μ‖x − c‖²/2 over R^d, plus Gaussian noise, projected onto K.
 
     The minimiser moves by Δ₂/n, Δ₂ = G/(m + μ), when a record is replaced (`RegularisedMinimiser`), so noise of
@@ -39,11 +38,8 @@ class OutputPerturbation:
         auto="n, d, G, R and s: where the pull to the centre costs as much as the noise",
     )  # fmt: skip
 
-    problem: ClassVar[type] = RiskMinimisation
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = RiskMinimisation
+    about = About(
         title="Output perturbation",
         summary="Finds the regularised optimum exactly and adds noise to it, as much as one record could move it.",
         use_when="simplicity counts, or for a mean, where nothing better is known",
@@ -51,9 +47,6 @@ class OutputPerturbation:
         cost="one solve",
         source="Chaudhuri, Monteleoni, Sarwate 2011",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """One Gaussian release of the minimiser; μ balances L√d Δ₂/(ns) against μR²/2 where it is not given."""
@@ -77,10 +70,10 @@ class OutputPerturbation:
         return Plan(budget, (Charge("measure", spend, statistic=_minimiser(problem, mu)),), choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One release."""
-        x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend(Gaussian)).values
+        x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend("measure")).values
         yield Step(1, Parameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")
 
 
@@ -90,7 +83,7 @@ def _minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObjectivePerturbation:
+class ObjectivePerturbation(Algorithm):
     """argmin over R^d of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
 
     Λ pays for the determinant with `share` of ε, ξ for the rest, as derived in `PerturbedRisk`: (ε, δ)-DP, charged as
@@ -100,11 +93,8 @@ class ObjectivePerturbation:
 
     share: float = param(0.2, "share of ε for the curvature", low=0.01, high=0.99)
 
-    problem: ClassVar[type] = RiskMinimisation
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = RiskMinimisation
+    about = About(
         title="Objective perturbation",
         summary="Tilts the risk by a random linear function and solves that exactly: the noise goes where the risk is "
         "flat, and no step size is needed.",
@@ -113,9 +103,6 @@ class ObjectivePerturbation:
         cost="one solve",
         source="Kifer, Smith, Thakurta 2012",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """One draw with the whole (ε, δ)."""
@@ -140,8 +127,8 @@ class ObjectivePerturbation:
         return PerturbedRisk(loss, problem.region, self.share, problem.location)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: Curator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw."""
-        x = curator.draw_parameter(self._target(problem), "objective", plan.spend(Approximate))
+        x = curator.draw_parameter(self._target(problem), "objective", plan.spend("draw"))
         yield Step(1, Parameter(problem.names, problem.region.project(x)), f"tilt {plan['sigma']:.3g}")

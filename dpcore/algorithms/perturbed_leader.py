@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..params import check_parameters, param, values
+from ..params import param, values
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -17,7 +17,7 @@ from ..privacy.statistics.answers import SignedErrors
 from ..problems import QueryRelease
 from ..releases import Records
 from ..workloads import Explicit, Marginals, Union, Workload
-from .base import About, Step
+from .base import About, Algorithm, Step
 from .oracles import Counter, Oracle
 
 RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
@@ -29,7 +29,7 @@ NARROW = 1e-9  # stands in for the width of constant queries, which no record mo
 
 
 @dataclass(frozen=True, kw_only=True)
-class FEM:
+class FEM(Algorithm):
     """Select the worst-answered query; answer all selected ones with rows that are best up to random scores; repeat.
 
     Round t draws s rows x = argmax_x Σ_{τ<t} s_τ q_τ(x) + scale · Σ_i E_{i,x_i}, with fresh standard exponential
@@ -64,12 +64,8 @@ class FEM:
     )
     seconds: float = param(0.25, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
     noise: ClassVar[str] = "exponential"
-    about: ClassVar[About] = About(
+    about = About(
         title="Follow the perturbed leader (FEM)",
         summary="Picks the worst-answered query in each round and adds rows that fit everything picked so far, each up "
         "to some randomness of its own. It never lists the cells.",
@@ -78,9 +74,6 @@ class FEM:
         cost="one selection and s best responses: passes over k cells, or integer programs where k is large",
         source="Vietri, Tian, Bun, Steinke, Wu 2020",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections that use the whole budget; T, s and the scale from n, k and the budget where not given."""
@@ -107,7 +100,7 @@ class FEM:
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """s rows and one selection a step."""
         workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
-        oracle, spend, size = Oracle(workload, self.seconds), plan.paying("select"), sum(problem.domain.shape)
+        oracle, spend, size = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)
         weights, recent, rows = np.zeros(workload.m), np.zeros(workload.m), []
         share = 1.0 if self.judged == "round" else min(WINDOW / T, 0.5)
         for t in range(1, T + 1):
@@ -142,7 +135,7 @@ class SepFEM(FEM):
     """
 
     noise: ClassVar[str] = "laplace"
-    about: ClassVar[About] = About(
+    about = About(
         title="Follow the perturbed leader with separators (sepFEM)",
         summary="FEM with another kind of randomness, tied to queries that tell any two cells apart; it also keeps "
         "every single column right.",

@@ -3,13 +3,12 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ..models.graphical import StreamedGraphical
 from ..models.tree import Tree
-from ..params import check_parameters, param
+from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import threshold_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -18,7 +17,7 @@ from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..problems import QueryRelease
 from ..releases import Release, StreamedHistogram
-from .base import About, Step
+from .base import About, Algorithm, Step, model_cells
 from .evidence import tables_read
 from .ground import Ground, footing, grounded
 from .past_measurements import balanced_rounds, past_of
@@ -34,7 +33,7 @@ LEVEL = 0.25  # of the last pass, in units of log(m passes) times the noise of a
 
 
 @dataclass(frozen=True, kw_only=True)
-class PMW:
+class PMW(Algorithm):
     """Answer queries as they arrive from D, and pay only where a noisy comparison says that D is wrong.
 
     Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with noise Lap(Δ/(nε₁))
@@ -68,16 +67,11 @@ class PMW:
         "query", "what an update measures: the query, or its whole table", choices=("query", "marginal")
     )
 
-    cells: int | None = param(
-        None, "numbers that the model may hold", low=1, high=100_000_000, log=True,
-        auto="10⁷ where all cells can be listed, else up to 300,000 in the cliques of a tree, by n and the budget",
-    )  # fmt: skip
+    cells: int | None = model_cells()
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = True
-    adaptive: ClassVar[bool] = True
-    about: ClassVar[About] = About(
+    graphical = True
+    adaptive = True
+    about = About(
         title="Online multiplicative weights (PMW)",
         summary="Answers queries one after the other from its current distribution, and pays only when a noisy "
         "comparison says that an answer is far off. Then it measures that query and reweights the distribution.",
@@ -86,9 +80,6 @@ class PMW:
         cost="a pass for the m answers, and two passes over the support of every past query, an update",
         source="Hardt, Rothblum 2010",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """U thresholds and as many measurements with the whole budget; U and the last level where not given."""
@@ -129,7 +120,7 @@ class PMW:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
-        left, compare, spend = plan["updates"], plan.paying("above_threshold"), plan.paying("measure")
+        left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells, "pmw")
         workload, reader = ground.workload, ground.reader
         past, D = past_of(self.measure, ground), ground.prior

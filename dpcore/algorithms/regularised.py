@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ..errors import InputError
 from ..learning.losses import PiecewiseLinear
-from ..params import check_parameters, param
-from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian
+from ..params import param
+from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import equal_draws, regularised_stages
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -20,7 +19,7 @@ from ..privacy.statistics.targets import PlainRisk, RankError, RegularisedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..theory import learning as theory
-from .base import About, Step
+from .base import About, Algorithm, Step
 
 THETA = 0.01
 
@@ -35,7 +34,7 @@ def _draw_choices(problem: RiskMinimisation, s: float, tau: float, theta: float)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegularizedExponential:
+class RegularizedExponential(Algorithm):
     """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw and a larger μ.
 
     Each of m stages is s/√m-GDP by k = (μ + strength)(s n/(√m G))² (`RegularisedRisk`), together s-GDP, and within τ/m
@@ -58,11 +57,8 @@ class RegularizedExponential:
     theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
     sampler: str = param("auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC))
 
-    problem: ClassVar[type] = RiskMinimisation
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = RiskMinimisation
+    about = About(
         title="Regularised exponential mechanism",
         summary="Draws the answer at random, the likelier the smaller its risk plus a small pull to the centre. It is "
         "as private as Gaussian noise of a matching size, but the risk itself decides where the noise goes.",
@@ -71,9 +67,6 @@ class RegularizedExponential:
         cost="one exact draw a stage: a second or less up to 50,000 records, for one or two dimensions, or logistic",
         source="Gopi, Lee, Liu 2022",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
@@ -116,7 +109,7 @@ class RegularizedExponential:
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw a step; μ grows as the radius shrinks."""
-        spend, x = plan.spend(Gaussian), problem.region.centre
+        spend, x = plan.spend("draw"), problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):
             mu = plan["mu"] * problem.R / radius
             x = curator.draw_parameter(_target(problem, x, mu), plan["sampler"], spend)
@@ -128,7 +121,7 @@ def _target(problem: RiskMinimisation, centre: np.ndarray, mu: float) -> Regular
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlternatingSampler:
+class AlternatingSampler(Algorithm):
     """The same law as regularized_exponential in one stage, by the paper's own sampler: single records, one at a time.
 
     s-GDP and within τ of its law, as there; T and η of the chain are fixed from public numbers, and only its last state
@@ -141,11 +134,8 @@ class AlternatingSampler:
     )  # fmt: skip
     theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
 
-    problem: ClassVar[type] = RiskMinimisation
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = RiskMinimisation
+    about = About(
         title="Alternating sampler (as published)",
         summary="The paper's sampler, step by step: blur the current point, propose near it, and accept by a random "
         "product that reads a few records only. Faithful and slow.",
@@ -154,9 +144,6 @@ class AlternatingSampler:
         cost="about (nε)² steps, times logarithms",
         source="Gopi, Lee, Liu 2022, Algorithms 1 and 2",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """One draw, as regularized_exponential plans it."""
@@ -173,12 +160,12 @@ class AlternatingSampler:
     ) -> Iterator[Step]:
         """One draw."""
         target = _target(problem, problem.region.centre, plan["mu"])
-        x = curator.draw_parameter(target, "alternating", plan.spend(Gaussian))
+        x = curator.draw_parameter(target, "alternating", plan.spend("draw"))
         yield Step(1, Parameter(problem.names, x), f"{plan['chain']:,} steps of the chain")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential:
+class Exponential(Algorithm):
     """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
 
     2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the sampler's error.
@@ -187,11 +174,8 @@ class Exponential:
     2007; Bassily, Smith, Thakurta 2014.
     """
 
-    problem: ClassVar[type] = RiskMinimisation
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = RiskMinimisation
+    about = About(
         title="Exponential mechanism",
         summary="Draws the answer at random, the likelier the smaller its risk, without any regulariser. Its privacy "
         "comes from how little one record can change the risk anywhere on the region.",
@@ -229,23 +213,20 @@ class Exponential:
     ) -> Iterator[Step]:
         """One draw."""
         target = PlainRisk(problem.loss, problem.region, problem.location)
-        x = curator.draw_parameter(target, plan["sampler"], plan.spend(BoundedRange))
+        x = curator.draw_parameter(target, plan["sampler"], plan.spend("draw"))
         yield Step(1, Parameter(problem.names, x), f"k = {plan['k']:.4g}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankExponential:
+class RankExponential(Algorithm):
     """Draw x with probability density ∝ exp(−ε₀|#{z ≤ x} − qn|/2) on the column's public range (`RankError`).
 
     Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP. Raises InputError for anything but a quantile of one
     column. Source: Smith 2011, Algorithm 2.
     """
 
-    problem: ClassVar[type] = RiskMinimisation
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = RiskMinimisation
+    about = About(
         title="Exponential mechanism on ranks",
         summary="Draws a quantile at random, the likelier the nearer its rank is to the wanted one. Distances between "
         "values play no part, only how many records lie below.",
@@ -271,7 +252,7 @@ class RankExponential:
         self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw."""
-        x = curator.draw_parameter(_ranks(problem), "rank", plan.spend(BoundedRange))
+        x = curator.draw_parameter(_ranks(problem), "rank", plan.spend("draw"))
         yield Step(1, Parameter(problem.names, x), f"k = {plan['k']:.4g}")
 
 

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, cast
 
 import numpy as np
 
 from ..models.cells import Cells
 from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
-from ..params import check_parameters, param, values
-from ..privacy.accounting.budget import Budget, Gaussian, Pure
+from ..params import param, values
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import enlarged, measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -21,7 +20,7 @@ from ..releases import ProductMixture
 from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
 from ..workloads.union import marginal_tables, reading
-from .base import About, Step
+from .base import About, Algorithm, Step
 from .evidence import TINY, tables_read
 from .ground import Ground
 from .multiplicative_weights import SHARES
@@ -40,11 +39,12 @@ LAST = 4  # the last round takes so many times the steps of the others
 MOST_PRODUCTS = 5 * 10**7  # queries times components up to which components are not thinned out
 MEASURE = "what a selection is followed by: a measurement of the query, or of its whole table; auto: tables if any"
 FIRST = "share of the budget for noisy counts of single columns, whose product the fit starts from"
+COLUMNS = "columns"  # the name of the charge for single columns
 COMPONENTS = "product distributions in the mixture"
 
 
 @dataclass(frozen=True, kw_only=True)
-class GEM:
+class GEM(Algorithm):
     """Select the worst-answered query, measure it, and train a small network whose output explains what was measured.
 
     D is a mixture of C product distributions with equal weights: D = (1/C) Σ_c Π_i p_c,i, the logits of all p_c being
@@ -70,11 +70,7 @@ class GEM:
     components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
     updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    about = About(
         title="Generative network (GEM)",
         summary="Picks the worst-answered query in each round, measures it or its table with noise, and trains a small "
         "network to generate a distribution that agrees. It never lists the cells, so many columns are no obstacle.",
@@ -84,9 +80,6 @@ class GEM:
         f"hidden units and {HIDDEN * (INPUTS + 1):,} + {HIDDEN + 1} Σ d_i parameters",
         source="Liu, Vietri, Wu 2021",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The counts of single columns, then T equal selections and measurements with the rest of the budget."""
@@ -98,7 +91,7 @@ class GEM:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RAP:
+class RAP(Algorithm):
     """Select the q worst-answered queries, measure them, and move relaxed rows until they explain what was measured.
 
     D = (1/C) Σ_c Π_i p_c,i is the mixture of C relaxed rows, each one probability vector a column, the softmax of free
@@ -127,11 +120,7 @@ class RAP:
     components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
     updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    about = About(
         title="Relaxed rows (RAP)",
         summary="Picks a few of the worst-answered queries in each round, measures them or their tables with noise, "
         "and moves synthetic rows whose values are probabilities until they agree. It never lists the cells, and fits "
@@ -141,9 +130,6 @@ class RAP:
         cost="updates × components × the cells measured so far, a round, and the m answers; C Σ d_i parameters",
         source="Aydore, Brown, Kearns, Kenthapadi, Melis, Roth, Siva 2021",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The counts of single columns, then T q equal selections and measurements with the rest of the budget."""
@@ -183,7 +169,7 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     if first.value > 0:
         once = measure_once(budget, first.value)
         select, paid, once = enlarged(budget, (select, times), (paid, times), (once, 1))
-        single = [Charge("measure", once, statistic=Answers(_singles(workload)))]
+        single = [Charge("measure", once, 1, Answers(_singles(workload)), COLUMNS)]
     charges = (Charge("select", select, times, SignedErrors), Charge("measure", paid, times, SomeAnswers), *single)
     sigma = deviation(widest, paid, problem.effective_n)
     choices = [
@@ -233,8 +219,8 @@ def _steps(
     rng: np.random.Generator,
 ) -> Iterator[Step]:  # fmt: skip
     """The rounds of both; they differ in what makes the logits, and in how many queries a round has."""
-    workload, select = problem.workload, plan.paying("select")
-    paid = plan.paying("measure")
+    workload, select = problem.workload, plan.spend("select")
+    paid = plan.spend("measure")
     asked = past_of(plan["measure"], Ground(Cells(problem.domain), workload, None))
     noisy = Noisy(asked.tables if isinstance(asked, Tables) else workload)
     every, prior = Products(workload), PRIOR / max(plan["sigma"], TINY)
@@ -263,8 +249,8 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tupl
     if not plan["first"]:
         return base, []
     read = _columns(problem.workload)
-    singles, spend = _singles(problem.workload), cast("Gaussian | Pure", plan.charges[-1].spend)
-    m = curator.measure(Answers(singles), spend)
+    singles = _singles(problem.workload)
+    m = curator.measure(Answers(singles), plan.spend(COLUMNS))
     y, sigma = m.values, m.stddev
     for axis, table in zip(read, singles.tables, strict=True):
         shares = np.maximum(y[table], max(FLOOR, sigma / 2))

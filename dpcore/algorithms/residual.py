@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from ..errors import InputError
 from ..models.base import Model
-from ..params import check_parameters, param
-from ..privacy.accounting.budget import Budget, Gaussian
+from ..params import param
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.curator import Curator
@@ -22,7 +21,7 @@ from ..releases import Release, UnbiasedAnswers
 from ..theory.optimal_noise import optimum
 from ..workloads import Marginals
 from ..workloads.residuals import spaces_of
-from .base import About, Step
+from .base import About, Algorithm, Step
 from .evidence import TINY, Evidence
 from .fitting import staged
 from .past_measurements import tables_read
@@ -32,7 +31,7 @@ FIT_ROUNDS, ALPHA = 200, 0.8  # iterations and prior of a non-negative fit, as i
 
 
 @dataclass(frozen=True, kw_only=True)
-class Residual:
+class Residual(Algorithm):
     """Measure what each table says beyond its margins, once, with the noise split so that the answers have least.
 
     The only touch of records is one Gaussian release of `Residuals` (Δ₂ derived there) with σ = Δ₂/(nμ), exactly μ-GDP.
@@ -56,11 +55,7 @@ class Residual:
         choices=("none", "nonnegative"),
     )  # fmt: skip
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    about = About(
         title="Residual answers",
         summary="Answers all tables at once without any bias, with the least noise that an unbiased Gaussian release "
         "can have. Tables agree with each other, and the standard error of every cell is known exactly.",
@@ -69,9 +64,6 @@ class Residual:
         cost="one pass over the records for each table and its margins; no cells are listed",
         source="Xiao, He, Zhang, Kifer 2023; the split of noise under replaced records is this project's",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """One Gaussian measurement with the whole budget."""
@@ -95,11 +87,10 @@ class Residual:
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """The answers, in one step, and the fit to them in another where it is asked for."""
-        charge = plan.charges[-1]
-        spend: Gaussian = charge.spend  # type: ignore[assignment]
-        measured = curator.measure(charge.statistic, spend)
-        answers = unbiased(charge.statistic, measured.values, measured.stddev)
-        fit = NonNegative(problem, charge.statistic.workload, answers, ALPHA * spend.mu * problem.effective_n)
+        asked, spend = plan.charge("measure").statistic, plan.spend("measure")
+        measured = curator.measure(asked, spend)
+        answers = unbiased(asked, measured.values, measured.stddev)
+        fit = NonNegative(problem, asked.workload, answers, ALPHA * spend.mu * problem.effective_n)
         answers = replace(answers, fit=fit)
         yield Step(1, answers, "unbiased answers")
         if self.fit == "nonnegative":

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..geometry.regions import Bounded
-from ..params import check_parameters, param
+from ..params import param
 from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -18,7 +18,7 @@ from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points
 from ..theory import evolution as theory
-from .base import About, Step
+from .base import About, Algorithm, Step
 from .evolution_parts import treat
 
 MOST_CELLS = 8_000  # of the rule: beyond it the projection takes long
@@ -26,7 +26,7 @@ SHARE = {1: 8}  # of the theorem's cells, by dimension: it balances bounds, and 
 
 
 @dataclass(frozen=True, kw_only=True)
-class PSMM:
+class PSMM(Algorithm):
     """Count the points in each cell of a grid with noise, and project the counts on the nearest distribution.
 
     About m cells with centres V; m_i = share of points nearest to V_i, plus N(0, 2/(nμ)²) with the whole budget, or
@@ -46,11 +46,8 @@ class PSMM:
         choices=("bounded-lipschitz", "simplex", "truncate"),
     )  # fmt: skip
 
-    problem: ClassVar[type] = PointRelease
-    enumerates: ClassVar[bool] = False
-    graphical: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    about: ClassVar[About] = About(
+    problem = PointRelease
+    about = About(
         title="Private Signed Measure Mechanism (PSMM)",
         summary="Counts the points in each cell of a grid with noise, once, and takes the distribution that is nearest "
         "to the noisy counts in a distance that knows which cells are close.",
@@ -59,9 +56,6 @@ class PSMM:
         cost="one count, and one transport problem on the cells",
         source="He, Vershynin, Zhu 2023; Gonzalez, Fanti, Ramdas 2025, Algorithm 5",
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """One release of counts with the whole budget."""
@@ -87,8 +81,7 @@ class PSMM:
     def steps(self, problem: PointRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One step."""
         V = grid(problem.region, plan["cells"])
-        spend: Any = plan.charges[0].spend
-        m = curator.measure(Votes(V), spend).values
+        m = curator.measure(Votes(V), plan.spend("measure")).values
         weights, note = treat(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} cells"
         if not weights.any():
             weights, note = np.full(len(V), 1 / len(V)), f"{note}, no count was left: uniform on all of them"

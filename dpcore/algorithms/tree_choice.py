@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 
@@ -27,6 +27,7 @@ from ..workloads.marginals import subsets
 from ..workloads.union import marginal_tables
 from .evidence import Evidence, Pool, shares_of, singles_of
 
+PAIRS, TABLES = "pairs", "tables"  # names of charges: for drawing pairs, and for the tables that a tree holds
 LARGE, SIGNAL, RANGE = 1_000_000, 200, (10_000, 3_000_000)  # cells of a tree: by public sizes, and by n√ρ
 STEPWISE = (10_000, 300_000)  # the same where the model is fitted anew after every table
 MOST_WEIGHED = 2_000  # tables that are weighed anew in every round
@@ -160,15 +161,16 @@ def chosen_tables(
         raise InputError(f"the tables asked have {tables.m:,} cells, more than {MOST_ASKED:,}; ask for smaller ones")
     signal = n * math.sqrt(budget.rho)
     times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
-    spends = single_spends(tables, budget, share)
     draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho * MARGIN / times))
     rest = measure_once(budget, 1 - share - CHOOSING)
-    *alone, draw, rest = enlarged(budget, *spends, (draw, times), (rest, 1))
     charges = (
-        *(Charge("measure", one, count, SomeAnswers) for one, (_, count) in zip(alone, spends, strict=True)),
-        Charge("select", draw, times, statistic=TableErrors),
-        Charge("measure", rest, statistic=Answers),
+        *single_charges(tables, budget, share),
+        Charge("select", draw, times, TableErrors, PAIRS),
+        Charge("measure", rest, 1, Answers, TABLES),
     )
+    spends = enlarged(budget, *((charge.spend, charge.times) for charge in charges))
+    charges = tuple(replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True))
+    rest = spends[-1]
     why = f"of all cliques together: {SIGNAL} n√ρ, within {RANGE[0]:,}..{RANGE[1]:,}"
     rule = most or round(min(max(SIGNAL * signal, RANGE[0]), RANGE[1]))
     if (least := tied(tables.domain).cells) > rule:
@@ -209,7 +211,7 @@ def draws_of(tables: Marginals, n: float, budget: Budget) -> int:
 def single_share(tables: Marginals, n: float, budget: Budget) -> float:
     """Share of ρ for 1-way tables that keeps the mean L1 noise on a column low, if it is in range.
 
-    With s the columns' sizes and S = Σ s^⅔, `single_spends` leave Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
+    With s the columns' sizes and S = Σ s^⅔, `single_charges` leave Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
     """
     sizes = Counter(table.stop - table.start for table in singles_of(tables).tables)
     powers = sum(count * size ** (2 / 3) for size, count in sizes.items())
@@ -217,15 +219,23 @@ def single_share(tables: Marginals, n: float, budget: Budget) -> float:
     return min(max(needed, SINGLES[0]), SINGLES[1])
 
 
-def single_spends(tables: Marginals, budget: Budget, share: float) -> tuple[tuple[Gaussian | Pure, int], ...]:
-    """What a 1-way table costs, and how many have that size, small ones first: `share` of ρ together, at δ = 0 of ε.
+def single_charges(tables: Marginals, budget: Budget, share: float) -> tuple[Charge, ...]:
+    """The charges for 1-way tables, one for each size, small ones first: `share` of ρ together, at δ = 0 of ε.
 
     Σ size · noise is least with μ² ∝ size^⅔, and with ε ∝ √size, as noise is 1/μ or 1/ε.
     """
     sizes = Counter(table.stop - table.start for table in singles_of(tables).tables)
     weights = {size: size ** (2 / 3 if budget.delta > 0 else 1 / 2) for size in sorted(sizes)}
     whole = sum(weights[size] * count for size, count in sizes.items())
-    return tuple((measure_once(budget, share * weight / whole), sizes[size]) for size, weight in weights.items())
+    return tuple(
+        Charge("measure", measure_once(budget, share * weight / whole), sizes[size], SomeAnswers, single(size))
+        for size, weight in weights.items()
+    )
+
+
+def single(size: int) -> str:
+    """The name of the charge for 1-way tables of columns with `size` values."""
+    return f"columns of {size} values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +255,8 @@ class Found:
         return float(np.minimum(reduce(np.multiply.outer, [self.shares[a] for a in axes]), noise).sum())
 
 
-def choose_tree(
-    tables: Marginals, plan: Plan, curator: Curator, alone: Sequence[Gaussian | Pure], draw: BoundedRange | Pure
-) -> Found:
-    """Measure the 1-way tables, `alone` being their spends by size, and choose a tree of at most plan["cells"] cells.
+def choose_tree(tables: Marginals, plan: Plan, curator: Curator) -> Found:
+    """Measure the 1-way tables, and choose a tree of at most plan["cells"] cells.
 
     Pairs S are drawn, one after the other and none twice, by the score
 
@@ -258,10 +266,9 @@ def choose_tree(
     limit with it.
     """
     shape, singles, pairs = tables.domain.shape, singles_of(tables), pairs_of(tables)
-    sizes = sorted({table.stop - table.start for table in singles.tables})
-    spends, told = dict(zip(sizes, alone, strict=True)), Pool(tables)
+    told, draw = Pool(tables), plan.spend(PAIRS)
     for axes, table in zip(singles.axes, singles.tables, strict=True):
-        m = curator.measure(SomeAnswers(singles, table), spends[table.stop - table.start])
+        m = curator.measure(SomeAnswers(singles, table), plan.spend(single(table.stop - table.start)))
         told.add(axes, m.values, m.stddev)
     columns = shares_of(singles, told.evidence.y, told.evidence.sigma)
     shares = {a: part for (a,), part in zip(singles.axes, columns, strict=True)}
@@ -287,10 +294,9 @@ def measure_chosen(tables: Marginals, n: float, plan: Plan, curator: Curator) ->
     The tree is that of `choose_tree`. The tables that are `worth` it are measured together, Δ₂ = √(2 · tables)/n; which
     these are depends on released values only.
     """
-    *alone, draw, rest = (charge.spend for charge in plan.charges)
-    found = choose_tree(tables, plan, curator, alone, draw)  # type: ignore[arg-type]
-    measured = worth(held(tables, found.junction), found, rest, n)  # type: ignore[arg-type]
-    noisy = curator.measure(Answers(measured), rest)  # type: ignore[arg-type]
+    found, spend = choose_tree(tables, plan, curator), plan.spend(TABLES)
+    measured = worth(held(tables, found.junction), found, spend, n)
+    noisy = curator.measure(Answers(measured), spend)
     found.told.add_all(measured, noisy.values, noisy.stddev)
     return found.told.evidence, Tree(tables.domain, found.junction)
 

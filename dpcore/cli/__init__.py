@@ -35,6 +35,18 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{message} (see: {self.prog} --help)")
 
 
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; the docstring of a command's file is its help, with two examples."""
+    out = _Parser(prog="python -m dpcore", description="What does privacy cost on my table?")
+    commands = out.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    as_written = argparse.RawDescriptionHelpFormatter
+    for name, module in COMMANDS.items():
+        summary, _, rest = (module.__doc__ or "").partition("\n")
+        command = commands.add_parser(name, help=summary, description=summary, epilog=rest, formatter_class=as_written)
+        module.add_arguments(command)
+    return out
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0, or what the command returns; 2 for bad input and 3 when the ledger's budget does
     not allow it, 70 for an error of this program, each with one line on stderr, 130 when interrupted.
@@ -42,13 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name may hold what the terminal cannot show
-    parser = _Parser(prog="python -m dpcore", description="What does privacy cost on my table?")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in COMMANDS.items():
-        summary = (module.__doc__ or "").splitlines()[0]
-        module.add_arguments(commands.add_parser(name, help=summary, description=summary))
     try:
-        chosen = parser.parse_args(_texts(sys.argv[1:] if arguments is None else arguments))
+        chosen = parser().parse_args(_texts(sys.argv[1:] if arguments is None else arguments))
         code = COMMANDS[chosen.command].execute(chosen) or 0
         sys.stdout.flush()
         return code

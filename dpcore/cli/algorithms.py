@@ -1,4 +1,9 @@
-"""List the algorithms, what they are for and their parameters."""
+"""List the algorithms, what they are for and their parameters.
+
+Two examples:
+  python -m dpcore algorithms
+  python -m dpcore algorithms --markdown
+"""
 
 import argparse
 import json
@@ -11,7 +16,7 @@ from ..params import Param, parameters
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare --markdown and --json."""
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="a Markdown table, as in the README")
+    form.add_argument("--markdown", action="store_true", help="a Markdown table")
     form.add_argument("--json", action="store_true", help="everything, machine-readable")
 
 

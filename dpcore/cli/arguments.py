@@ -71,7 +71,7 @@ def add_ledger(parser: argparse.ArgumentParser, *, required: bool) -> None:
     for letter, name, what in (("E", "--total-epsilon", "ε"), ("D", "--total-delta", "δ")):
         words = f"{what} for all releases; given on first use"
         parser.add_argument(name, type=real(name), metavar=letter, help=words)
-    parser.add_argument("--new-version", action="store_true", help="the content changed; it is about the same people")
+    parser.add_argument("--new-version", action="store_true", help="a new version: other rows, the same people")
 
 
 def add_person(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,12 @@
-"""Answer questions from a real release, with intervals: for the table, and for the population it comes from."""
+"""Answer questions from a real release, with intervals: for the table, and for the population it comes from.
+
+No record is read. The interval is exact where noisy tables say it; columns that were not measured together get bounds
+that are never too narrow; where nothing was measured, it says so.
+
+Two examples:
+  python -m dpcore ask first 'sex = Female and age > 50'
+  python -m dpcore ask first 'age > 50' 'age < 50' --compare ratio --with second --level 0.9
+"""
 
 import argparse
 import json
@@ -18,6 +26,7 @@ from ..errors import InputError
 from ..evaluation.run import real_answers
 from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
+from ..intervals.linked import Linked, linked
 from ..intervals.questions import KINDS, Interval, answer, compare, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
@@ -30,7 +39,9 @@ from .files import tell
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `ask`."""
     parser.add_argument("release", metavar="RELEASE_DIR", help="the folder that `release` wrote")
-    parser.add_argument("questions", nargs="+", metavar="QUESTION", help="such as 'sex = Female and age > 50'")
+    parser.add_argument("questions", nargs="*", metavar="QUESTION", help="such as 'sex = Female and age > 50'")
+    words = "test whether two columns are linked, by what was measured of them together"
+    parser.add_argument("--linked", nargs=2, metavar=("A", "B"), help=words)
     words = (
         "another release of the same data set: what its noisy tables say is combined with the first's; may be repeated"
     )
@@ -46,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(chosen: argparse.Namespace) -> None:
     """Read the release, no table; answer; print."""
+    if bool(chosen.questions) == bool(chosen.linked):
+        raise InputError("ask a question, or name two columns by --linked; one of both")
     if chosen.compare and len(chosen.questions) != 2:
         raise InputError(f"--compare {chosen.compare} takes two questions, {len(chosen.questions)} are given")
     if chosen.compare and chosen.within is not None:
@@ -55,6 +68,10 @@ def execute(chosen: argparse.Namespace) -> None:
     known = combined([one.known for one in releases]) if chosen.others else releases[0].known
     domain, n = known.domain, independent(releases[0].facts["protects"])
     laplace = any(one.facts["promise"]["delta"] == 0 for one in releases)
+    if chosen.linked:
+        test = linked(known, chosen.linked, n, laplace=laplace)
+        print(json.dumps(test.to_json(), indent=1) if chosen.json else _of_link(test))
+        return
     questions = [understand(text, domain) for text in chosen.questions]
     for question in questions:
         for note in question.notes:
@@ -94,6 +111,11 @@ def line(interval: Interval) -> str:
         people = f"population {interval.population_low:.4g} to {interval.population_high:.4g}"
     table = f"table {interval.low:.4g} to {interval.high:.4g}"
     return f"{interval.question}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
+
+
+def _of_link(test: Linked) -> str:
+    """A test in one line."""
+    return test.words if test.p_value is None else f"{test.words} p = {test.p_value:.3g}, from {test.repeats} tables"
 
 
 def _more(facts: dict[str, Any], known: UnbiasedAnswers, question: Question, chosen: argparse.Namespace) -> Further:

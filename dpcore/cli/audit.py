@@ -1,4 +1,12 @@
-"""Play the distinguishing game against an algorithm: an empirical lower bound on ε beside its promise."""
+"""Play the distinguishing game against an algorithm: an empirical lower bound on ε beside its promise.
+
+Two neighbouring public tables are told apart by what is released, as often as can be; exit code 1 when that is more
+often than ε allows. --transcripts also judges all that leaves the curator by its exact likelihood ratio.
+
+Two examples:
+  python -m dpcore audit --algorithm dpfw --runs 4000
+  python -m dpcore audit --algorithm dpfw --bug half-sensitivity --epsilon 2 --delta 0
+"""
 
 import argparse
 import json

@@ -1,4 +1,9 @@
-"""Release points near private ones, and report their distance W1 to them (a private peek, for exploring)."""
+"""Release points near private ones, and report their distance W1 to them (a private peek, for exploring).
+
+Two examples:
+  python -m dpcore evolve points.csv --ball 1 --algorithm private_evolution --epsilon 1 --delta 1e-6
+  python -m dpcore evolve points.csv --low 0 --high 1 --algorithm psmm --epsilon 1 --synthetic near.csv
+"""
 
 import argparse
 import json

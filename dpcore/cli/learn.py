@@ -1,4 +1,9 @@
-"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk (a private peek)."""
+"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk (a private peek).
+
+Two examples:
+  python -m dpcore learn people.csv --schema s.json --task quantile:age:0.5 --epsilon 1
+  python -m dpcore learn people.csv --schema s.json --task logistic:income:age,hours --algorithm noisy_gd --epsilon 1
+"""
 
 import argparse
 import json

@@ -1,4 +1,11 @@
-"""Show what a release ledger holds, or verify that nothing in it was changed."""
+"""Show what a release ledger holds, or verify that nothing in it was changed.
+
+`verify` names changed, removed or inserted rows (exit code 1). With --receipt it also finds a ledger that was set back.
+
+Two examples:
+  python -m dpcore ledger show --ledger l.sqlite
+  python -m dpcore ledger verify --ledger l.sqlite --receipt first/release.json
+"""
 
 import argparse
 import json

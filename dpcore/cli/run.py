@@ -1,4 +1,30 @@
-"""Run one algorithm on a table and report its error against the truth (a private peek, for exploring)."""
+"""Run one algorithm on a table and report its error against the truth (a private peek, for exploring).
+
+TABLE is a .csv, .tsv or .parquet file, an .xlsx file (extra "excel"), a folder of Parquet files, or a table in a
+database (extra "sql"): duckdb://FILE#TABLE or postgres://USER@HOST/DB#SCHEMA.TABLE. A folder and a large file are read
+in parts, so that memory does not grow with the rows, and every number is the one that the whole table gives. A
+database counts by itself, and only counts leave it.
+
+What --queries may ask; given several times, all of it is asked together:
+  marginals:3                   all tables of three columns
+  marginals:[["age","sex"]]     chosen tables
+  ranges:age,hours              all intervals of each column that has an order
+  prefixes:age                  all cumulative counts
+  conjunctions:3:200            200 random sets of values over three columns
+  halfspaces:age,hours:200      200 random half-spaces over columns of numbers
+  matrix:FILE.npy               one row a query, entries from -1 to 1
+  'question:sex = Female and age > 50'
+                                one question: = != < <= > >=, between ... and ..., in (...), is missing, and, or,
+                                not, parentheses; names and values with spaces in double quotes
+
+--start gives a public table of the same schema, or rows of an earlier release, to begin with. It costs nothing and is
+not protected. --person and --most-rows protect people with several rows: further rows are left out, and the noise
+grows with that number.
+
+Two examples:
+  python -m dpcore run people.csv --schema s.json --queries marginals:3 --algorithm aim --epsilon 1
+  python -m dpcore run people.csv --schema s.json --queries prefixes:age --algorithm mwem --epsilon 0.5 --repeat 3
+"""
 
 import argparse
 import json
@@ -20,7 +46,7 @@ from .ask import told as answers_told
 from .files import check_writable, write
 from .follow import follow, report, start
 from .measured import Measured
-from .task import add_task_arguments, choose, forecast, read_open, read_task
+from .task import add_task_arguments, choose, forecast, read_open, read_task, useful
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +92,8 @@ def execute(chosen: argparse.Namespace) -> None:
     first = runs[0]
     about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)
+    if words := useful(first["final"]):
+        print(f"seed {first['seed']}: {words} (private peek)")
     for found in runs[0].get("answers", []):
         print(f"{line(interval_of(found))}; real (private peek) {found['real']:.4g}")
     if any(run["line"] is None for run in runs):

@@ -1,4 +1,32 @@
-"""Propose a schema for a table; bounds stay null, unless they are measured with --private, or read off with --peek."""
+"""Propose a schema for a table; bounds stay null, unless they are measured with --private, or read off with --peek.
+
+A schema is public: it says what everybody may know about the columns, so it must not be read off the records.
+
+  {"columns": {
+    "sex":    {"kind": "categorical", "values": ["Female", "Male"]},
+    "age":    {"kind": "integer", "low": 17, "high": 90, "bins": 8, "out_of_range": "clip"},
+    "income": {"kind": "numeric", "edges": [0, 10000, 30000, 100000], "missing": "category"},
+    "joined": {"kind": "integer", "low": 2000, "high": 2030, "bins": 6, "read": "year of d/m/y"}},
+   "constraints": [
+    {"impossible": {"age": {"to": 17}, "sex": ["Male"]}},
+    {"within": ["city", "county"], "which": {"Lyon": "Rhône"}},
+    {"order": ["first_year", "last_year"]}]}
+
+Missing values and values out of range are refused unless the column says "missing": "category" or
+"out_of_range": "clip". Columns that are not in the schema are never read. "read" says how a cell is read first: year,
+month or weekday of y-m-d, d/m/y or m/d/y; "amount, decimal point" or "amount, decimal comma"; "any case". A plain
+file {"name": size, ...} of integer codes works too.
+
+Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the cells of numbers that lie wholly
+there, null the missing cell. No synthetic row breaks a constraint. A record that breaks one is counted as it is.
+
+What nobody knows may be written "values": "private" or "bounds": "private" (with "bins": 16, or "private" for bins of
+about as many rows each). run, sweep and release then measure it first, with part of the same budget.
+
+Two examples:
+  python -m dpcore schema people.csv > schema.json
+  python -m dpcore schema people.csv --private --epsilon 1 --delta 1e-6 --ledger l.sqlite > schema.json
+"""
 
 import argparse
 import json

@@ -1,4 +1,11 @@
-"""Score another tool's synthetic table against the real one (a private peek), on the same questions and baselines."""
+"""Score another tool's synthetic table against the real one (a private peek), on the same questions and baselines.
+
+For what --queries may ask, see: python -m dpcore run --help
+
+Two examples:
+  python -m dpcore score people.csv synthetic.csv --schema s.json --queries marginals:3
+  python -m dpcore score people.csv synthetic.csv --schema s.json --queries ranges:age --json scores.json
+"""
 
 import argparse
 import json
@@ -9,8 +16,9 @@ from ..evaluation.diagnosis import baselines
 from ..evaluation.run import ERRORS, compare_tables
 from ..problems import QueryRelease
 from ..tags import Tag
+from ..workloads import Marginals
 from .files import check_writable, write
-from .task import add_question_arguments, read_questions, shown
+from .task import add_question_arguments, read_questions, shown, useful
 
 WORST = 10  # queries listed
 
@@ -31,13 +39,17 @@ def execute(chosen: argparse.Namespace) -> None:
     real = domain.encode(read_table(chosen.real, format=domain.file))
     synthetic = domain.encode(read_table(chosen.synthetic))
     both = compare_tables(real, synthetic, workload)
+    final = both.errors.to_json()
+    final["k_marginal"] = compare_tables(real, synthetic, Marginals.pairs(domain)).errors.k_marginal
     found: dict[str, Any] = {
         "n": real.n,
         "synthetic_rows": synthetic.n,
         "cells": domain.size,
         "queries": workload.m,
         "tag": Tag.PEEK,
-        "final": both.errors.to_json(),
+        "as_exact_as_sample": final["as_exact_as_sample"],
+        "k_marginal": final["k_marginal"],
+        "final": final,
         "baselines": {
             name: {"words": b.words, **b.errors.to_json()}
             for name, b in baselines(QueryRelease(workload, real.n), real).items()
@@ -54,3 +66,4 @@ def execute(chosen: argparse.Namespace) -> None:
     print(f"{'':>20} " + " ".join(f"{name:>11}" for name in ERRORS))
     for name, values in {"this table": found["final"], **found["baselines"]}.items():
         print(f"{name:>20} " + " ".join(f"{shown(values[n]):>11}" for n in ERRORS))
+    print(useful(final))

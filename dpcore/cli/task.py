@@ -1,7 +1,7 @@
 """What is asked of which table: the arguments that `run` and `sweep` share, and how numbers are shown."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +156,13 @@ def setting(text: str) -> tuple[str, str]:
     if not equals:
         raise InputError(f"--set {text!r} is not NAME=VALUE")
     return name, value
+
+
+def useful(final: Mapping[str, Any]) -> str:
+    """How useful answers with these errors are, in one line; empty where neither number is known."""
+    exact, score = final["as_exact_as_sample"], final["k_marginal"]
+    words = [] if exact is None else [f"as exact as a sample of {100 * exact:.3g} % of the rows"]
+    return ", ".join(words + ([] if score is None else [f"K-marginal score {score:.0f} of 1000"]))
 
 
 def shown(value: Any) -> str:

@@ -4,7 +4,6 @@ Everything here is computed from the real records, to explore by; nothing of it 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ import numpy as np
 from ..algorithms.base import Algorithm, make_plan
 from ..data.domain import Domain, Rows
 from ..errors import InputError
+from ..intervals.usefulness import counts_rows
 from ..models.graphical import Graphical
 from ..params import parameters
 from ..privacy.accounting.budget import LARGEST, Budget
@@ -46,7 +46,7 @@ def baselines(
     the cells cannot be enumerated, `sampling` where P (k,) is not given.
     """
     workload = problem.workload
-    truth = workload.answers_of_rows(rows)
+    truth, n = workload.answers_of_rows(rows), rows.n if counts_rows(workload) else None
     found = {}
     if problem.domain.size <= MAX_CELLS:
         k = problem.domain.size
@@ -54,10 +54,11 @@ def baselines(
             ("uniform", np.full(k, 1 / k), "knowing nothing: all cells alike"),
             ("independent", independent(problem.domain, rows), "knowing each column, but nothing of how they combine"),
         ):
-            found[name] = Baseline(words, errors(workload.answers(D), truth, workload))
+            found[name] = Baseline(words, errors(workload.answers(D), truth, workload, n))
     rng = np.random.default_rng(seed)
-    again = [errors(workload.answers_of_rows(resample(rows, rows.n, rng)), truth, workload) for _ in range(RESAMPLES)]
-    found["resampling"] = Baseline(f"drawing {rows.n:,} rows from the table at random", _mean(again))
+    drawn = (workload.answers_of_rows(resample(rows, rows.n, rng)) for _ in range(RESAMPLES))
+    again = [errors(answers, truth, workload, n) for answers in drawn]
+    found["resampling"] = Baseline(f"drawing {rows.n:,} rows from the table at random", Errors.mean(again))
     if population is not None:
         own = errors(truth, workload.answers(population), workload)
         found["sampling"] = Baseline(f"the table itself, {rows.n:,} draws from its population", own)
@@ -92,19 +93,6 @@ def draw(domain: Domain, P: np.ndarray, n: int, rng: np.random.Generator) -> Row
 def _counted(values: np.ndarray, counts: np.ndarray) -> Rows:
     present = counts > 0
     return Rows(values[present], counts[present])
-
-
-def _mean(found: list[Errors]) -> Errors:
-    def mean(values: Sequence[float]) -> float:
-        return float(np.mean(values))
-
-    l1 = [e.mean_l1 for e in found if e.mean_l1 is not None]
-    return Errors(
-        mean([e.max_error for e in found]),
-        mean([e.mean_error for e in found]),
-        mean([e.rmse for e in found]),
-        mean(l1) if len(l1) == len(found) else None,
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,22 +1,30 @@
 """How far released answers are from the truth."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from ..workloads import Workload
+from ..intervals.usefulness import as_exact_as_sample, k_marginal
+from ..workloads import Marginals, Workload
 
 
 @dataclass(frozen=True)
 class Errors:
     """Differences of probabilities over all workload cells: largest, mean, root mean square; `mean_l1` is the mean over
     tables of the L1 distance (None for a workload without tables).
+
+    `as_exact_as_sample` is a share of the rows (None where not every query counts rows, or there are no n rows), and
+    `k_marginal` a score of 1000 at the best (None unless the pairs of columns are among the tables).
     """
 
     max_error: float
     mean_error: float
     rmse: float
     mean_l1: float | None
+    as_exact_as_sample: float | None = None
+    k_marginal: float | None = None
 
     @property
     def headline(self) -> tuple[str, float]:
@@ -24,13 +32,29 @@ class Errors:
         return "max error", self.max_error
 
     def to_json(self) -> dict[str, float | None]:
-        """The four numbers by name."""
+        """The numbers by name."""
         return asdict(self)
 
+    @classmethod
+    def mean(cls, found: Sequence["Errors"]) -> "Errors":
+        """The mean of each number; None where one has none."""
+        columns: dict[str, Any] = {f.name: [getattr(one, f.name) for one in found] for f in fields(cls)}
+        means: dict[str, Any] = {name: None if None in some else float(np.mean(some)) for name, some in columns.items()}
+        return cls(**means)
 
-def errors(answers: np.ndarray, truth: np.ndarray, workload: Workload) -> Errors:
-    """Errors of `answers` (m,) against `truth` (m,)."""
+
+def errors(answers: np.ndarray, truth: np.ndarray, workload: Workload, n: int | None = None) -> Errors:
+    """Errors of `answers` (m,) against `truth` (m,); of n rows, where every query counts rows."""
     gaps = np.abs(answers - truth)
     ends = [end for t in workload.tables for end in (t.start, t.stop)]  # between two tables there may be other answers
-    l1 = float(np.add.reduceat(np.append(gaps, 0), ends)[::2].mean()) if workload.tables else None
-    return Errors(float(gaps.max()), float(gaps.mean()), float(np.sqrt(np.mean(gaps**2))), l1)
+    l1 = np.add.reduceat(np.append(gaps, 0), ends)[::2] if workload.tables else None
+    scored = workload.scored if isinstance(workload, Marginals) else None
+    square = float(np.mean(gaps**2))
+    return Errors(
+        float(gaps.max()),
+        float(gaps.mean()),
+        float(np.sqrt(square)),
+        None if l1 is None else float(l1.mean()),
+        None if n is None else as_exact_as_sample(square * len(gaps), truth, n),
+        None if l1 is None or scored is None else k_marginal(l1[scored]),
+    )

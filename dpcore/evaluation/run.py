@@ -16,6 +16,7 @@ from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, Step, make_plan
 from ..data.domain import Countable, Domain, Rows
 from ..errors import InputError, PrivacyWarning
+from ..intervals.usefulness import counts_rows
 from ..numbers import check_rows
 from ..privacy.accounting.budget import Budget, Spend, Spent, Sums
 from ..privacy.accounting.ledger import Plan
@@ -23,12 +24,13 @@ from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from ..tags import Tag
+from ..theory.meaning import Promise
 from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, errors
 from .truth import TRUTHS, Measured
 
-ERRORS = tuple(f.name for f in fields(Errors))  # in the order that tables show them
+ERRORS = tuple(f.name for f in fields(Errors))[:4]  # the errors proper, in the order that tables show them
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,13 @@ class Run:
         return self._total[1]
 
     @property
+    def promise(self) -> Promise:
+        """What the whole budget promises: by the plan, unless that is only a part of what the budget pays for."""
+        if self.plan.budget != self.budget:
+            return Promise(self.budget.epsilon, self.budget.delta)
+        return Promise.of_plan(self.plan, adaptive=self.algorithm.adaptive)
+
+    @property
     def measured(self) -> list[MeasuredAnswers]:
         """The noisy answers that left up to now, with their standard errors: paid for, and public."""
         return self._curator.measured
@@ -184,10 +193,11 @@ class Run:
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
             "spent": self.spent.to_json(),
+            "promise": self.promise.to_json(),
             "charges": [charge.to_json() for charge in self.plan.charges],
             **self.problem.facts,
             "seed": self.seed,
-            "tags": {"final": Record.tag, "records": Record.tag, "spent": Tag.PUBLIC},
+            "tags": {"final": Record.tag, "records": Record.tag, "spent": Tag.PUBLIC, "promise": Tag.PUBLIC},
             "final": {k: v for k, v in final.items() if k not in ("t", "epsilon_spent", "seconds")},
             "records": [r.to_json() for r in self.records],
             "seconds": last.seconds,
@@ -197,11 +207,15 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Answers of a workload on the real records and by a release, side by side, each (m,): a private peek."""
+    """Answers of a workload on the real records and by a release, side by side, each (m,): a private peek.
+
+    `n` rows are compared with, where every query counts rows.
+    """
 
     workload: Workload
     real: np.ndarray
     synthetic: np.ndarray
+    n: int | None = None
     tag: ClassVar[Tag] = Tag.PEEK
 
     @property
@@ -212,7 +226,7 @@ class Comparison:
     @property
     def errors(self) -> Errors:
         """How large the gaps are, in a few numbers."""
-        return errors(self.synthetic, self.real, self.workload)
+        return errors(self.synthetic, self.real, self.workload, self.n)
 
     def worst(self, count: int) -> np.ndarray:
         """The numbers of the `count` worst-answered queries, worst first."""
@@ -221,7 +235,7 @@ class Comparison:
 
 def compare(release: Release, rows: Countable, workload: Workload) -> Comparison:
     """Put a release beside the truth on any workload of its domain."""
-    return Comparison(workload, workload.answers_of_rows(rows), release.answers(workload))
+    return _compared(workload, rows, release.answers(workload))
 
 
 def real_answers(rows: Countable, workload: Workload) -> np.ndarray:
@@ -231,7 +245,11 @@ def real_answers(rows: Countable, workload: Workload) -> np.ndarray:
 
 def compare_tables(rows: Rows, synthetic: Rows, workload: Workload) -> Comparison:
     """Put any synthetic records, of whatever tool, beside the truth."""
-    return Comparison(workload, workload.answers_of_rows(rows), workload.answers_of_rows(synthetic))
+    return _compared(workload, rows, workload.answers_of_rows(synthetic))
+
+
+def _compared(workload: Workload, rows: Any, answers: np.ndarray) -> Comparison:
+    return Comparison(workload, workload.answers_of_rows(rows), answers, rows.n if counts_rows(workload) else None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 from ..data.domain import Countable, Rows
 from ..errors import InputError
 from ..geometry.transport import w1
+from ..intervals.usefulness import counts_rows
 from ..learning.risks import Risk, smallest
 from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
 from ..releases import Parameter, Points, Release
@@ -53,6 +54,7 @@ class QueryTruth:
     def __init__(self, problem: QueryRelease, rows: Countable, population: np.ndarray | None) -> None:
         self.workload = problem.workload
         self.answers = self.workload.answers_of_rows(rows)
+        self.n = problem.n if counts_rows(self.workload) else None
         self.population_answers = None
         if population is not None:
             P = check_distribution(population, problem.domain, "the population")
@@ -70,7 +72,7 @@ class QueryTruth:
         """The two together, the release being asked once."""
         answers, known = release.answers(self.workload), self.population_answers
         beyond = None if known is None else errors(answers, known, self.workload)
-        return errors(answers, self.answers, self.workload), beyond
+        return errors(answers, self.answers, self.workload, self.n), beyond
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,9 @@ class Audit:
 
     `epsilon_low`: with confidence 99.9 % the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
     is the ε that the plan's accounting would have to state, from a lower bound on its additive cost: sharper at small
-    δ. `false_alarms` and `hits` are the empirical trade-off curve of the test, on runs that did not shape it; `limit`
-    is the largest hit rate that the promised (ε, δ) allows at each.
+    δ. `false_alarms` and `hits` are the empirical trade-off curve of the test, on runs that did not shape it, over its
+    falling `thresholds`; `limit` is the largest hit rate that the promised (ε, δ) allows at each. `line` is the
+    threshold that parts the runs best that did shape it.
     """
 
     algorithm: str
@@ -53,6 +54,8 @@ class Audit:
     promised: float
     epsilon_low: float
     accounted_low: float
+    line: float
+    thresholds: np.ndarray
     false_alarms: np.ndarray
     hits: np.ndarray
     limit: np.ndarray
@@ -125,6 +128,8 @@ def audit(
         promised=promised,
         epsilon_low=bounds[0],
         accounted_low=_accounted(bounds[1], plan),
+        line=_line(*shaping),
+        thresholds=thresholds,
         false_alarms=false_alarms,
         hits=hits,
         limit=limit,
@@ -209,6 +214,12 @@ class _Test:
         if self.few:
             return np.array([self.known.get(value.tobytes(), 0.0) for value in seen.round(9) + 0.0])
         return seen @ self.w
+
+
+def _line(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the threshold at which the guess "second table" is right most often, of scores of runs on both."""
+    thresholds = np.unique(np.concatenate([first, second]))
+    return float(thresholds[int(np.argmax(_above(second, thresholds) - _above(first, thresholds)))])
 
 
 def _above(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Lifetime, events_from_json
+from ..privacy.accounting.lifetime import Lifetime, Total, events_from_json
 from .chain import Content
 from .dataset import DataSet
-from .totals import Total
 
 BELONGS = (  # rows of a table, by which column, to rows of which table
     ("versions", "dataset", "datasets"),
@@ -63,7 +62,7 @@ class Book:
         promised, found = lifetime(row), []
         for release, total in zip(self._releases[row["seq"]], self._totals(row)[1:], strict=True):
             self._release(release, {})  # what cannot be shown is not as it was written
-            spent = total.epsilon(promised)
+            spent = promised.total(total)
             if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
                 stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
                 found.append(f"release {release['seq']}: changed total: ε={stored}")
@@ -75,14 +74,14 @@ class Book:
         """What a data set had spent at its beginning and after each of its releases."""
         promised, totals = lifetime(row), [Total()]
         for release in self._releases[row["seq"]]:
-            totals.append(totals[-1].plus(promised, events_from_json(json.loads(release["events"]))))
+            totals.append(promised.plus(totals[-1], events_from_json(json.loads(release["events"]))))
         return totals
 
     def _shown(self, row: sqlite3.Row) -> DataSet:
         promised, total, place = lifetime(row), self._totals(row)[-1], row["seq"]
         numbers = {v["seq"]: {"number": v["number"], "time": v["time"]} for v in self._versions[place]}
         releases = tuple(self._release(release, numbers) for release in self._releases[place])
-        spent, left = total.epsilon(promised), total.left(promised)
+        spent, left = promised.total(total), promised.left(total)
         return DataSet(row["name"], promised, row["unit"], tuple(numbers.values()), releases, spent, left)
 
     def _release(self, row: sqlite3.Row, numbers: dict[int, dict[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..data.privacy_unit import COUNTED, ROW
 from ..tags import Tag
-from ..theory.meaning import released
+from ..theory.meaning import Promise
 from .printing import page, text
 
 
@@ -62,7 +62,7 @@ def card(facts: dict[str, Any]) -> str:
     title = f"Settings of a private release: {dataset['name']}"
     body = "".join(f"<h2>{text(head)}</h2><table>{_rows(rows)}</table>" for head, rows in sections)
     tags = "".join(f"<li><b>{text(tag)}</b>: {text(tag.meaning)}</li>" for tag in Tag)
-    first = f'<p class="odds">{text(released(facts))}</p>'
+    first = f'<p class="odds">{text(Promise.of_release(facts).words)}</p><p>{text(facts["utility"]["sentence"])}</p>'
     return page(title, f"{first}{body}<h2>What the tags mean</h2><ul>{tags}</ul>")
 
 

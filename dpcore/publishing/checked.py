@@ -14,7 +14,7 @@ import sqlite3
 import stat
 from pathlib import Path
 
-from .totals import Total
+from ..privacy.accounting.lifetime import Total
 
 ENDING = "-checked"
 LONGEST = 1 << 20  # bytes read of it
@@ -37,7 +37,7 @@ def recall(db: sqlite3.Connection, path: Path) -> Totals | None:
         known = json.loads(text)
         if known["bytes"] != _bytes(db):
             return None
-        return {int(place): Total(tuple(costs), tuple(failed)) for place, (costs, failed) in known["totals"].items()}
+        return {int(place): Total(tuple(costs), tuple(losses)) for place, (costs, losses) in known["totals"].items()}
     except Exception:  # of whatever kind: then everything is read, and what is wrong gets its name
         return None
 
@@ -48,7 +48,7 @@ def keep(db: sqlite3.Connection, path: Path, key: bytes, totals: Totals) -> None
     Nobody else writes meanwhile.
     """
     with contextlib.suppress(OSError, AttributeError, MemoryError, sqlite3.Error):
-        known = {"bytes": _bytes(db), "totals": {place: [t.costs, t.failures] for place, t in totals.items()}}
+        known = {"bytes": _bytes(db), "totals": {place: [t.costs, t.losses] for place, t in totals.items()}}
         text = json.dumps(known)
         written = json.dumps({"checked": text, "mac": _mac(key, text)}).encode()
         with os.fdopen(_opened(path, os.O_WRONLY | os.O_CREAT), "wb") as file:
@@ -66,7 +66,7 @@ def _bytes(db: sqlite3.Connection) -> str:
 
 
 def _mac(key: bytes, text: str) -> str:
-    return hmac.digest(key, f"checked{text}".encode(), "sha256").hex()
+    return hmac.digest(key, f"totals{text}".encode(), "sha256").hex()
 
 
 def _read(path: Path) -> bytes:

@@ -4,8 +4,10 @@ Only released objects and public facts come here, never a record.
 """
 
 import hashlib
+import inspect
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -16,21 +18,29 @@ import numpy as np
 import pandas as pd
 
 from ..data.domain import Domain
-from ..errors import InputError
+from ..errors import InputError, written_out
 from ..intervals.cells import cell_intervals
 from ..intervals.known import known
 from ..intervals.questions import independent
 from ..intervals.stored import to_arrays
+from ..intervals.usefulness import foreseen_exactness, uses
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release, UnbiasedAnswers
+from ..theory.meaning import Promise
 from ..workloads import Marginals, Workload
-from . import registry, verifier
+from . import recount, registry, verifier
 from .card import card
 from .proof import Proof, proof_page
 from .review import review_page
 from .signing import Key
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
+# The verifier as it stands alone, with a copy of what it imports from this program.
+VERIFIER = re.sub(
+    r"\nfrom \.\.errors import .*\nfrom \.recount import .*\n",
+    lambda _: f"\n{inspect.getsource(recount)}\n\n{inspect.getsource(written_out)}\n",
+    inspect.getsource(verifier),
+)
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
 
 
@@ -92,7 +102,11 @@ def write(
         if schema:
             (made / "schema.json").write_text(_json(schema), encoding="utf-8")
         files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
-        facts = facts | {"files": files, "errors": _errors(tables["answers"])}
+        rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
+        utility = uses(found, rows, laplace=laplace).to_json()
+        utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
+        facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
+        facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
         for name, shown in (("card.html", card), ("review.html", review_page)):
             (made / name).write_text(shown(facts), encoding="utf-8")
         (made / "proof.html").write_text(proof_page(proof), encoding="utf-8")
@@ -100,7 +114,7 @@ def write(
             (made / name).write_text(_json(content), encoding="utf-8")
         entry = registry.entry(facts, len(account["releases"]))
         (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
-        shutil.copyfile(verifier.__file__, made / "verify.py")
+        (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
         key.sign(made)
         made.chmod(0o755)
         if folder.exists():

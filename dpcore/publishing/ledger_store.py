@@ -7,7 +7,7 @@ stays charged. Rows are only ever added; `chain` sees it when they were changed.
 import json
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,11 @@ from ..data.fingerprint import fingerprint, is_earlier
 from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Concentrated, Lifetime, events_to_json
+from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, Total, events_to_json
 from . import book, chain, checked, verifier
 from .book import Book
 from .chain import now
 from .dataset import DataSet, Reservation
-from .totals import Events, Total
 
 WAIT = 8.0  # seconds for others to finish their reservations
 PATIENCE = 60.0  # seconds for them when a release is made and only its state is to be noted
@@ -44,7 +43,7 @@ class Store:
     def reserve(
         self,
         frame: pd.DataFrame | Source,
-        events: Events,
+        events: Sequence[tuple[Event, int]],
         budget: Budget,
         *,
         dataset: str | None = None,
@@ -60,7 +59,9 @@ class Store:
         """Charge a release of the table `frame` with `events`; with `preview` tell what that would give, and stop.
 
         The table may be a source. The data set is the one called `dataset`, or without a name the one with this
-        content, or else the one called `default_name`. Raises OverspendError when the total budget does not allow it;
+        content, or else the one called `default_name`. Its version is how often somebody said `new_version`, whether or
+        not the content is known: that number leaves, and tells nothing about the content.
+        Raises OverspendError when the total budget does not allow it;
         InputError when the content is known under another name, or changed without `new_version`, or a first use has no
         `total`, or a later one another total or unit. Nothing is charged then. `events` must bound whatever the release
         will do; `budget` is its own promise, recorded beside them.
@@ -69,7 +70,7 @@ class Store:
         with self._write() as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             marks = streamed or _marks(frame, key)
-            name, found, version = self._place(db, marks, dataset, default_name, new_version)
+            name, found, known = self._place(db, marks, dataset, default_name, new_version)
             if found is None:
                 _check_comparable(db)
                 if total is None:
@@ -86,29 +87,25 @@ class Store:
                     unit=unit,
                     time=now(),
                 )[0]
-                number, before = 1, Total()
+                before = Total()
             else:
                 place, lifetime = found["seq"], book.lifetime(found)
                 _same(name, found, total, unit)
-                number = version["number"] if version else self._versions(db, place) + 1
                 before = totals[place]
-            if version is None:
-                fields = {"dataset": place, "number": number, "fingerprint": marks[0], "time": now()}
-                version = {"seq": chain.append(db, "versions", **fields)[0]}
-            after = totals[place] = before.plus(lifetime, events)
-            spent, promised = after.epsilon(lifetime), lifetime.budget
-            if lifetime.cost(events) == math.inf:
-                how = f"since its first release {name!r} is added up by {lifetime.accounting}"
-                raise OverspendError(f"{how}, which cannot count this one{_instead(lifetime, events)}")
+            version, number = _version(db, place, marks[0], known, new_version)
+            after = totals[place] = lifetime.plus(before, events)
+            spent, promised = lifetime.total(after), lifetime.budget
+            if (cannot := _beyond(lifetime, events, after)) is not None:
+                raise OverspendError(f"data set {name!r}: {cannot}")
             if not spent <= promised.epsilon:
-                so_far = f"ε={before.epsilon(lifetime):.6g} of {promised.epsilon:g} is spent at δ={promised.delta:g}"
-                rest = f"one release of ε={before.left(lifetime):.6g} at that δ is left ({lifetime.accounting})"
+                so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is spent at δ={promised.delta:g}"
+                rest = f"one release of ε={lifetime.left(before):.6g} at that δ is left ({lifetime.accounting})"
                 raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
             seq, entry = chain.append(
                 db,
                 "releases",
                 dataset=place,
-                version=version["seq"],
+                version=version,
                 algorithm=algorithm,
                 epsilon=float(budget.epsilon),
                 delta=float(budget.delta),
@@ -121,7 +118,7 @@ class Store:
             )
             if preview:
                 db.execute("ROLLBACK")
-        return Reservation(seq, entry, ledger, name, number, lifetime, spent, after.left(lifetime))
+        return Reservation(seq, entry, ledger, name, number, lifetime, spent, lifetime.left(after))
 
     def accounting(
         self, frame: pd.DataFrame | Source, *, dataset: str | None, default_name: str | None, new_version: bool
@@ -182,15 +179,15 @@ class Store:
 
     def _place(
         self, db: sqlite3.Connection, marks: tuple[str, ...], name: str | None, default: str | None, new_version: bool
-    ) -> tuple[str, sqlite3.Row | None, sqlite3.Row | None]:
-        """The data set's name, its row, and the version with this content; None where it is new."""
+    ) -> tuple[str, sqlite3.Row | None, bool]:
+        """The data set's name, its row or None where it is new, and whether its content is known."""
         asked = f"SELECT * FROM versions WHERE fingerprint IN ({', '.join('?' * len(marks))})"
         version = db.execute(asked, marks).fetchone()
         if version:
             found = db.execute("SELECT * FROM datasets WHERE seq = ?", (version["dataset"],)).fetchone()
             if name not in (None, found["name"]):
-                raise InputError(f"this table is the data set {found['name']!r}; it cannot also be {name!r}")
-            return found["name"], found, version
+                raise InputError(f"this table is the data set {found['name']!r}; use that name, not {name!r}")
+            return found["name"], found, True
         name = default if name is None else name
         if not name:
             raise InputError("this table is not in the ledger yet: give the data set a name")
@@ -198,15 +195,11 @@ class Store:
             raise InputError(f"dataset={name[:40]!r} must be at most {LONGEST_NAME} printable characters")
         found = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
         if found and not new_version:
-            why = "if it is a new version of the same people, say so (--new-version); it keeps the old budget"
-            raise InputError(f"the content of {name!r} has changed since its last release; {why}")
+            why = "for data about the same people say that it is a new version, which keeps the old budget"
+            raise InputError(f"the content of {name!r} has changed; {why}; for other people choose another name")
         if new_version and not found:
             raise InputError(f"there is no data set {name!r} of which this could be a new version")
-        return name, found, None
-
-    @staticmethod
-    def _versions(db: sqlite3.Connection, place: int) -> int:
-        return db.execute("SELECT COUNT(*) FROM versions WHERE dataset = ?", (place,)).fetchone()[0]
+        return name, found, False
 
     @contextmanager
     def _read(self) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
@@ -283,10 +276,30 @@ def _check_comparable(db: sqlite3.Connection) -> None:
         )
 
 
-def _instead(lifetime: Lifetime, events: Events) -> str:
-    """What to do about events that an accounting does not know."""
-    discrete = lifetime.accounting is Accounting.GDP and any(type(event) is Concentrated for event, _ in events)
-    return ": exact noise is not Gaussian DP; ask for floating-point noise (--noise float)" if discrete else ""
+def _version(db: sqlite3.Connection, place: int, mark: str, known: bool, said: bool) -> tuple[int, int]:
+    """The entry and the number of a data set's version: the last one, unless somebody `said` that this is a new one."""
+    last = db.execute("SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (place,)).fetchone()
+    if last is not None and not said:
+        return last["seq"], last["number"]
+    number = 1 if last is None else last["number"] + 1
+    kept = f"{mark} again as {number}" if known else mark  # a mark stands once, by which the content is known
+    fields = {"dataset": place, "number": number, "fingerprint": kept, "time": now()}
+    return chain.append(db, "versions", **fields)[0], number
+
+
+def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Total) -> str | None:
+    """Why an accounting fixed at first use cannot count these events, and what to do; None where it can."""
+    if (lost := lifetime.lost(after)) > lifetime.failure:
+        kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={lifetime.failure:.3g} kept for them"
+        way = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
+        return f"{kept} since its first release; {way}"
+    if lifetime.cost(after) < math.inf:
+        return None
+    how = f"since its first release it is added up by {lifetime.accounting}, which cannot count this one"
+    if lifetime.accounting is Accounting.PURE:
+        return f"{how}; choose another algorithm, or delta=0"
+    discrete = any(type(event) is Concentrated for event, _ in events)
+    return f"{how}; {'exact noise is not Gaussian DP: choose noise=float' if discrete else 'choose delta=0'}"
 
 
 def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:

@@ -18,7 +18,7 @@ from ..privacy.accounting.lifetime import Concentrated, Event
 from ..privacy.columns import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import NUMBERS, Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within
+from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
@@ -57,6 +57,7 @@ class OpenRelease(PreparedRelease):
         problem = QueryRelease(request.workload, n, group)
         affordable(request.algorithm, problem, request.budget)
         plan = within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
+        request.check_exact(plan.exact)
         check_whole(self.division, self.measuring.plan, plan, request.algorithm.adaptive)
         return SettledRelease(request, problem, rows, plan, self.events, found, self.measuring.plan, self.division)
 
@@ -73,14 +74,6 @@ class SettledRelease(PreparedRelease):
     def measured_events(self) -> tuple[tuple[Event, int], ...]:
         """What the schema was charged."""
         return measured_events(self.measuring)
-
-    @property
-    def measured_columns(self) -> tuple[str, ...]:
-        """The column that each charge of the schema paid for, in their order."""
-        counted = (
-            (f.column.name, 1 if f.column.values else NUMBERS) for f in self.found.found
-        )  # values, or range, look, bins
-        return tuple(name for name, times in counted for _ in range(times))
 
 
 def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
@@ -126,14 +119,11 @@ def prepare_open(
     n, group, columns = records.rows.n, request.unit.most_rows, opening.schema.open
     problem = QueryRelease(request.workload, n, group)
     affordable(request.algorithm, problem, request.budget)
-    if request.noise == "float" and request.budget.delta == 0:
-        raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
-    exact = request.noise != "float" and not (request.noise == "auto" and fixed is Accounting.GDP)
+    exact = request.exact_for(fixed)
     known = any(c.categorical for c in columns)
     share = default_share(len(columns), n, group, request.budget) if opening.share is None else opening.share
     division, plan = SchemaShare(share, known).planned(request.algorithm, problem, request.budget, exact=exact)
-    if request.noise == "exact" and not plan.exact:
-        raise InputError("noise=exact: the algorithm measures what whole noise does not fit; use float")
+    request.check_exact(plan.exact)
     measuring = plan_schema(columns, n, group, division, exact=exact)
     events = division.events(exact)
     return OpenRelease(request, problem, records.rows, plan, events, opening, records.cells, division, measuring)

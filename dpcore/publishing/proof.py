@@ -6,7 +6,6 @@ so that a proof cannot speak of another program than the one that runs.
 
 import inspect
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -85,21 +84,18 @@ def proof_of(ready: PreparedRelease) -> Proof:
     name = registered_name(algorithm)
     if not isinstance(ready, SettledRelease):
         return proof(name, algorithm, ready.plan)
-    return joint_proof(name, algorithm, ready.plan, ready.measuring, ready.measured_columns, ready.division)
+    return joint_proof(name, algorithm, ready.plan, ready.measuring, ready.division)
 
 
-def joint_proof(
-    name: str, algorithm: Algorithm, plan: Plan, first: Plan, named: Sequence[str], division: Division
-) -> Proof:
-    """The proof of a schema's plan, of which each charge is for the column `named`, and of an algorithm's after it."""
+def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, division: Division) -> Proof:
+    """The proof of a schema's plan, whose charges are named after their columns, and of an algorithm's plan."""
     own, accounting, budget = proof(name, algorithm, plan), division.accounting, division.budget
-    measured = zip(first.charges, named, strict=True)
     cost, failure, epsilon = whole(division, first, plan, algorithm.adaptive)
     pure = accounting is Accounting.PURE
     return replace(
         own,
         steps=(
-            *(_step(charge, first, accounting, columns.ColumnCurator, name) for charge, name in measured),
+            *(_step(charge, first, accounting, columns.ColumnCurator, charge.name) for charge in first.charges),
             *(_step(charge, plan, accounting) for charge in plan.charges),
         ),
         total=_total(Sums(pure=cost) if pure else Sums(rho=cost, failure=failure), accounting),

@@ -26,6 +26,7 @@ from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
+from . import verifier
 from .files import check_folder, write, write_schema
 from .ledger_store import Reservation, Store, now
 from .measured import OpenRelease, SettledRelease
@@ -83,7 +84,8 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
         if kept and isinstance(error, InputError):
             raise InputError(f"{error}{more}") from None
         raise
-    store.note(reservation.number, "released", json.dumps(facts["files"]))
+    noted = {**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)}
+    store.note(reservation.number, "released", json.dumps(noted))
     return facts
 
 
@@ -110,6 +112,8 @@ def _draw(
             allowed[charge.spend] += charge.times
         if Counter[object](spend for _, spend in curator.ledger.events) - allowed:
             raise BudgetError("the algorithm did not keep to its plan; nothing leaves")
+    if ready.request.budget.delta == 0 and len(curator.ledger.events) > curator.exactly.total():
+        raise BudgetError("noise in floating point keeps no promise at delta=0; nothing leaves")
     return release, curator.measured, draws, _noise(curator)
 
 

@@ -50,7 +50,8 @@ class ReleaseRequest:
     `total` is the budget of a new data set, and `default_name` its name when `dataset` is not given. `noise` "exact"
     asks for whole noise and selections without rounding, "auto" for that too, but where Gaussian noise cannot be had
     so: where the data set's accounting was fixed as Gaussian DP, which cannot add up discrete noise, and within a
-    subspace seen through tables. "float" is refused at δ = 0, a promise that no noise in floating point keeps.
+    subspace seen through tables. No noise in floating point keeps a promise at δ = 0: "float" is refused there, and
+    "auto" is "exact".
     """
 
     frame: pd.DataFrame | Source
@@ -83,8 +84,24 @@ class ReleaseRequest:
             raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISES)}")
         if self.workload.domain.peeked and not self.reason.strip():
             raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
+        if self.noise == "float" and self.budget.delta == 0:
+            raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
         if self.rows is not None:
             check_rows(self.rows)
+
+    def exact_for(self, fixed: Accounting | None) -> bool:
+        """Whether exact noise is tried, with an accounting that the data set's first release fixed, None for none."""
+        if self.noise == "auto" and self.budget.delta > 0:
+            return fixed is not Accounting.GDP
+        return self.noise != "float"
+
+    def check_exact(self, exact: bool) -> None:
+        """Refuse a plan whose noise is not `exact` where nothing else will do."""
+        if not exact and (self.noise == "exact" or self.budget.delta == 0):
+            name = registered_name(self.algorithm)
+            why = f"{name} measures a subspace here, which whole noise does not fit"
+            at, other = ("delta=0", "delta > 0") if self.budget.delta == 0 else ("noise=exact", "float")
+            raise InputError(f"{at}: {why}; choose another algorithm, or {other}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +160,7 @@ def prepare(
     problem = QueryRelease(request.workload, rows.n, request.unit.most_rows, request.start)
     affordable(request.algorithm, problem, request.budget)
     plan = make_plan(request.algorithm, problem, replace(request.budget, additive=True))
-    if request.noise == "float":
-        if request.budget.delta == 0:
-            raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
-    elif request.noise == "exact" or Gaussian not in plan.kinds or fixed is not Accounting.GDP:
+    if request.exact_for(None if Gaussian not in plan.kinds else fixed):
         plan = _exact(request, problem, plan)
     check_readable(rows, plan)
     return PreparedRelease(request, problem, rows, plan, reserved(plan, request.algorithm.adaptive))
@@ -179,13 +193,11 @@ def _exact(request: ReleaseRequest, problem: QueryRelease, plan: Plan) -> Plan:
     """The plan with exact noise, keeping its promise by zCDP where it is Gaussian; unchanged by "auto" if none fits.
 
     A plan that GDP adds up is made anew at a δ' ≤ δ, the one at which GDP allows the μ = √(2ρ) that zCDP allows at δ.
-    Raises InputError for "exact" where noise must look alike from every side.
+    Raises InputError where nothing but exact noise will do and noise must look alike from every side.
     """
     if not all(map(grid.gridded, plan.measured)):
-        if request.noise == "auto":
-            return plan
-        name = registered_name(request.algorithm)
-        raise InputError(f"noise=exact: {name} measures a subspace here, which whole noise does not fit; use float")
+        request.check_exact(False)
+        return plan
     if plan.accounting is Accounting.GDP:
         epsilon, left = request.budget.epsilon, request.budget.delta - plan.sums.failure
         mu = math.sqrt(2 * conversions.zcdp_rho(epsilon, left))

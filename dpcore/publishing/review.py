@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from ..theory.meaning import released
+from ..theory.meaning import Promise
 from .printing import page, text
 
 
@@ -84,7 +84,7 @@ def _epsilon(facts: dict[str, Any]) -> tuple[Standing, str]:
 
 
 def _meaning(facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.PROVED, released(facts)
+    return Standing.PROVED, Promise.of_release(facts).words
 
 
 def _total(facts: dict[str, Any]) -> tuple[Standing, str]:
@@ -109,15 +109,16 @@ def _noise(facts: dict[str, Any]) -> tuple[Standing, str]:
 
 
 def _utility(facts: dict[str, Any]) -> tuple[Standing, str]:
-    told = facts.get("errors")
+    told, useful = facts.get("errors"), facts["utility"]
     if told is None:
-        return Standing.OPEN, (
-            "No answer was measured by itself, so no standard error is known, and no error against the real table was "
-            "computed, as that would be another release."
+        return Standing.MEASURED if useful["good_for"] or useful["not_for"] else Standing.OPEN, (
+            f"{useful['sentence']} No answer was measured by itself, and no error against the real table was computed, "
+            "as that would be another release."
         )
     return Standing.MEASURED, (
-        f"{told['measured']:,} of {told['answers']:,} answers have a noisy measurement of their own, with standard "
-        f"errors of its noise from {told['least']:.3g} to {told['most']:.3g}; what fitting adds to that is not known."
+        f"{useful['sentence']} {told['measured']:,} of {told['answers']:,} answers have a noisy measurement of their "
+        f"own, with standard errors of its noise from {told['least']:.3g} to {told['most']:.3g}; what fitting adds to "
+        "that is not known."
     )
 
 

@@ -31,7 +31,6 @@ from .numbers import ENDS, fullest
 SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
 FAILURE = 0.25  # of δ for values above a threshold, and as much for an algorithm that may fail
 RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # of a column's cost: for the range of its numbers, a first look, and its kind
-NUMBERS = 3  # charges for a column of numbers
 TRIES, CLOSE = 60, 1e-6
 ENOUGH = 0.05  # of all rows: what should be seen of any column
 WORDS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
@@ -132,10 +131,8 @@ class SchemaPlan:
         return _deviation(Nodes(levels), self.tree, self.group) * math.sqrt(levels)
 
     def charges(self, column: OpenColumn) -> tuple[Charge, ...]:
-        """What one of the open columns is charged."""
-        before = self.columns[: self.columns.index(column)]
-        first = sum(1 if c.categorical else NUMBERS for c in before)
-        return self.plan.charges[first : first + (1 if column.categorical else NUMBERS)]
+        """The charges for one of the open columns."""
+        return tuple(charge for charge in self.plan.charges if charge.name == column.name)
 
     def buys(self, column: OpenColumn) -> str:
         """What the charges of a column pay for, in words."""
@@ -212,9 +209,9 @@ def plan_schema(
     charges = [Charge("count", seen, kinds, KindCounts())] if seen else []
     for column in columns:
         if column.categorical and values is not None:
-            charges.append(Charge("frequent", values, 1, Categories()))
+            charges.append(Charge("frequent", values, 1, Categories(), column.name))
         else:
-            charges += [Charge("count", spend, 1, of) for spend, of in numbers]
+            charges += [Charge("count", spend, 1, of, column.name) for spend, of in numbers]
     if kinds and values is not None:  # as dear as the counts of numbers, which a column may take in its place
         charges.append(Charge("frequent", values, kinds, Categories()))
     elif kinds:

@@ -1,51 +1,112 @@
-"""What a promise means, in the words that card, pages, report and command share."""
+"""What a promise means: how often a guess is right, how far odds move. One function and one sentence for each."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from ..data.privacy_unit import ROW
 from ..privacy.accounting import guarantee
-from ..privacy.accounting.budget import Accounting, Sums
-from ..privacy.accounting.lifetime import Drawn, events_from_json
-
-AT = np.concatenate(
-    [np.logspace(-6, -0.001, 12), [0.5, 0.8, 0.9, 0.95]]
-)  # shares of the failure η to look for pairs at
-WIDE = np.array(
-    [1e-6, 1e-4, 1e-3, 0.003, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 0.9]
-)  # δ for guesses
-
-Pairs = tuple[np.ndarray, np.ndarray]
+from ..privacy.accounting.budget import Sums
+from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting.lifetime import Drawn, Event, events_from_json, reserved
 
 
-def promise(epsilon: float, delta: float) -> Pairs:
-    """The one pair that is promised, whatever else is known."""
-    return np.array([epsilon]), np.array([delta])
+@dataclass(frozen=True)
+class Promise:
+    """(ε, δ) about `who`, and `events` that bound all that its plan may be charged; none where only (ε, δ) is known.
 
-
-def planned(facts: dict[str, Any]) -> Pairs:
-    """Pairs (ε_i, δ_i) that a release satisfies, by the facts of its release.json: the promise, and its plan's others.
-
-    What was reserved bounds all that the plan may charge, chosen as one goes along or not, by ρ, μ or Σε of the plan's
-    one accounting, and so for every δ, not for the promised one only.
+    `releases` like this one are seen by whoever guesses; odds are those of one.
     """
-    told = facts["promise"]
-    epsilon, delta = told["epsilon"], told["delta"]
-    events, accounting = events_from_json(told["reserved"]), Accounting(told["accounting"])
-    error = math.fsum(event.error * times for event, times in events if isinstance(event, Drawn))
-    sums = Sums.of([(event, times) for event, times in events if not isinstance(event, Drawn)])
-    deltas = np.append(guarantee.small_failure(delta) * AT, WIDE) if delta else np.array([0.0])
-    lost = error * (1 + math.exp(min(epsilon, 700.0)))  # enough for what is at most the promised ε
-    found = np.array([sums.epsilon(d - lost, accounting) for d in deltas.tolist()])
-    there = np.isfinite(found) if not error else found <= epsilon
-    return np.append(found[there], epsilon), np.append(deltas[there], delta)
+
+    epsilon: float
+    delta: float
+    events: Sequence[tuple[Event, int]] = ()
+    who: str = "one person"
+    releases: int = 1
+
+    @classmethod
+    def of_plan(cls, plan: Plan, *, adaptive: bool) -> "Promise":
+        """The promise of a plan, before or after it is carried out."""
+        return cls(plan.budget.epsilon, plan.budget.delta, reserved(plan, adaptive))
+
+    @classmethod
+    def of_release(cls, facts: dict[str, Any]) -> "Promise":
+        """The promise of a release, by the facts of its release.json."""
+        told, who = facts["promise"], ROW if facts["protects"]["unit"] == ROW else "one person"
+        return cls(told["epsilon"], told["delta"], events_from_json(told["reserved"]), who)
+
+    def guess(self, prior: float = 0.5) -> float:
+        """How often someone is right, at the most, who picks between two neighbouring tables, one having the `prior`.
+
+        Exact for Gaussian noise (`guarantee.gaussian_guess`). Else no more than (ε, δ) allows (`guarantee.best_guess`),
+        nor than the plan's ρ: an event of probability p under one table and q under the other has
+        (p − q)(logit p − logit q) ≤ 2ρ, the sum of both divergences after post-processing; at a distance t = p − q the
+        left side is least at p = (1 + t)/2, so t log((1 + t)/(1 − t)) ≤ ρ, and a guess is right at most
+        max(π, 1 − π) + min(π, 1 − π) t of the time. Events of failure and samplers' errors are added to t.
+        """
+        best = float(guarantee.best_guess(prior, *guarantee.compose_any(self.epsilon, self.delta, self.releases)))
+        events = [(event, times * self.releases) for event, times in self.events]
+        lost = math.fsum(times * (e.error if isinstance(e, Drawn) else e.failure) for e, times in events)
+        sums = Sums.of([(event, times) for event, times in events if not isinstance(event, Drawn)])
+        if not self.events:
+            return best
+        if sums.mu_squared < math.inf and not lost:
+            return min(best, guarantee.gaussian_guess(prior, math.sqrt(sums.mu_squared)))
+        if sums.rho == math.inf:
+            return best
+        return min(best, max(prior, 1 - prior) + min(prior, 1 - prior) * min(_apart(sums.rho) + 2 * lost, 1.0))
+
+    @property
+    def failure(self) -> float:
+        """The probability with which `odds` may be exceeded, each way."""
+        return guarantee.small_failure(self.delta)
+
+    @property
+    def evidence(self) -> float:
+        """How far the log odds move, but for the probability `failure`.
+
+        (ε, δ) does not say that odds move by e^ε but for probability δ: the evidence L of an output may exceed ε much
+        more often than δ says, as P(L > ε) is 33 δ of Gaussian noise at (1, 1e-9), and 271 δ at (0.1, 1e-9).
+        """
+        return guarantee.evidence_bound(self.epsilon, self.delta, self.failure)
+
+    @property
+    def odds(self) -> str:
+        """The factor by which odds change at the most, but for the probability `failure`: three digits, rounded up."""
+        return number(self.evidence)
+
+    @property
+    def guess_words(self) -> str:
+        """The sentence about a guess."""
+        return (
+            f"Someone who knows everyone else and picks between two possible versions of {self.who} is right at most "
+            f"{times_in_100(self.guess())} (a coin: 50)."
+        )
+
+    @property
+    def odds_words(self) -> str:
+        """The sentence about odds."""
+        rarely = f", except {one_in(self.failure)} each" if self.delta else ", without exception"
+        return f"Nobody becomes more than {self.odds} times surer, or less sure, about {self.who}{rarely}."
+
+    @property
+    def words(self) -> str:
+        """Both sentences."""
+        return f"{self.odds_words} {self.guess_words}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers behind the sentences, which are rounded up there."""
+        return {"guess": self.guess(), "odds": math.exp(min(self.evidence, 700.0)), "except": self.failure}
 
 
-def factor(delta: float, pairs: Pairs) -> str:
-    """How much odds move at the most, in words, but for the probability `guarantee.small_failure(delta)`."""
-    return number(guarantee.evidence_bound(*pairs, guarantee.small_failure(delta)))
+def _apart(rho: float) -> float:
+    """The t in 0..1 with t log((1 + t)/(1 − t)) = ρ, from above: by bisection, as the left side rises."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        t = (low + high) / 2
+        low, high = (t, high) if t < 1 and 2 * t * math.atanh(t) < rho else (low, t)
+    return high
 
 
 def number(evidence: float) -> str:
@@ -58,24 +119,21 @@ def number(evidence: float) -> str:
     return f"{shown:.3g}" if shown < 1000 else f"{shown:,.0f}" if shown < 1e9 else f"{shown:.2e}"
 
 
-def odds(delta: float, pairs: Pairs, who: str = "one person") -> str:
-    """What a promise of failure δ means to somebody, in a sentence, by all pairs that are known to hold.
-
-    (ε, δ) does not say that odds move by e^ε but for probability δ: the evidence L of an output may exceed ε much more
-    often than δ says, as P(L > ε) is 33 δ of Gaussian noise at (1, 1e-9), and 271 δ at (0.1, 1e-9). What follows is
-    `guarantee.evidence_bound`, at the probability η = 100 δ or √δ, whichever is less; each way its own η, as P_1(L > t)
-    and P_0(L < −t) are both at most that.
-    """
-    guess = math.ceil(1000 * float(guarantee.best_guess(0.5, *pairs)) - 1e-9) / 1000
-    rarely = f", each except with probability {guarantee.small_failure(delta):g}" if delta else ", without exception"
-    return (
-        f"Whatever somebody believes about {who} before, this multiplies the odds by {factor(delta, pairs)} at the most"
-        f" and divides them by no more{rarely}; told that one of two tables is the real one, the same but for that,"
-        f" they guess which with probability {guess:g} at the most (a coin: 0.5)."
-    )
+def times_in_100(chance: float) -> str:
+    """A probability as "54 times in 100", rounded up; with a decimal near ½ and 1, where that would say too little."""
+    digits = 0 if 0.51 <= chance <= 0.99 else 1
+    shown = math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
+    return f"{shown:g} times in 100"
 
 
-def released(facts: dict[str, Any]) -> str:
-    """`odds` of a release, computed from its plan."""
-    who = ROW if facts["protects"]["unit"] == ROW else "one person"
-    return odds(facts["promise"]["delta"], planned(facts), who)
+def one_in(chance: float) -> str:
+    """A small probability as "1 time in 10 million", rounded up."""
+    if chance > 0.01:
+        return f"{math.ceil(1000 * chance - 1e-9) / 10:g} times in 100"
+    often = 1 / chance * (1 + 1e-12)
+    step = 10 ** max(math.floor(math.log10(often)) - 2, 0)
+    often = math.floor(often / step) * step
+    for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if often >= size:
+            return f"1 time in {often / size:g} {word}"
+    return f"1 time in {often:,}"

@@ -12,6 +12,7 @@ from ..data.domain import Countable, Domain
 from ..errors import InputError
 
 MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
+MANY_COLUMNS, DRAWN_PAIRS = 30, 200  # from so many columns on so many pairs are scored
 MOST_AXES = 6  # of a table whose queries are taken apart by components
 
 
@@ -111,6 +112,25 @@ class Marginals:
     def containing(self, axes: tuple[int, ...]) -> np.ndarray:
         """Whether a table (T,) has all of these columns."""
         return np.all(self._holds[:, axes], axis=1)
+
+    @classmethod
+    def pairs(cls, domain: Domain) -> "Marginals":
+        """The pairs of columns that the K-marginal score is a mean over: all under 30 columns, else 200 by a seed.
+
+        The column itself where there is no other.
+        """
+        pairs = list(combinations(domain.names, min(2, len(domain.names))))
+        if len(domain.names) >= MANY_COLUMNS:
+            drawn = np.random.default_rng(0).choice(len(pairs), DRAWN_PAIRS, replace=False)  # public randomness
+            pairs = [pairs[i] for i in sorted(drawn.tolist())]
+        return cls(domain, pairs)
+
+    @cached_property
+    def scored(self) -> np.ndarray | None:
+        """The places of the tables that the K-marginal score is a mean over; None unless all are there."""
+        place = {axes: i for i, axes in enumerate(self.axes)}
+        wanted = Marginals.pairs(self.domain).axes
+        return np.array([place[axes] for axes in wanted]) if place.keys() >= set(wanted) else None
 
     def variance(self, reads: Mapping[tuple[int, ...], float]) -> float:
         """Total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².

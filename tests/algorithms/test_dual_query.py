@@ -13,7 +13,7 @@ from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget
 from dpcore.privacy.statistics.query_draws import bit_range
 from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals
+from dpcore.workloads import Marginals
 from tests.helpers import codes, random_rows, signs, task
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
@@ -121,14 +121,6 @@ def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
     assert run.spent.epsilon <= 0.2
 
 
-@pytest.mark.parametrize("name", ["dualquery", "dqrs"])
-def test_with_all_the_budget_errors_vanish(name):
-    problem, rows = task("2-way")
-    with pytest.warns(UserWarning, match="epsilon=1e"):
-        run = Run(ALGORITHMS[name](rounds=600, samples=100), problem, rows, Budget(1e6, 1e-4), every=600).finish()
-    assert run.records[-1].empirical.max_error < 3 / 600, "a few rows"
-
-
 def test_a_wrong_sign_would_be_seen():
     """Draws pull the rows towards the records: the row that answers 'more of q' satisfies q."""
     problem = QueryRelease(Marginals(codes(4, 3), [["a"]]), 10)
@@ -169,12 +161,3 @@ def test_a_best_response_out_of_time_is_told(name):
     run = Run(ALGORITHMS[name](rounds=4, samples=3, seconds=1e-6), problem, rows, Budget(1, 1e-6)).finish()
     assert "time limit reached" in run.records[-1].note
     assert run.spent.epsilon <= 1
-
-
-@pytest.mark.parametrize("name", ["dualquery", "dqrs", "fem"])
-def test_an_explicit_matrix_is_served_by_listing_its_cells(name):
-    domain = codes(3, 4)
-    rows, workload = random_rows(domain, 5000), Explicit(domain, np.eye(12)[:7])
-    with pytest.warns(UserWarning, match="epsilon"):
-        run = Run(ALGORITHMS[name](rounds=150), QueryRelease(workload, 5000), rows, Budget(20, 1e-5)).finish()
-    assert run.records[-1].empirical.max_error < 0.1

@@ -1,53 +1,27 @@
 """Private Evolution and PSMM on points: contract, replay, presets, fallbacks, limits and the paper's orderings."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from dpcore.algorithms import ALGORITHMS, solving
-from dpcore.algorithms.base import make_plan
+from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.evolution import PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, simplex, treat
 from dpcore.algorithms.signed_measure import PSMM, grid
-from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
-from dpcore.geometry.regions import Ball, box, point_rows
+from dpcore.geometry.regions import Ball, box
 from dpcore.geometry.transport import w1
-from dpcore.params import build, parameters
+from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.statistics.votes import Votes
 from dpcore.problems import PointRelease
-from dpcore.tags import Tag
-from tests.helpers import identical
-from tests.test_replay import replay
+from tests.point_tasks import BALL, POINTS, quarter, task
 
-BALL = Ball(np.zeros(2), 1.0)
 NAMES = ("x", "y", "z", "u")
 BUDGET = Budget(1, 1e-4)
-POINTS = solving(PointRelease)
-SETTINGS = [(name, {}) for name in POINTS]
-SETTINGS += [
-    (name, {p.name: c}) for name, cls in POINTS.items() for p in parameters(cls) for c in p.choices if c != p.default
-]
-SETTINGS += [("private_evolution", preset) for preset in PRESETS.values()]
-every_setting = pytest.mark.parametrize(("name", "settings"), SETTINGS)
-
-
-def quarter(n: int, seed: int = 0, radius: float = 1.0) -> np.ndarray:
-    """Points of the quarter disc, or of the whole disc where the radius is below 1, as in the paper's Figure 4."""
-    X = Ball(np.zeros(2), radius).uniform(n, np.random.default_rng(seed))
-    return X if radius < 1 else np.abs(X)
-
-
-def task(X: np.ndarray, region=BALL) -> tuple[PointRelease, Rows]:
-    names = NAMES[: region.d]
-    rows = point_rows(region, names, pd.DataFrame(X, columns=list(names)))
-    return PointRelease(region, rows.n, names), rows
 
 
 def finish(algorithm, X, budget=BUDGET, seed=0, region=BALL, every=10**9) -> Run:
@@ -57,49 +31,6 @@ def finish(algorithm, X, budget=BUDGET, seed=0, region=BALL, every=10**9) -> Run
 def distances(algorithm, radius: float, seeds: int, n: int = 1000) -> float:
     runs = [finish(algorithm, quarter(n, seed, radius), seed=seed) for seed in range(seeds)]
     return float(np.mean([run.records[-1].empirical.w1 for run in runs]))
-
-
-@every_setting
-@pytest.mark.parametrize("budget", [BUDGET, Budget(0.05, 1e-9), Budget(1, 0)], ids=str)
-@pytest.mark.parametrize("region", [BALL, box([0], [1], ["x"]), box([0, 0, -1], [1, 1, 1], "abc")], ids=str)
-def test_a_run_keeps_the_contract(name, settings, budget, region):
-    X = region.uniform(60, np.random.default_rng(0))
-    problem, rows = task(X, region)
-    algorithm = build(POINTS[name], settings)
-    if settings.get("post") == "laplace" and budget.delta == 0:
-        with pytest.raises(InputError, match="delta=0"):
-            make_plan(algorithm, problem, budget)
-        return
-    values = rows.values.copy()
-    rows.values.flags.writeable = False
-    run, again = (Run(algorithm, problem, rows, budget, seed=3, every=3).finish() for _ in range(2))
-    planned = Counter((charge.verb, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
-    assert Counter(run.events) == planned
-    assert run.spent.epsilon <= budget.epsilon
-    assert run.spent.delta <= budget.delta
-    assert {p.name for p in parameters(type(algorithm))} <= {c.name for c in run.plan.choices}
-    assert all(choice.why for choice in run.plan.choices)
-    release = run.release
-    assert release.tag is Tag.PAID
-    assert region.project(release.points) == pytest.approx(release.points, abs=1e-12)
-    assert release.weights.min() >= 0
-    assert release.weights.sum() == pytest.approx(1, abs=1e-12)
-    assert identical(release, again.release)
-    assert [r.empirical for r in run.records] == [r.empirical for r in again.records]
-    expected = w1(rows.values, rows.weights, release.points, release.weights).value
-    assert run.records[-1].empirical.w1 == expected
-    assert run.records[-1].t == run.plan["rounds"]
-    assert run.to_json()["final"] == run.records[-1].empirical.to_json()
-    frame = run.sample(40)
-    assert (len(frame), tuple(frame.columns)) == (40, problem.names)
-    assert np.array_equal(values, rows.values)
-    other = Run(algorithm, problem, rows, budget, seed=4, every=100).finish()
-    assert len(release.points) == 1 or not identical(release, other.release)
-
-
-@every_setting
-def test_releases_depend_on_the_points_through_the_curator_only(name, settings):
-    replay(build(POINTS[name], settings), *task(quarter(50)), BUDGET)
 
 
 @pytest.mark.parametrize("seed", range(3))

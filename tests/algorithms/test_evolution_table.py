@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.evolution_table import PrivateEvolutionTable, _calmed, _Coarse, _quantiles
 from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -46,11 +43,6 @@ def test_evolved_rows_are_nearer_than_independent_columns():
     for name, share in zip(DOMAIN.names, single, strict=True):
         found = run.release.answers(Marginals(DOMAIN, [[name]]))
         assert np.abs(found - share).sum() < 0.03, "columns are moved to their noisy marginals"
-
-
-def test_delta_is_needed():
-    with pytest.raises(InputError, match="delta=0"):
-        make_plan(ALGORITHMS["private_evolution_table"](), QueryRelease(Marginals.all(DOMAIN, 1), 100), Budget(1, 0))
 
 
 @pytest.mark.parametrize("most", [2, 4, 9])

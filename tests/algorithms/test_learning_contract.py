@@ -1,6 +1,4 @@
-"""What every learner keeps on every small task: budget, seeds, replay, untouched inputs, lazy steps."""
-
-from collections import Counter
+"""What learners pay, draw and find on small tasks; test_contract.py holds what every algorithm keeps."""
 
 import numpy as np
 import pytest
@@ -8,90 +6,22 @@ import pytest
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import BudgetError, InputError
 from dpcore.evaluation.run import Run
-from dpcore.params import build, parameters
+from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.targets import RegularisedRisk
-from dpcore.releases import Parameter
-from dpcore.tags import Tag
 from dpcore.theory import learning as theory
-from tests.risk_tasks import LEARNERS, TASKS, serves, task, variants
-from tests.test_replay import Recorder, Replayer, releases
+from tests.risk_tasks import LEARNERS, task
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 BUDGETS = [Budget(1, 1e-6), Budget(0.1, 1e-4), Budget(2, 0)]
-ROOMY = {"regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"}
-SIZE = {"alternating_sampler": 3}
-
-
-def cases():
-    for name, settings in variants():
-        for where in TASKS:
-            for budget in BUDGETS[:1] if name == "dp_sgd" or len(settings) > 1 else BUDGETS:
-                if serves(name, settings, where, budget, SIZE.get(name, 60)):
-                    label = "-".join([name, *settings.values(), where.replace(" ", "_"), f"{budget.epsilon:g}"])
-                    yield pytest.param(name, settings, where, budget, id=label)
-
-
-CASES = list(cases())
-every_case = pytest.mark.parametrize(("name", "settings", "where", "budget"), CASES)
-quick = [c for c in CASES if c.values[0] != "alternating_sampler"]
 
 
 def start(name, settings, where, budget, **options) -> Run:
-    problem, rows = task(where, SIZE.get(name, 60))
-    return Run(build(LEARNERS[name], settings), problem, rows, budget, **options)
-
-
-def test_every_learner_serves_something_and_every_task_is_served():
-    assert {c.values[0] for c in CASES} == set(LEARNERS)
-    assert {c.values[2] for c in CASES if c.values[0] == "regularized_exponential"} == set(TASKS)
-    assert {c.values[0] for c in CASES if c.values[3].delta == 0} == {"exponential", "rank_exponential"}
-
-
-@every_case
-def test_a_run_keeps_the_contract(name, settings, where, budget):
-    run = start(name, settings, where, budget).finish()
-    planned = Counter((charge.verb, charge.spend) for charge in run.plan.charges for _ in range(charge.times))
-    assert Counter(run.events) == planned
-    assert run.spent.epsilon <= budget.epsilon
-    assert run.spent.delta <= budget.delta
-    assert run.spent.epsilon > 0.98 * budget.epsilon, "nothing is left over"
-    assert isinstance(run.release, Parameter)
-    assert run.release.tag is Tag.PAID
-    assert run.release.x.shape == (run.problem.d,)
-    assert np.isfinite(run.release.x).all()
-    assert run.problem.region.contains(run.release.x[None])[0]
-    assert [record.t for record in run.records] == list(range(1, run.plan["rounds"] + 1))
-    last = run.records[-1].empirical
-    assert last.excess_risk > -1e-6
-    assert last.excess_risk == pytest.approx(last.risk - run.truth.least)
-    assert all(choice.why for choice in run.plan.choices)
-    assert {p.name for p in parameters(type(run.algorithm))} <= {c.name for c in run.plan.choices}
-
-
-@pytest.mark.parametrize(("name", "settings", "where", "budget"), quick[::9])
-def test_same_seed_same_parameter_and_another_seed_another(name, settings, where, budget):
-    first, again, other = (start(name, settings, where, budget, seed=s).finish() for s in (4, 4, 5))
-    assert (first.release.x == again.release.x).all()
-    assert (first.release.x != other.release.x).any()
-
-
-@pytest.mark.parametrize(("name", "settings", "where", "budget"), quick[::5])
-def test_releases_depend_on_the_records_through_the_curator_only(name, settings, where, budget):
     problem, rows = task(where)
-    for array in (rows.values, rows.weights):
-        array.flags.writeable = False
-    algorithm = build(LEARNERS[name], settings)
-    plan = make_plan(algorithm, problem, budget)
-    recorder = Recorder(Curator(rows, problem.n, plan, np.random.default_rng(3)))
-    first = releases(algorithm, problem, plan, recorder)
-    replayer = Replayer(recorder.tape)
-    again = releases(algorithm, problem, plan, replayer)
-    assert not replayer._tape
-    assert all((a.release.x == b.release.x).all() for a, b in zip(first, again, strict=True))
+    return Run(build(LEARNERS[name], settings), problem, rows, budget, **options)
 
 
 @pytest.mark.parametrize("name", ["noisy_gd", "dp_sgd", "regularized_exponential"])
@@ -113,13 +43,6 @@ def test_people_with_several_rows_cost_as_many_times_the_noise():
     with pytest.raises(InputError, match="single rows only"):
         make_plan(LEARNERS["dp_sgd"](), many, BUDGETS[0])
     assert Run(LEARNERS["output_perturbation"](), many, rows, BUDGETS[0]).finish().spent.epsilon <= 1
-
-
-def test_a_plan_is_a_function_of_public_numbers():
-    problem, _ = task("logistic")
-    for name in ("regularized_exponential", "exponential", "noisy_gd", "objective_perturbation"):
-        again = type(problem)(problem.loss, problem.region, problem.n, problem.names, problem.location)
-        assert make_plan(LEARNERS[name](), problem, BUDGETS[0]) == make_plan(LEARNERS[name](), again, BUDGETS[0])
 
 
 def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():

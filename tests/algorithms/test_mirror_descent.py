@@ -11,7 +11,6 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan, stars
 from dpcore.algorithms.mirror_descent import _descend, _release
 from dpcore.data import samples
-from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget
@@ -20,13 +19,9 @@ from dpcore.privacy.measurement import Measurement
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals
-from tests.helpers import codes, histogram, random_rows, rows_of, signs, softmax, task
+from tests.helpers import codes, histogram, matrix, random_rows, signs, softmax, task
 
 MODES = ("reused", "subspace", "fresh")
-
-
-def matrix(workload) -> np.ndarray:
-    return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
 
 
 class Exact:
@@ -181,15 +176,6 @@ def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
     assert stars(ALGORITHMS["dpam"](noise=noise), problem, budget).keys() == {"alpha"}
 
 
-def test_given_rounds_and_alpha_are_kept_and_pure_budgets_refused():
-    problem = task("2-way")[0]
-    for noise in MODES:
-        plan = make_plan(ALGORITHMS["dpam"](noise=noise, rounds=17, alpha=0.02), problem, Budget(1, 1e-6))
-        assert (plan["rounds"], plan["alpha"], plan["noise"]) == (17, 0.02, noise)
-        with pytest.raises(InputError, match="delta=0 cannot be promised"):
-            make_plan(ALGORITHMS["dpam"](noise=noise), problem, Budget(1, 0))
-
-
 def test_noise_goes_on_answers_of_tables_and_on_cells_where_one_cell_is_in_many_queries():
     statistic, what, _ = _release(Marginals.all(codes(2, 3, 4), 2))
     assert (type(statistic), what) == (Answers, "tables")
@@ -223,11 +209,3 @@ def test_reused_noise_beats_fresh_noise_and_frank_wolfe():
     assert errors["dpam", None] < 0.03
     assert errors["dpam", None] < 0.5 * errors["dpfw", None]
     assert errors["dpam", None] < errors["dpam", "subspace"] < errors["dpam", "fresh"]
-
-
-def test_two_records_in_one_place_are_measured_too():
-    domain = codes(2, 2)
-    rows = rows_of(domain, [3, 3])
-    for noise in MODES:
-        run = Run(ALGORITHMS["dpam"](noise=noise), QueryRelease(Marginals.all(domain, 1), 2), rows, Budget(9, 1e-3))
-        assert run.finish().release.D.sum() == pytest.approx(1)

@@ -7,13 +7,12 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import equal_selections
 from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
-from tests.helpers import codes, random_rows, signs, task
+from dpcore.workloads import Marginals, TableQueries, Union
+from tests.helpers import codes, task
 
 CUBE = codes(3, 2, 4)
 
@@ -97,17 +96,3 @@ def test_separators_are_added_where_they_are_missing():
         assert asked.workload.m == workload.m + missing
         assert asked.answers.shape == (asked.workload.m,)
         assert [asked.workload.label(j) for j in range(workload.m)] == [workload.label(j) for j in range(workload.m)]
-
-
-@pytest.mark.parametrize("workload", [signs(CUBE, 3), Union([Marginals.all(CUBE, 1), Explicit(CUBE, np.eye(24)[:2])])])
-def test_queries_that_say_nothing_of_columns_have_no_separators(workload):
-    with pytest.raises(InputError, match="sepfem needs queries on columns"):
-        make_plan(ALGORITHMS["sepfem"](), QueryRelease(workload, 10), Budget(1, 1e-6))
-
-
-@pytest.mark.parametrize("name", ["fem", "sepfem"])
-def test_with_all_the_budget_errors_become_small(name):
-    problem, rows = QueryRelease(Marginals.all(CUBE, 2), 500), random_rows(CUBE, 500)
-    with pytest.warns(UserWarning, match="epsilon"):
-        run = Run(ALGORITHMS[name](rounds=300), problem, rows, Budget(1e6, 1e-3), every=300).finish()
-    assert run.records[-1].empirical.max_error < 0.04

@@ -9,10 +9,10 @@ from scipy import stats
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.private_multiplicative_weights import levels
-from dpcore.errors import BudgetError, InputError
+from dpcore.errors import BudgetError
 from dpcore.evaluation.run import Run
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import SignedErrors
@@ -243,27 +243,10 @@ def test_levels_fall_geometrically_to_the_last():
     assert levels(0.7, 4) == pytest.approx([0.7] * 4)
 
 
-@quiet
-@pytest.mark.parametrize(("measure", "updates"), [("query", 150), ("marginal", 12)])
-@pytest.mark.parametrize("where", ["2-way", "3-way of 4", "mixed"])
-def test_it_tends_to_the_truth(where, measure, updates):
-    errors = [
-        Run(ALGORITHMS["pmw"](updates=updates, measure=measure, threshold=0.003), *task(where), Budget(e, 1e-6))
-        for e in (0.1, 1e7)
-    ]
-    few, many = (run.finish().records[-1].empirical.max_error for run in errors)
-    assert many < 0.01 < few
-
-
-def test_whole_tables_of_a_matrix_are_refused():
-    with pytest.raises(InputError, match="measure=marginal needs queries on marginal tables"):
-        make_plan(ALGORITHMS["pmw"](measure="marginal"), task("explicit")[0], Budget(1, 1e-6))
-
-
 def test_thresholds_get_the_larger_part_and_levels_follow_their_noise():
     problem, _ = task("2-way")
     plan = make_plan(ALGORITHMS["pmw"](updates=10), problem, Budget(1, 1e-6))
-    compare, measure = plan.spend(Pure), plan.spend(Gaussian)
+    compare, measure = plan.spend("above_threshold"), plan.spend("measure")
     assert measure.rho == pytest.approx(plan["share"] * (measure.rho + compare.rho))
     noise = math.hypot(*sparse_scales(1 / problem.n, compare.epsilon))
     expected = 0.25 * math.log(10 * problem.workload.m + 1) * noise

@@ -105,10 +105,3 @@ def test_many_columns_need_no_rows_and_refuse_a_fit_that_cannot_be_held():
         run.sample(10)
     with pytest.raises(InputError, match="fit no distribution that could be held"):
         make_plan(Residual(fit="nonnegative"), problem, BUDGET)
-
-
-def test_what_it_cannot_serve_is_said_before_anything_is_charged():
-    with pytest.raises(InputError, match="residual needs queries on marginal tables"):
-        make_plan(Residual(), QueryRelease(signs(codes(2, 2), 3), 50), BUDGET)
-    with pytest.raises(InputError, match="delta=0"):
-        make_plan(Residual(), task("2-way")[0], Budget(1, 0))

@@ -13,18 +13,21 @@ from dpcore.algorithms.evidence import FLOOR, Pool, nearest, shares_of, singles_
 from dpcore.algorithms.tree_choice import (
     DRAWN,
     HIDDEN,
+    PAIRS,
     WORTH,
     Found,
     choose_tree,
     expected,
     held,
     pairs_of,
+    single,
+    single_charges,
     single_share,
-    single_spends,
     worth,
 )
 from dpcore.models.junction import junction_tree
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.ledger import Charge, Choice, Plan
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers
 from dpcore.workloads import Marginals
@@ -62,10 +65,10 @@ def test_shares_are_the_truth_without_noise_and_nearly_uniform_where_noise_is_la
 
 @pytest.mark.parametrize("budget", [Budget(1, 1e-6), Budget(1, 0)], ids=["zCDP", "pure"])
 def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
-    spends = single_spends(TABLES, budget, 0.3)
+    charges = single_charges(TABLES, budget, 0.3)
     sizes = [2, 3, 5, 40]
-    assert [count for _, count in spends] == [1] * 4
-    cost = [spend.epsilon if isinstance(spend, Pure) else spend.rho for spend, _ in spends]
+    assert [(charge.times, charge.name) for charge in charges] == [(1, single(size)) for size in sizes]
+    cost = [c.spend.epsilon if isinstance(c.spend, Pure) else c.spend.rho for c in charges]
     whole = budget.epsilon if budget.delta == 0 else budget.rho
     assert sum(cost) == pytest.approx(0.3 * whole)
     assert sum(cost) <= 0.3 * whole
@@ -82,14 +85,14 @@ def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
             moved[j] += cost[i] * 0.01
             assert noise(moved) >= noise(cost) * (1 - 1e-9)
     twins = Marginals.all(codes(4, 2, 4, 4), 2)
-    assert [count for _, count in single_spends(twins, budget, 0.3)] == [1, 3], "columns of one size share a charge"
+    assert [c.times for c in single_charges(twins, budget, 0.3)] == [1, 3], "columns of one size share a charge"
 
 
 def test_single_columns_take_the_share_that_keeps_noise_on_them_low():
     budget, n = Budget(1, 1e-6), 2_000
     share = single_share(TABLES, n, budget)
     assert 0.05 < share < 0.6
-    spends = [spend for spend, _ in single_spends(TABLES, budget, share)]
+    spends = [charge.spend for charge in single_charges(TABLES, budget, share)]
     l1 = [
         size * math.sqrt(2 / math.pi) * deviation(ONE_TABLE, s, n)
         for size, s in zip((2, 3, 5, 40), spends, strict=True)
@@ -142,13 +145,15 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
             return SimpleNamespace(values=SHARES[a], stddev=1e-9)
 
         def select(self, statistic, spend):
+            assert spend == BoundedRange(0.1)
             asked.append(statistic)
             return int(np.argmin(statistic.penalties))
 
-    plan: Any = {"pairs": 6, "hides": 0.02, "cells": 100}
+    alone = (Charge("measure", Gaussian(float(size)), name=single(size)) for size in (2, 3, 5, 40))
+    choices = (Choice("pairs", 6, ""), Choice("hides", 0.02, ""), Choice("cells", 100, ""))
+    plan = Plan(Budget(10_000, 1e-6), (*alone, Charge("select", BoundedRange(0.1), 6, name=PAIRS)), choices)
     script: Any = Script()
-    alone = [Gaussian(float(size)) for size in (2, 3, 5, 40)]
-    chosen = choose_tree(TABLES, plan, script, alone, BoundedRange(0.1))
+    chosen = choose_tree(TABLES, plan, script)
     for a, part in SHARES.items():
         assert chosen.shares[a] == pytest.approx(part, abs=FLOOR)
     (first, *_, last) = asked

@@ -19,16 +19,15 @@ from typing import Any
 import pandas as pd
 
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
-from dpcore.privacy.accounting.lifetime import events_to_json
+from dpcore.privacy.accounting.lifetime import Total, events_to_json
 from dpcore.publishing import chain, checked
 from dpcore.publishing.ledger_store import Store, verify
-from dpcore.publishing.totals import Total
 from tests.certificates.fuzz.ledgers import cases, every_byte, sound
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 TOTAL, EACH = Budget(50, 1e-6), Budget(0.05, 1e-6)
 MASKS = (0x01, 0x80, 0xFF)
-GATES = {"verify": 5.0, "reservation": 0.1}  # seconds of a processor, for 10,000 releases
+GATES = {"verify": 3.0, "reservation": 0.1}  # seconds of a processor, for 10,000 releases
 FILES = json.dumps({name: "ab" * 32 for name in ("answers.csv", "card.html", "release.json", "synthetic.csv")})
 
 
@@ -41,14 +40,14 @@ def build(path: Path, releases: int) -> None:
     """A ledger of one data set and that many releases, each noted as made, in one transaction."""
     first = Store(path, create=True).reserve(FRAME, events(0), EACH, dataset="people", total=TOTAL)
     lifetime = first.lifetime
-    total = Total().plus(lifetime, events(0))
+    total = lifetime.plus(Total(), events(0))
     with chain.opened(path, 1.0) as db:
         db.execute("BEGIN")
         for number in range(1, releases):
             done = events(number / releases)
-            total = total.plus(lifetime, done)
+            total = lifetime.plus(total, done)
             fields = {"dataset": 1, "version": 2, "algorithm": "mwem", "epsilon": EACH.epsilon, "delta": EACH.delta}
-            fields |= {"rho": sum(times * event.rho for event, times in done), "total_epsilon": total.epsilon(lifetime)}
+            fields |= {"rho": sum(times * event.rho for event, times in done), "total_epsilon": lifetime.total(total)}
             fields |= {"events": json.dumps(events_to_json(done)), "settings": '{"rounds": 10}', "reason": ""}
             made, _ = chain.append(db, "releases", **fields, time=chain.now())
             chain.append(db, "states", release=made, state="released", note=FILES, time=chain.now())

@@ -63,7 +63,7 @@ def server(chromium):
     ]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://localhost:{port}"
-    for _ in range(150):
+    for _ in range(450):
         try:
             urllib.request.urlopen(address + "/_stcore/health", timeout=1).close()
             break
@@ -71,7 +71,7 @@ def server(chromium):
             time.sleep(0.2)
     yield address
     process.terminate()
-    process.wait(timeout=15)
+    process.wait(timeout=60)
 
 
 @pytest.fixture

@@ -65,13 +65,14 @@ def test_release_fits_a_phone(page, server, tmp_path):
 def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{server}/audit?audit-runs=40%2C000")
-    page.get_by_role("button", name="Play the game").click()
-    expect(page.get_by_text(re.compile("of 40,000 runs"))).to_be_visible()
+    page.get_by_role("button", name="Play your own game").click()
+    expect(page.get_by_text(re.compile("of 40,000 games"))).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Cancelled.")).to_be_visible()
     page.goto(f"{server}/audit?audit-runs=500")
-    page.get_by_role("button", name="Play the game").click()
-    expect(page.get_by_text("What does this show?")).to_be_visible()
+    page.get_by_role("button", name="Play your own game").click()
+    expect(page.get_by_text(re.compile("guesses the right table"))).to_be_visible()
+    page.get_by_text("For experts: bounds and curves").click()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line")).to_have_count(8)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 

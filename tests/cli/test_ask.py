@@ -58,6 +58,24 @@ def test_what_was_not_measured_together_is_bounded_by_its_parts(here, capsys):
     assert "cannot be bounded" in second
 
 
+def test_a_link_is_tested_from_the_files_alone(here, capsys):
+    assert release(queries='marginals:[["age","sex"],["edu"]]', epsilon=5, total=("40", "1e-6")) == 0
+    (here / "t.csv").unlink()
+    found = asked(capsys, "--linked", "age", "sex")
+    assert found["columns"] == ["age", "sex"]
+    assert found["repeats"] == 999
+    assert 0 < found["p_value"] <= 1
+    assert found["statistic"] > 0
+    unknown = asked(capsys, "--linked", "edu", "sex")
+    assert unknown["p_value"] is None
+    assert "nothing was measured about edu × sex together" in unknown["words"]
+    assert main(["ask", "out", "--linked", "age", "sex"]) == 0
+    assert f"p = {found['p_value']:.3g}" in capsys.readouterr().out
+    for wrong in (["--linked", "age", "age"], ["--linked", "age", "nose"], ["sex = m", "--linked", "age", "sex"], []):
+        assert main(["ask", "out", *wrong]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_files_carry_intervals_of_all_cells(here):
     import pandas as pd
 

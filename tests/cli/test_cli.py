@@ -36,7 +36,7 @@ def test_a_run_writes_the_documented_json_and_prints_a_table(here, capsys, name,
     assert documented | {"seconds", "seed"} <= set(out)
     assert (out["algorithm"], out["epsilon"], out["delta"], out["seed"]) == (name, 1, 1e-6, 3)
     assert (out["n"], out["cells"], out["queries"]) == (100, 6, 6)
-    assert set(out["final"]) == {"max_error", "mean_error", "rmse", "mean_l1"}
+    assert set(out["final"]) == {"max_error", "mean_error", "rmse", "mean_l1", "as_exact_as_sample", "k_marginal"}
     assert set(out["spent"]) >= {"epsilon", "delta", measure}
     assert 0.999 < out["spent"]["epsilon"] <= 1
     assert {p.name for p in parameters(ALGORITHMS[name])} <= set(out["parameters"])

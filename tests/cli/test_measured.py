@@ -105,6 +105,25 @@ def test_without_delta_numbers_are_measured_and_categories_refused(here, capsys)
     assert len(Store("l.sqlite").show()[0].releases) == 1
 
 
+@pytest.mark.parametrize("schema", ["numbers.json", "typed.json"])
+@pytest.mark.parametrize("noise", ["auto", "exact"])
+def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here, schema, noise):
+    """The data set's accounting is Gaussian DP since a release in floating point; no such noise keeps δ = 0."""
+    total = "--total-delta=1e-6"
+    typed = {"sex": OPEN["columns"]["sex"], "pay": {"kind": "numeric", "edges": [0, 5000, 1e9]}}
+    (here / "typed.json").write_text(json.dumps({"columns": typed}), encoding="utf-8")
+    assert release("out", "--noise=float", total, schema="typed.json", epsilon=1) == 0
+    assert str(Store("l.sqlite").show()[0].lifetime.accounting) == "exact Gaussian (GDP)"
+    for algorithm in ("mwem", "dpfw"):
+        given = f"--noise={noise}", total
+        assert release(algorithm, *given, schema=schema, delta="0", algorithm=algorithm, epsilon=1) == 0
+        claim, card = facts(algorithm), (here / algorithm / "card.html").read_text(encoding="utf-8")
+        assert "floating" not in claim["made_by"]["noise"] + card
+        assert claim["made_by"]["noise"].startswith("exact ")
+        assert claim["made_by"]["noise"].count("exact ") >= 1 + (schema == "numbers.json")
+    assert release("no", "--noise=float", total, schema=schema, delta="0", algorithm="mwem") == 2
+
+
 @pytest.mark.parametrize("when", ["before", "while", "after"])
 def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, when, capsys):
     def broken(*args):

@@ -1,5 +1,6 @@
 """A real release from the command line: what leaves, what is charged, what is refused, what survives a kill."""
 
+import hashlib
 import html
 import json
 import math
@@ -22,7 +23,7 @@ from dpcore.publishing import publish
 from dpcore.publishing.card import card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
-from dpcore.theory.meaning import released
+from dpcore.theory.meaning import Promise
 from dpcore.workloads import Marginals
 from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
 from tests.cli.files import write_files
@@ -80,7 +81,9 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert list(rows) == ["age", "sex", "pay", "edu"]
     assert len(rows) == len(pd.read_parquet("out/synthetic.parquet")) == 200
     state = Store("l.sqlite").show()[0].releases[0]
-    assert (state["state"], json.loads(state["states"][0]["note"])) == ("released", claim["files"])
+    noted = json.loads(state["states"][0]["note"])
+    signed = hashlib.sha256((here / "out" / "signature.json").read_bytes()).hexdigest()
+    assert (state["state"], noted) == ("released", claim["files"] | {"signature.json": signed})
 
 
 @pytest.mark.parametrize("algorithm", QUERIES)
@@ -280,7 +283,7 @@ def test_the_card_is_made_of_facts_alone(here):
     release()
     said = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert card(facts()) == said
-    assert html.escape(released(facts())) in said
+    assert html.escape(Promise.of_release(facts()).words) in said
     assert html.escape(COUNTED) not in said
 
 
@@ -288,7 +291,7 @@ def test_the_card_of_people_says_what_their_number_tells(here):
     assert release("out", "--person=name", "--most-rows=2") == 0
     said = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert html.escape(COUNTED) in said
-    assert "about one person before" in said
+    assert "surer, or less sure, about one person, except" in said
     told = facts()["protects"]
     assert "have as many rows after that choice" in told["neighbours"]
     assert "at most 2, chosen by a public hash of what that person" in told["unit"]

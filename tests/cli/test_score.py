@@ -26,7 +26,9 @@ def scored(here, real, synthetic, *extra):
 def test_a_table_scores_perfectly_against_itself_and_shuffled(here, capsys):
     pd.read_csv("c.csv").sample(frac=1, random_state=1)[["b", "a"]].to_csv("again.csv", index=False)
     out = scored(here, "c.csv", "again.csv")
-    assert out["final"] == {"max_error": 0, "mean_error": 0, "rmse": 0, "mean_l1": 0}
+    useful = {"as_exact_as_sample": 1, "k_marginal": 1000}
+    assert out["final"] == {"max_error": 0, "mean_error": 0, "rmse": 0, "mean_l1": 0} | useful
+    assert {name: out[name] for name in useful} == useful
     assert set(out["baselines"]) == {"uniform", "independent", "resampling"}
     assert out["baselines"]["uniform"]["max_error"] > 0
     assert out["tag"] == "private peek"

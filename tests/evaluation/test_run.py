@@ -22,10 +22,10 @@ def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_relea
         assert record.spent == ledger.spent
         spent.append(record.spent.epsilon)
         answers = run.release.answers(problem.workload)
-        for found, truth in (
-            (record.empirical, problem.workload.answers_of_rows(rows)),
-            (record.population, problem.workload.answers(population)),
+        for found, truth, n in (
+            (record.empirical, problem.workload.answers_of_rows(rows), rows.n),
+            (record.population, problem.workload.answers(population), None),
         ):
-            assert found == errors(answers, truth, problem.workload)
+            assert found == errors(answers, truth, problem.workload, n)
     assert len(set(spent)) >= 3, "it is charged as it goes"
     assert spent == sorted(spent)

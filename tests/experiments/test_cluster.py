@@ -1,10 +1,7 @@
-"""A sweep on a real local cluster: identical points, also when a worker is killed midway; and no table in the clear."""
+"""A sweep on a real local cluster: identical points, and no table in the clear."""
 
 import itertools
 import json
-import os
-import signal
-import time
 import warnings
 
 import numpy as np
@@ -26,6 +23,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the cluster's own
     pytest.mark.flaky(reruns=1),  # processes are waited for, which a busy machine may outlast
 ]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A worker may take longer to start than somebody at a desk would wait."""
+    monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 60)
 
 
 @pytest.fixture(scope="module")
@@ -61,65 +64,6 @@ def test_points_are_identical_to_those_of_this_process(cluster):
     assert told(found) == told(sweep(waiting, problem, rows))
 
 
-def test_a_worker_killed_midway_loses_nothing(cluster):
-    problem, rows = task("3-way of 4")
-    waiting = planned(problem, rounds=3000, seeds=3)
-    client = connect(cluster.scheduler_address)
-    try:
-        points = sweep_on(client, waiting, problem, rows)
-        found = [next(points)]
-        victim = next(iter(client.run(os.getpid).values()))
-        os.kill(victim, signal.SIGKILL)
-        found += points
-    finally:
-        client.close()
-    assert len(found) == len(waiting)
-    assert told(found) == told(sweep(waiting, problem, rows))
-
-
-def test_a_worker_that_dies_with_results_nobody_has_read_loses_nothing(cluster):
-    problem, rows = task("3-way of 4")
-    waiting = planned(problem)
-    client = connect(cluster.scheduler_address)
-    try:
-        points = sweep_on(client, waiting, problem, rows)
-        found = [next(points)]
-        deadline = time.monotonic() + 30
-        while any(client.processing().values()) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        time.sleep(0.5)  # so that all of them are known to have ended
-        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        time.sleep(1)
-        found += points
-    finally:
-        client.close()
-    assert told(found) == told(sweep(waiting, problem, rows))
-
-
-@pytest.mark.parametrize("read", [False, True])
-def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
-    """Of all that was shared, and of every result, there is no other copy."""
-    distributed = pytest.importorskip("distributed")
-    problem, rows = task("3-way of 4")
-    waiting = planned(problem, seeds=2)
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as alone:
-        client = connect(alone.scheduler_address)
-        try:
-            points = sweep_on(client, waiting, problem, rows)
-            found = [next(points)]
-            if read:
-                deadline = time.monotonic() + 30
-                while any(client.processing().values()) and time.monotonic() < deadline:
-                    time.sleep(0.1)
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-            found += points
-        finally:
-            client.close()
-    assert told(found) == told(sweep(waiting, problem, rows))
-
-
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
     """A wide table in forty row groups, and its domain."""
@@ -146,18 +90,6 @@ def test_a_table_counted_on_a_cluster_has_the_counts_of_this_process(cluster, pa
     seen = []
     counted_on(cluster, parts, lambda _client, rows: seen.append(rows))
     assert seen == sorted(seen)
-
-
-def test_a_worker_killed_midway_neither_loses_nor_doubles_a_row(cluster, parts):
-    killed = []
-
-    def kill(client, rows: int) -> None:
-        if rows and not killed:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], signal.SIGKILL)
-
-    counted_on(cluster, parts, kill)
-    assert killed
 
 
 def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_stopped(cluster, parts):
@@ -198,21 +130,6 @@ def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, tmp_path, mo
     here, there = (json.loads((tmp_path / name).read_text())["points"] for name in ("here.json", "there.json"))
     assert [{**p, "seconds": 0, "memory": 0} for p in here] == [{**p, "seconds": 0, "memory": 0} for p in there]
     assert here[0]["state"] == "done"
-
-
-def test_stopping_early_cancels_what_runs(cluster):
-    problem, rows = task("3-way of 4")
-    client = connect(cluster.scheduler_address)
-    try:
-        points = sweep_on(client, planned(problem, rounds=3000, seeds=10), problem, rows)
-        next(points)
-        points.close()
-        deadline = time.monotonic() + 20
-        while any(client.processing().values()) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not any(client.processing().values())
-    finally:
-        client.close()
 
 
 def test_a_refused_algorithm_becomes_a_point(cluster):

@@ -146,7 +146,7 @@ def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
     generator = sweep([*plan(seeds=[0])[:1], *plan(endless, seeds=[0])], PROBLEM, ROWS, pool=pool)
     assert next(generator).state == "done"
     generator.close()
-    assert all(job.wait(10) for job in submitted)
+    assert all(job.wait(90) for job in submitted)
     assert not [job for job in submitted[1:] if job.state == "done"]
     with pytest.raises(FileNotFoundError):
         SharedMemory(submitted[0].task.block)

@@ -27,7 +27,7 @@ def played(runs=500, algorithm="gaussian_maxent", bug=False, **sliders):
     app.toggle(key="audit-bug").set_value(bug)
     for key, value in sliders.items():
         app.select_slider(key=f"audit-{key}").set_value(value)
-    button(app.run(), "Play the game").click().run()
+    button(app.run(), "Play your own game").click().run()
     for _ in range(60):
         if "Cancel" not in {b.label for b in app.button}:
             break
@@ -41,13 +41,28 @@ def plainly(markdown):
     return markdown.replace("\\", "").replace("\u2060", "")
 
 
+def test_the_page_opens_on_a_finished_game_with_its_picture():
+    app = open_page(PAGE)
+    assert app.success
+    assert "guesses the right table" in app.subheader[0].value
+    first, second = figures(app)[0]["data"][:2]
+    for pile in (first, second):
+        assert np.sum(audits.pile_table(audits.opening().found)[pile["name"].removeprefix("releases of the ")]) == (
+            pytest.approx(1)
+        )
+    right, allowed = audits.guesses(audits.opening().found)
+    assert 0.5 < right < allowed + 4 * np.sqrt(0.25 / audits.opening().found.runs)
+    assert f"allows {100 * allowed:.0f} of 100" in app.caption[0].value
+    assert f"{100 * right:.0f} of 100" in app.subheader[0].value
+
+
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     app = played(500)
-    assert "consistent with this game" in app.success[0].value
+    assert "agrees with this game" in app.success[0].value
     values = [float(m.value) for m in app.metric]
     assert values[0] == pytest.approx(1, abs=1e-3)
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
-    figure, transcripts = figures(app)
+    _, figure, transcripts = figures(app)
     assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
     assert "Passing proves little" in said(app)
     measured, promised, shown, _ = transcripts["data"]
@@ -57,7 +72,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
         "shown with 99% confidence",
     )
     told = plainly(next(c.value for c in app.caption if "transcripts of tables" in c.value))
-    share = re.search(r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that is charged", told)
+    share = re.search(r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses", told)
     assert float(share[1]) / float(share[3]) == pytest.approx(float(share[2]) / 100, abs=0.01)
     assert 0 < float(share[1]) < float(share[3])
 
@@ -65,13 +80,13 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
 def test_the_planted_bug_is_caught():
     app = played(500, bug=True, epsilon=3.0)
     assert "The promise is broken" in app.error[0].value
-    assert "planted bug is caught" in said(app)
+    assert "catches the planted bug" in said(app)
 
 
 def test_an_algorithm_without_gaussian_noise_has_the_limit_by_epsilon_and_delta_alone():
     app = played(500, "dpfw")
     assert app.success
-    assert [t["name"] for t in figures(app)[0]["data"]] == ["this game", "limit by ε and δ", "a coin"]
+    assert [t["name"] for t in figures(app)[1]["data"]] == ["this game", "limit by ε and δ", "a coin"]
 
 
 def test_what_transcripts_show_is_drawn_below_what_is_promised():
@@ -122,7 +137,7 @@ def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
     found = Audit(
         algorithm="dpfw", budget=Budget(1.0, 0.01), accounting=Accounting.ZCDP, bug="none", runs=500, records=10,
         promised=1.0, epsilon_low=2.0, accounted_low=0.0,
-        false_alarms=x, hits=np.array([0.2, 0.8, 0.85]), limit=np.array([0.04, 0.83, 0.9]),
+        line=0.0, thresholds=-x, false_alarms=x, hits=np.array([0.2, 0.8, 0.85]), limit=np.array([0.04, 0.83, 0.9]),
     )  # fmt: skip
     frame = audits.curves(found)
     told = (

@@ -116,7 +116,7 @@ def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
 
 def test_one_press_spends_once_whatever_comes_after(tmp_path):
     app = press(opened(tmp_path))
-    assert "multiplies the odds by 2\\." in said(app)
+    assert "Nobody becomes more than 2\\.75 times surer" in said(app)
     assert NOW not in labels(app)
     made = app.session_state["session"].held["desk"].work.result
     for _ in range(3):
@@ -281,7 +281,7 @@ def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, 
         unlocked(app, key)
         assert "Data set" not in [t.label for t in app.text_input]
         assert NAME not in everything(app)
-    assert "it cannot also be" in wrong(unlocked(app)), "whoever holds the key is told"
+    assert "use that name" in wrong(unlocked(app)), "whoever holds the key is told"
 
 
 SAID = ("caption", "markdown", "error", "warning", "info", "success", "text", "subheader")
@@ -292,7 +292,7 @@ def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_pa
     app = press(unlocked(opened(None)))
     button(app, "Prepare another release").click().run()
     assert "Left: one release" in said(app)
-    assert [c for c in app.checkbox if "content changed" in c.label]
+    assert [c for c in app.checkbox if "new version" in c.label]
     assert "ledger-key" not in str(dict(app.query_params))
     assert RIGHT not in everything(app)
     clear_session_resource_cache("test session id")  # as when a tab closes
@@ -438,9 +438,9 @@ def test_on_a_server_for_others_nobody_is_told_where_the_ledger_lies(tmp_path, m
 def test_what_was_released_stays_on_the_page_when_the_table_or_the_ledger_goes(tmp_path):
     app = press(opened(tmp_path))
     app.session_state["session"].table.set_schema({"columns": {}})
-    assert "multiplies the odds" in said(app.run())
+    assert "Nobody becomes more than" in said(app.run())
     (tmp_path / "ledger.sqlite").write_text("gone")
-    assert "multiplies the odds" in said(app.run())
+    assert "Nobody becomes more than" in said(app.run())
     assert wrong(app)
 
 
@@ -480,7 +480,7 @@ def test_another_table_under_a_known_name_is_refused_until_it_is_called_a_new_ve
     press(go(uploaded(), "release", tmp_path))
     app = go(uploaded(PEOPLE + b"300,a\n"), "release", tmp_path)
     assert "has changed" in wrong(app)
-    next(c for c in app.checkbox if "content changed" in c.label).set_value(True).run()
+    next(c for c in app.checkbox if "new version" in c.label).set_value(True).run()
     assert not app.error
     press(app)
     assert [r["version"] for r in releases(tmp_path)] == [1, 2]

@@ -216,7 +216,7 @@ def test_a_data_set_that_gdp_adds_up_takes_no_discrete_noise(library, tmp_path, 
     monkeypatch.chdir(tmp_path)
     assert release("a", "float") == 0
     assert release("b", "exact", total=False) == 3
-    assert "--noise float" in capsys.readouterr().err
+    assert "noise=float" in capsys.readouterr().err
     assert release("c", "auto", total=False) == 0
     assert "floating-point" in json.loads((tmp_path / "c" / "release.json").read_text())["made_by"]["noise"]
     assert len(Store("l").show()[0].releases) == 2
@@ -249,7 +249,7 @@ def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said
     assert "floating" not in noise
     curator = Curator(ready.rows, 40, ready.plan, np.random.default_rng(0))
     statistic = SomeAnswers(shares, slice(1, 2))
-    drawn = [float(curator.measure(statistic, ready.plan.paying("measure")).values[0]) for _ in range(5)]
+    drawn = [float(curator.measure(statistic, ready.plan.spend("measure")).values[0]) for _ in range(5)]
     steps = np.array(drawn) * 40 * 2**32
     assert steps == pytest.approx(np.rint(steps), abs=0.01)
     assert len(set(drawn)) == 5

@@ -58,8 +58,7 @@ def ask(asked, verb: str, statistic, spend, data, exact=False, **options) -> tup
     return asked.pop()
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize(("n", "epsilon"), [(3, 0.1), (4, 1.0), (3, 4.0)])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_selection_is_pure_and_bounded_range(asked, name, n, epsilon):
     score = SignedErrors(WORKLOADS[name], ANSWERS[name])
@@ -75,8 +74,7 @@ def test_selection_is_pure_and_bounded_range(asked, name, n, epsilon):
         assert np.ptp(ratios, axis=1).max() >= epsilon * (1 - 1e-9), "no noise is wasted"
 
 
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize(("exact", "epsilon"), [(False, 0.1), (True, 1.0), (False, 4.0)])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon, exact):
     score, logs, n = SignedErrors(WORKLOADS[name], ANSWERS[name]), {}, 3
@@ -95,7 +93,7 @@ def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon,
 @pytest.mark.parametrize("group", [1, 2])
 def test_exact_draws_see_whole_steps_and_cover_what_a_record_moves(asked, monkeypatch, name, group):
     """All of the curator's exact questions: whole numbers, sensitivities in steps, and the same laws but for a hair."""
-    workload, n = WORKLOADS[name], 4
+    workload, n = WORKLOADS[name], 4 if group == 2 else 3
 
     def draw(values, scale):
         asked.append((np.array(values), scale))
@@ -225,8 +223,8 @@ def test_two_rounds_of_dpfw_keep_the_promise(asked, schedule, budget):
     plan = algorithm.plan(problem, budget)
     laws = {data: output_law(asked, algorithm, problem, plan, data) for data in data_sets(4, 2)}
     assert all(abs(law.sum() - 1) < 1e-12 for law in laws.values())
-    assert type(plan.paying("select")) is (BoundedRange if budget.delta else Pure)
-    pure = 2 * plan.paying("select").epsilon
+    assert type(plan.spend("select")) is (BoundedRange if budget.delta else Pure)
+    pure = 2 * plan.spend("select").epsilon
     worst, spread = 0.0, 0.0
     for x, y in neighbours(4, 2):
         p, q = laws[tuple(sorted(x))], laws[tuple(sorted(y))]

@@ -16,7 +16,7 @@ from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal
 from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank, log_piece
 from dpcore.privacy.samplers.plane import TangentBoxes
-from dpcore.privacy.samplers.shapes import Envelope, cut_off
+from dpcore.privacy.samplers.shapes import cut_off
 from dpcore.privacy.statistics.targets import Density, PlainRisk, RankError, RegularisedRisk
 from tests.risk_tasks import quadrature
 
@@ -194,72 +194,6 @@ def test_the_logistic_envelope_is_exact_inside_and_on_the_boundary(name, error):
     assert np.exp(-gap).mean() > 0.1, "and near"
 
 
-def test_the_mass_outside_the_envelope_is_bounded():
-    density = flat(Logistic(), Ball(np.zeros(2), 30.0), 0.01, 30.0)
-    over = envelope.envelope(density, 1e-3)
-    X = np.stack(np.meshgrid(*[np.linspace(-30, 30, 601)] * 2), -1).reshape(-1, 2)
-    X = X[density.region.contains(X)]
-    p = np.exp(-density.potential(X))
-    V = X - over.at
-    assert over.r < math.inf
-    assert p[((V @ over.M) * V).sum(1) > over.r**2].sum() / p.sum() <= 1e-3
-
-
-def rare(n=2000, d=6) -> Risk:
-    """Records of a few rare categories, whose risk is far from a quadratic."""
-    rng = np.random.default_rng(3)
-    A = np.eye(d)[rng.choice(d, n, p=[0.5, 0.3, 0.15, 0.03, 0.015, 0.005])] * rng.uniform(0.3, 1, (n, 1))
-    return Risk(Logistic(), np.column_stack([A, np.where(rng.random(n) < 0.8, 1, -1)]), np.ones(n))
-
-
-@pytest.mark.parametrize("region", [Ball(np.zeros(6), 1.0), Ball(np.zeros(6), 8.0), Space(np.zeros(6), 5.0)])
-@pytest.mark.parametrize("k", [30.0, 3000.0])
-def test_the_envelope_lies_above_in_more_dimensions(region, k):
-    density, rng = Density(rare(), region, k, 0.01), np.random.default_rng(0)
-    over = envelope.envelope(density, 1e-8)
-    V = np.concatenate([over.draw(4000, rng), rng.standard_normal((2000, 6)) * rng.exponential(1, (2000, 1))])
-    V = V[region.contains(over.at + V) & (((V @ over.M) * V).sum(1) <= over.r**2)]
-    gap = density.potential(over.at + V) - density.potential(over.at[None]) - over.bound(V)
-    assert len(V) > 100
-    assert gap.min() > -1e-6
-    assert np.exp(-gap).max() > 0.3, "and near, somewhere"
-
-
-def test_the_fourth_moment_is_bounded_in_every_direction():
-    risk, x, M = rare(), np.full(6, 0.3), np.diag([9.0, 4, 2, 1, 1, 0.5])
-    M += 0.2
-    c = 50 * risk.w * risk.loss.bend(risk.A @ x, risk.b)
-    M += (risk.A.T * c) @ risk.A
-    V = np.concatenate([np.eye(6), np.random.default_rng(0).standard_normal((5000, 6))])
-    V /= np.sqrt(((V @ M) * V).sum(1))[:, None]
-    largest = (c @ (risk.A @ V.T) ** 4).max()
-    assert largest <= envelope.quartic(risk, x, 50.0, M) < 8 * largest
-
-
-@pytest.mark.parametrize("name", ["logistic", "on the boundary"])
-def test_the_masses_of_both_shapes_are_what_they_say(name):
-    over, rng = envelope.envelope(PLANES[name], 1e-8), np.random.default_rng(0)
-    X = np.stack(np.meshgrid(*[np.linspace(-1.5, 1.5, 600)] * 2), -1).reshape(-1, 2) * over.draw(500, rng).std() * 6
-    inside = ((X @ over.M) * X).sum(1) <= over.r**2
-    if isinstance(over, Envelope):
-        inside = over.q @ X.T >= over.floor
-    area = (X[1, 0] - X[0, 0]) ** 2
-    assert np.exp(-over.bound(X[inside])).sum() * area == pytest.approx(math.exp(over.log_mass), rel=0.03)
-
-
-@pytest.mark.parametrize("mu", [0.5, 0.0])
-def test_hopeless_proposals_give_way_to_the_proximal_sampler_with_the_same_law(mu, monkeypatch):
-    density = flat(Logistic(), Ball(np.zeros(2), 1.5), mu, 12.0)
-    counted, slow = [], proximal.draw
-    monkeypatch.setattr(proximal, "draw", lambda *args: counted.append(1) or slow(*args))
-    monkeypatch.setattr(envelope, "draws", lambda *args: np.zeros((0, 2)))
-    rng = np.random.default_rng(0)
-    draws = np.array([envelope.draw_logistic(density, 5e-2, rng) for _ in range(150)])
-    assert len(counted) == 150
-    assert follows(draws, density)
-    assert not follows(draws * 0.7, density)
-
-
 def test_plain_draws_pay_for_what_thinning_adds_to_their_error():
     region = Ball(np.zeros(2), 2.0)
     plain, eta = proximal.rounds(Logistic(), region, 0.0, 40.0, 1e-3)
@@ -300,27 +234,6 @@ def test_the_gaussian_is_cut_off_at_the_region(name):
     assert not follows(region.centre + 0.9 * (draws - region.centre), density)
     one = SAMPLERS["gaussian"].draw(density, 0.0, np.random.default_rng(1))
     assert region.contains(one[None])[0]
-
-
-def test_the_proximal_sampler_does_not_stall_where_the_optimum_is_on_the_boundary():
-    density = flat(hinge(), Ball(np.zeros(2), 0.3), 0.5, 2e3)
-    eta = proximal.rounds(hinge(), density.region, 0.5, 2e3, 1e-2)[1]
-    rng = np.random.default_rng(0)
-    draws = np.array([proximal.chain(density, 20, eta, rng) for _ in range(100)])  # it is quick to fall to the sphere
-    assert follows(draws, density)
-
-
-def test_the_proximal_sampler_mixes_within_its_certificate():
-    region = Ball(np.zeros(2), 2.0)
-    density = Density(PLANES["logistic"].risk, region, 40.0, 0.5)
-    T, eta = proximal.rounds(Logistic(), region, 0.5, 40.0, 1e-3)
-    assert 5 < T < 200
-    assert proximal.rounds(Logistic(), region, 0.5, 40.0, 1e-6)[0] > T
-    rng = np.random.default_rng(0)
-    draws = np.array([proximal.chain(density, T, eta, rng) for _ in range(300)])
-    assert follows(draws, density)
-    few = np.array([proximal.chain(density, 1, eta / 30, rng) for _ in range(300)])
-    assert not follows(few, density), "too short a chain is seen"
 
 
 def test_the_random_product_has_the_exponential_as_its_mean():

@@ -321,7 +321,7 @@ def test_a_run_refuses_a_workload_on_another_domain():
 
         def steps(self, problem, plan, curator, rng):
             score = SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2))
-            yield curator.select(score, plan.paying("select"))
+            yield curator.select(score, plan.spend("select"))
 
     run = Run(Elsewhere(), problem, ROWS, Budget(1, 1e-6))
     with pytest.raises(InputError, match="another domain"):

@@ -14,8 +14,7 @@ from dpcore.errors import InputError
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.publishing.proof import _prose, proof, proof_page, sentence
-from tests import helpers, risk_tasks
-from tests.algorithms import test_evolution as points
+from tests import helpers, point_tasks, risk_tasks
 
 ORDERS = [1 + x / 100 for x in range(1, 6_000)]
 NEIGHBOURS = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE  # sensitivities are of a replaced record already
@@ -29,7 +28,7 @@ def problems(name: str):
     yield helpers.task("2-way")[0]
     for where in ("median", "mean on R^d", "logistic"):
         yield risk_tasks.task(where, n)[0]
-    yield points.task(points.quarter(60))[0]
+    yield point_tasks.task(point_tasks.quarter(60))[0]
 
 
 def plans(name: str, budget: Budget):

@@ -37,7 +37,9 @@ def test_nothing_stays_unanswered(tmp_path, algorithm):
     assert written == review_page(facts)
     assert written.count('<tr><th scope="row">') == len(answers)
     told = dict(zip([a.question for a in answers], answers, strict=True))["How useful is it?"]
-    assert told.standing is (Standing.MEASURED if facts["errors"] else Standing.OPEN)
+    known = facts["errors"] or facts["utility"]["good_for"] or facts["utility"]["not_for"]
+    assert told.standing is (Standing.MEASURED if known else Standing.OPEN)
+    assert facts["utility"]["sentence"] in told.sentence
 
 
 def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(tmp_path):

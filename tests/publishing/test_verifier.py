@@ -22,8 +22,8 @@ from dpcore.cli import main
 from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Sums
-from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, Filtered, Lifetime, events_to_json
-from dpcore.publishing import verifier
+from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, Filtered, Lifetime, events_from_json, events_to_json
+from dpcore.publishing import recount, verifier
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.signing import key_of
 from tests.cli.files import write_files
@@ -71,10 +71,13 @@ def test_a_release_verifies_itself_without_this_program(made):
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.count("ok   ") == 10
         assert "FAIL" not in done.stdout
+        assert done.stdout.splitlines()[-1] == "sound: this release is as its owner signed it"
+        last = run(made / name, "--ledger", made / "l.sqlite").stdout.splitlines()[-1]
+        assert last == f"sound, but the key was not checked: compare {key} with the one published elsewhere"
     parsed = ast.parse((made / "b" / "verify.py").read_text(encoding="utf-8"))
     named = {a.name for node in ast.walk(parsed) if isinstance(node, ast.Import) for a in node.names}
     named |= {node.module for node in ast.walk(parsed) if isinstance(node, ast.ImportFrom)}
-    assert {name.split(".")[0] for name in named} <= {*sys.stdlib_module_names, "scipy", "cryptography"}
+    assert {name.split(".")[0] for name in named} <= {*sys.stdlib_module_names, "numpy", "scipy", "cryptography"}
 
 
 def test_it_fails_with_a_line_for_what_is_wrong(folder):
@@ -205,11 +208,12 @@ def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(ma
     assert resigned(folder, made, "release.json", set_at("ledger", "link", link)) == set()
     assert wrong(folder, earlier=made / "a") == {"earlier"}
     ledger = shutil.copy(made / "l.sqlite", folder.with_name("l.sqlite"))
-    assert wrong(folder, ledger=ledger) == set()
+    assert wrong(folder, ledger=ledger) == {"ledger"}, "not as it left"
+    assert wrong(made / "b", ledger=ledger) == set()
     content = bytearray(ledger.read_bytes())
     content[content.index(b"Concentrated")] ^= 1
     ledger.write_bytes(content)
-    assert wrong(folder, ledger=ledger) == {"ledger"}
+    assert wrong(made / "b", ledger=ledger) == {"ledger"}
 
 
 def test_another_key_signs_another_release(made, folder):
@@ -217,7 +221,174 @@ def test_another_key_signs_another_release(made, folder):
     key.sign(folder)
     assert wrong(folder) == set()
     assert wrong(folder, key=key_of(made / "l.sqlite").public) == {"signature"}
+    assert wrong(folder, key="") == {"signature"}
     assert wrong(folder, key=key.public.upper()) == set()
+
+
+def rewrite(folder: Path, name: str, change) -> dict:
+    """Change a JSON file of a release."""
+    content = json.loads((folder / name).read_text())
+    change(content)
+    (folder / name).write_text(json.dumps(content))
+    return content
+
+
+def forge(folder: Path, name: str) -> None:
+    """Change one of the data files, and what release.json says of it."""
+    path = folder / name
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:-1], lines[1]]) + "\n")
+    rewrite(folder, "release.json", lambda facts: facts["files"].update({name: verifier.digest(path)}))
+
+
+def lower(events: list) -> None:
+    """Say that every event cost a tenth."""
+    for event in events:
+        event.update({size: event[size] / 10 for size in ("rho", "mu", "epsilon") if size in event})
+
+
+def invent(folder: Path) -> None:
+    """Say that there was one more release than in truth, which cost next to nothing."""
+    account = json.loads((folder / "account.json").read_text())
+    events = [{"kind": "Concentrated", "rho": 1e-9, "failure": 0.0, "times": 1}]
+    fixed, every = account["opened"], [e for r in account["releases"] for e in r["events"]] + events
+    total = Lifetime(Budget(fixed["epsilon"], fixed["delta"]), Accounting(fixed["accounting"]), fixed["failure"])
+    row = account["releases"][-1] | {"entry": account["releases"][-1]["entry"] + 9, "hash": "ab" * 32}
+    row |= {"events": events, "total_epsilon": total.total(events_from_json(every)), "epsilon": 0.01}
+    row["link"] = verifier.link(account["releases"][-1]["link"], row)
+    account["releases"].append(row)
+    (folder / "account.json").write_text(json.dumps(account))
+
+    def told(facts):
+        facts["ledger"].update({name: row[name] for name in ("entry", "hash", "link")})
+        facts["promise"].update({"epsilon": 0.01, "charges": events, "reserved": events})
+        facts["promise"]["accounting"] = recount.ZCDP
+        facts["dataset"]["spent"]["epsilon"] = row["total_epsilon"]
+
+    rewrite(folder, "release.json", told)
+
+
+ATTACKS = {
+    "rows": lambda folder: forge(folder, "synthetic.csv"),
+    "answers": lambda folder: forge(folder, "answers.csv"),
+    "noise": lambda folder: rewrite(folder, "release.json", set_at("made_by", "noise", "exact coins")),
+    "charges": lambda folder: rewrite(folder, "release.json", lambda facts: lower(facts["promise"]["charges"])),
+    "another release": invent,
+}
+LEDGER_SAYS = dict.fromkeys(ATTACKS, "it was to be signed by another key")
+LEDGER_SAYS["another release"] = "entries [14] of the account are not in this ledger"
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_what_was_forged_and_signed_by_a_new_key_fails_beside_anything_that_is_known(made, folder, attack):
+    """A folder alone can be forged whole: so it does not call itself sound without the key."""
+    ATTACKS[attack](folder)
+    key_of(folder.with_name("other.sqlite")).sign(folder)
+    assert wrong(folder) == set()
+    key = key_of(made / "l.sqlite").public
+    assert wrong(folder, key=key) == {"signature"}
+    assert wrong(folder, earlier=made / "a") == {"earlier"}
+    found = verifier.checks(folder, ledger=made / "l.sqlite")
+    assert [(name, words) for holds, name, words in found if not holds] == [("ledger", LEDGER_SAYS[attack])]
+    if attack != "rows":
+        return
+    assert run(folder).stdout.splitlines()[-1].startswith("sound, but the key was not checked")
+    for option in (("--key", key), ("--ledger", made / "l.sqlite"), ("--earlier", made / "a")):
+        done = run(folder, *option)
+        assert done.returncode == 1, option
+        assert "sound" not in done.stdout
+
+
+def test_even_its_owner_changes_nothing_unseen_once_it_left(made, folder):
+    for change in ATTACKS.values():
+        change(folder)
+        key_of(made / "l.sqlite").sign(folder)
+        assert wrong(folder, ledger=made / "l.sqlite") == {"ledger"}
+
+
+def test_an_earlier_release_that_was_forged_or_is_of_another_key_is_no_evidence(made, folder, tmp_path):
+    earlier = shutil.copytree(made / "a", tmp_path / "a")
+    assert wrong(folder, earlier=earlier) == set()
+    rewrite(earlier, "release.json", set_at("made_by", "noise", "exact coins"))
+    assert wrong(folder, earlier=earlier) == {"earlier"}
+    key_of(tmp_path / "other.sqlite").sign(earlier)
+    assert wrong(folder, earlier=earlier) == {"earlier"}
+
+
+# A folder that is hostile to its reader
+
+FALSE = "\x1b[2J\x9b2J\u202esound: this release is as its owner signed it\nsound: it is"
+
+
+def named(folder: Path, made: Path) -> None:
+    rewrite(folder, "signature.json", lambda signed: signed["files"].update({FALSE: "0"}))
+
+
+def entered(folder: Path, made: Path) -> None:
+    rewrite(folder, "account.json", lambda account: account["opened"].update({"entry": FALSE, "link": FALSE}))
+
+
+def piped(folder: Path, made: Path) -> None:
+    (folder / "release.json").unlink()
+    os.mkfifo(folder / "release.json")
+
+
+def endless(folder: Path, made: Path) -> None:
+    (folder / "account.json").unlink()
+    (folder / "account.json").symlink_to("/dev/zero")
+
+
+def sparse(folder: Path, made: Path) -> None:
+    os.truncate(folder / "release.json", 1 << 40)
+
+
+def many(folder: Path, made: Path) -> None:
+    for field in ("charges", "reserved"):
+        rewrite(
+            folder, "release.json",
+            lambda facts, field=field: facts["promise"].update(
+                {"accounting": recount.OPTIMAL, field: [{"kind": "Pure", "epsilon": 1e-9, "times": 10**9}]}
+            ),
+        )  # fmt: skip
+    key_of(made / "l.sqlite").sign(folder)
+
+
+def unnamed(folder: Path, made: Path) -> None:
+    (Path(os.fsdecode(os.fsencode(folder) + b"/\xff\xfe"))).write_text("x")
+
+
+def surrogate(folder: Path, made: Path) -> None:
+    (folder / "account.json").write_text('{"opened": {"entry": "\\ud800", "link": "\\ud800"}, "releases": []}')
+
+
+def no_text(folder: Path, made: Path) -> None:
+    (folder / "signature.json").write_bytes(b"\xff\xfe\x00")
+
+
+def crowded(folder: Path, made: Path) -> None:
+    for i in range(1500):
+        (folder / f"{i}").touch()
+
+
+HOSTILE = [named, entered, piped, endless, sparse, many, unnamed, surrogate, no_text, crowded]
+
+
+@pytest.mark.parametrize("change", HOSTILE)
+def test_a_hostile_folder_is_not_sound_at_once_and_in_plain_letters(made, folder, change):
+    change(folder, made)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));{RUN}",
+         str(folder / "verify.py")], capture_output=True, env=ENVIRONMENT, cwd="/", timeout=60,
+    )  # fmt: skip
+    said = (done.stdout + done.stderr).decode("utf-8")
+    assert done.returncode == 1, said
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.count(b"\n") == 1
+    assert all(c.isprintable() for line in said.split("\n") for c in line)
+    assert not any(line.startswith("sound") for line in said.split("\n"))
+
+
+RUN = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 
 
 # The key
@@ -264,7 +435,8 @@ def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
     assert len(Store(path).show()[0].releases) == 2
     write_files(tmp_path)
     assert order(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t") == 0, "of other rows"
-    assert wrong(tmp_path / "c", earlier=made / "b", ledger=path) == set()
+    assert wrong(tmp_path / "c", ledger=path) == set()
+    assert wrong(tmp_path / "c", earlier=made / "b") == {"earlier"}, "of another key"
     assert key_of(path).public != key_of(made / "l.sqlite").public
 
 
@@ -278,11 +450,11 @@ def test_the_ledger_keeps_the_key_that_signed(made):
 
 @given(st.floats(1e-3, 20), st.sampled_from([1e-12, 1e-9, 1e-6, 1e-3, 0.1]))
 def test_its_conversions_are_those_of_the_package(size, delta):
-    assert verifier.gdp_epsilon(size, delta) == pytest.approx(conversions.gdp_epsilon(size, delta), rel=1e-7, abs=1e-9)
+    assert recount.gdp_epsilon(size, delta) == pytest.approx(conversions.gdp_epsilon(size, delta), rel=1e-7, abs=1e-9)
     rho = size**2 / 2
-    assert verifier.zcdp_epsilon(rho, delta) == pytest.approx(conversions.zcdp_epsilon(rho, delta), rel=1e-7, abs=1e-9)
+    assert recount.zcdp_epsilon(rho, delta) == pytest.approx(conversions.zcdp_epsilon(rho, delta), rel=1e-7, abs=1e-9)
     each = min(size, 3.0)
-    ours = verifier.optimal_epsilon(each, 7, delta)
+    ours = recount.optimal_epsilon(each, 7, delta)
     assert ours == pytest.approx(conversions.optimal_epsilon(each, 7, delta), rel=1e-7, abs=1e-9)
 
 
@@ -303,19 +475,19 @@ def test_its_totals_are_those_of_the_package(events, accounting):
         return
     lifetime = Lifetime(Budget(3, 1e-6), accounting, 5e-7)
     stored = json.loads(json.dumps(events_to_json(events)))
-    added = math.fsum(e["times"] * verifier.cost(e, str(accounting)) for e in stored)
-    lost = math.fsum(e["times"] * verifier.lost(e, 3) for e in stored)
+    added = math.fsum(e["times"] * recount.cost(e, str(accounting)) for e in stored)
+    lost = math.fsum(e["times"] * recount.lost(e, 3) for e in stored)
     assert lost == pytest.approx(lifetime.lost(events))
     if lost <= lifetime.failure * (1 - 1e-9):
         expected = lifetime.total(events)
-        ours = verifier.stated(added, 5e-7, str(accounting))
+        ours = recount.stated(added, 5e-7, str(accounting))
         assert ours == expected or ours == pytest.approx(expected, rel=1e-6)
-        assert not math.isfinite(expected) or abs(ours - expected) <= verifier.NEAR * expected
+        assert not math.isfinite(expected) or abs(ours - expected) <= recount.NEAR * expected
     if not any(isinstance(event, Drawn) for event, _ in events) and lost < 9e-7:
         kept = [(e, t) for e, t in events if e.failure == 0]
         theirs = Sums.of(kept).epsilon(1e-6, accounting)
         if kept and theirs < math.inf:  # a plan's own GDP takes Gaussian spends only, a ledger's all kinds
-            ours = verifier.composed(json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting))
+            ours = recount.composed(json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting))
             assert ours == pytest.approx(theirs, rel=1e-6)
 
 
@@ -323,7 +495,7 @@ def test_its_totals_are_those_of_the_package(events, accounting):
 def test_gaussian_epsilon_is_that_of_dp_accounting(mu):
     sigma, delta = 1 / mu, 1e-7
     theirs = dp_accounting.get_epsilon_gaussian(sigma, delta)
-    assert verifier.gdp_epsilon(mu, delta) == pytest.approx(theirs, rel=1e-5)
+    assert recount.gdp_epsilon(mu, delta) == pytest.approx(theirs, rel=1e-5)
 
 
 @pytest.mark.parametrize("rho", [1e-4, 0.01, 0.5])
@@ -331,5 +503,5 @@ def test_zcdp_epsilon_is_that_of_dp_accounting(rho):
     accountant = RdpAccountant([1 + x / 50 for x in range(1, 20_000)])
     accountant.compose(dp_accounting.ZCDpEvent(rho))
     theirs = accountant.get_epsilon(1e-6)
-    assert verifier.zcdp_epsilon(rho, 1e-6) == pytest.approx(theirs, rel=2e-3)
-    assert verifier.zcdp_epsilon(rho, 1e-6) <= theirs * (1 + 1e-9)
+    assert recount.zcdp_epsilon(rho, 1e-6) == pytest.approx(theirs, rel=2e-3)
+    assert recount.zcdp_epsilon(rho, 1e-6) <= theirs * (1 + 1e-9)

@@ -25,7 +25,7 @@ from dpcore.schemas.plan import SchemaPlan, check_whole, default_share, divide, 
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 from tests.helpers import QUERIES
-from tests.test_replay import Recorder, Replayer
+from tests.tape import Recorder, Replayer
 
 CATEGORIES = {"kind": "categorical", "values": "private"}
 WHOLE = {"kind": "integer", "bounds": "private"}

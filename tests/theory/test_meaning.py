@@ -1,19 +1,21 @@
 """What a promise is said to mean: true of the mechanisms that reach it, and computed from the plan."""
 
+import json
 import math
-import re
+from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtr
 
+from dpcore.cli import main
 from dpcore.privacy.accounting import conversions, guarantee
-from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.accounting.lifetime import events_to_json, reserved
-from dpcore.theory import meaning
-
-WORDS = re.compile(r"odds by ([^ ]+) at the most .* probability ([^ ]+); .* probability ([^ ]+) at the most")
+from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, events_to_json, reserved
+from dpcore.theory.meaning import Promise, number, one_in, times_in_100
+from tests.cli.files import write_files
 
 
 def told(plan: Plan, *, adaptive: bool = False) -> dict:
@@ -23,12 +25,6 @@ def told(plan: Plan, *, adaptive: bool = False) -> dict:
         "promise": promise | {"reserved": events_to_json(reserved(plan, adaptive))},
         "protects": {"unit": "one row"},
     }
-
-
-def numbers(words: str) -> list[float]:
-    found = WORDS.search(words)
-    assert found
-    return [float(text.replace(",", "")) for text in found.groups()]
 
 
 @pytest.mark.parametrize(("epsilon", "times"), [(1, 32.6), (0.1, 271)])
@@ -41,69 +37,99 @@ def test_losses_exceed_epsilon_much_more_often_than_delta(epsilon, times):
 
     assert exceeds(epsilon) == pytest.approx(times * delta, rel=0.01)
     plan = Plan(Budget(epsilon, delta), (Charge("measure", Gaussian(mu)),))
-    for pairs in (meaning.promise(epsilon, delta), meaning.planned(told(plan))):
-        factor, failure, guess = numbers(meaning.odds(delta, pairs))
-        assert failure == pytest.approx(100 * delta)
-        assert exceeds(math.log(factor)) <= failure
-        assert guess >= ndtr(mu / 2)
+    for promise in (Promise(epsilon, delta), Promise.of_release(told(plan))):
+        assert promise.failure == pytest.approx(100 * delta)
+        assert exceeds(math.log(float(promise.odds))) <= promise.failure
+        assert promise.guess() >= ndtr(mu / 2) - 1e-15
 
 
-def test_a_plan_says_more_than_its_promise():
+def test_the_guess_is_exact_for_gaussian_noise_and_both_sentences_are_said():
     plan = Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(conversions.gdp_mu(1, 1e-9))),))
-    general, own = (numbers(meaning.odds(1e-9, p)) for p in (meaning.promise(1, 1e-9), meaning.planned(told(plan))))
-    assert general == [2.75, 1e-7, 0.732]
-    assert own[0] < 2.72, "Gaussian noise would give 2.62, some post-processing of it more"
-    assert own[2] == pytest.approx(ndtr(0.182 / 2), abs=0.002)
-    assert numbers(meaning.released(told(plan))) == own
+    own, alone = Promise.of_plan(plan, adaptive=False), Promise(1, 1e-9)
+    assert Promise.of_release(told(plan)).to_json() == own.to_json()
+    assert own.guess() == pytest.approx(ndtr(conversions.gdp_mu(1, 1e-9) / 2), rel=1e-12)
+    assert alone.guess() == pytest.approx(math.e / (1 + math.e), rel=1e-6)
+    assert own.odds_words == alone.odds_words, "odds are those of the promise"
+    assert own.odds_words == (
+        "Nobody becomes more than 2.75 times surer, or less sure, about one person, except 1 time in 10 million each."
+    )
+    assert "at most 54 times in 100 (a coin: 50)" in own.guess_words
+    assert "at most 74 times in 100 (a coin: 50)" in alone.guess_words
+
+
+@pytest.mark.parametrize("prior", [0.1, 0.5, 0.8])
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1])
+def test_the_guess_bounds_every_mechanism_of_its_rho(epsilon, prior):
+    """Randomised response, Gaussian noise and pairs with one corner, each at its own ρ."""
+    e, odds = epsilon, math.exp(epsilon)
+    yes = odds / (1 + odds)
+    response = max(prior * yes + (1 - prior) * yes, prior, 1 - prior)
+    rho = e * math.tanh(e / 2)  # its largest divergence per order: at order 1, where it is KL
+    both = Promise(9.0, 1e-9, ((Concentrated(rho), 1),))
+    assert response <= both.guess(prior) + 1e-12
+    if prior == 0.5:
+        assert both.guess(prior) == pytest.approx(response, rel=1e-12), "which it attains"
+    assert guarantee.gaussian_guess(prior, math.sqrt(2 * rho)) <= both.guess(prior) + 1e-12
+    lost = Promise(9.0, 1e-9, ((Concentrated(rho, 0.01), 1), (Drawn(0.01), 2)))
+    assert lost.guess(prior) == pytest.approx(both.guess(prior) + min(prior, 1 - prior) * 0.06)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3])
 @pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.01, 0.3])
 def test_the_words_hold_for_the_worst_mechanism_of_a_promise(epsilon, delta):
     """It tells the truth with probability δ, else randomised response: L is ∞, ε or −ε under P_1."""
-    factor, failure, guess = numbers(meaning.odds(delta, meaning.promise(epsilon, delta)))
-    exceeds = delta + (1 - delta) * (math.log(factor) < epsilon) / (1 + math.exp(-epsilon))
-    assert exceeds <= failure * (1 + 1e-5)
-    assert guess >= guarantee.best_guess(0.5, epsilon, delta) - 1e-12
+    promise = Promise(epsilon, delta)
+    exceeds = delta + (1 - delta) * (math.log(float(promise.odds)) < epsilon) / (1 + math.exp(-epsilon))
+    assert exceeds <= promise.failure * (1 + 1e-5)
+    assert promise.guess() >= guarantee.best_guess(0.5, epsilon, delta) - 1e-12
 
 
-@pytest.mark.parametrize(
-    "charges",
-    [
-        (Charge("a", BoundedRange(0.02), 100),),
-        (Charge("a", Pure(0.01), 20),),
-        (Charge("a", Approximate(0.02, 1e-9), 10),),
-        (Charge("a", Gaussian(0.05)), Charge("b", BoundedRange(0.05), 10)),
-        (Charge("a", Gaussian(0.05, 1e-8)),),
-    ],
-    ids=["selections", "pure", "approximate", "both", "failing"],
-)
-def test_every_accounting_gives_pairs_that_hold(charges):
-    """An adaptive plan may use up all of its room, and says no more than that allows."""
-    plan = Plan(Budget(1, 1e-6), charges)
-    for adaptive in (False, True):
-        epsilons, deltas = meaning.planned(told(plan, adaptive=adaptive))
-        assert (epsilons[-1], deltas[-1]) == (1, 1e-6)
-        assert (deltas >= plan.sums.failure).all()
-        for epsilon, delta in zip(epsilons.tolist(), deltas.tolist(), strict=True):
-            assert epsilon == 1 or plan.sums.epsilon(delta, plan.accounting) <= epsilon * (1 + 1e-9)
-    used, room = (meaning.planned(told(plan, adaptive=a))[0].min() for a in (False, True))
-    assert used <= room * (1 + 1e-9)
+def test_releases_add_up():
+    plan = Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(0.1)),))
+    own = Promise.of_plan(plan, adaptive=False)
+    assert replace(own, releases=4).guess() == pytest.approx(ndtr(0.1), rel=1e-12)
+    many = replace(Promise(1, 1e-9), releases=4).guess()
+    assert many == pytest.approx(float(guarantee.best_guess(0.5, *guarantee.compose_any(1, 1e-9, 4))))
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1, 50, 1e6])
 @pytest.mark.parametrize("delta", [0, 1e-9])
 def test_odds_are_said_at_every_epsilon(epsilon, delta):
-    words = meaning.odds(delta, meaning.promise(epsilon, delta))
-    guess = guarantee.best_guess(0.5, epsilon, delta)
-    assert float(guess) <= float(words.split("probability ")[-1].split(" ")[0]) <= float(guess) + 1e-3
-    assert ("without exception" in words) == (delta == 0)
-    assert ("more than any number in use" in words) == (epsilon > 700)
+    promise = Promise(epsilon, delta)
+    said = float(promise.guess_words.split("at most ")[1].split(" ")[0]) / 100
+    assert promise.guess() - 1e-9 <= said <= promise.guess() + 0.01
+    assert ("without exception" in promise.words) == (delta == 0)
+    assert ("more than any number in use" in promise.words) == (epsilon > 700)
+
+
+def test_probabilities_are_rounded_up_and_keep_three_digits():
+    assert [times_in_100(c) for c in (0.5, 0.5001, 0.5362, 0.9, 0.9999, 1)] == [
+        f"{n} times in 100" for n in ("50", "50.1", "54", "90", "100", "100")
+    ]
+    assert [one_in(p) for p in (1e-9, 1e-7, 3e-7, 1e-4, 0.55)] == [
+        "1 time in 1 billion", "1 time in 10 million", "1 time in 3.33 million", "1 time in 10,000", "55 times in 100",
+    ]  # fmt: skip
+
+
+def test_card_review_file_and_run_say_one_number(tmp_path, monkeypatch, capsys):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    asked = ["c.csv", "--schema=c.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
+    spend = ["--epsilon=1", "--delta=1e-9", "--ledger=l.sqlite", "--total-epsilon=2", "--total-delta=1e-6"]
+    assert main(["release", *asked, *spend, "--out=out", "--noise=float"]) == 0
+    assert main(["run", *asked, "--epsilon=1", "--json=run.json"]) == 0
+    facts, run = (json.loads((tmp_path / name).read_text()) for name in ("out/release.json", "run.json"))
+    promise = Promise.of_release(facts)
+    assert facts["promise"]["means"] == promise.to_json() == run["promise"]
+    for page in ("card.html", "review.html"):
+        words = unescape((tmp_path / "out" / page).read_text(encoding="utf-8"))
+        assert promise.guess_words in words
+        assert promise.odds_words in words
 
 
 def test_numbers_are_rounded_up():
     for evidence in np.linspace(0, 60, 500):
-        shown = float(meaning.number(evidence).replace(",", ""))
+        shown = float(number(evidence).replace(",", ""))
         assert math.exp(evidence) * (1 - 1e-9) <= shown <= math.exp(evidence) * 1.011
 
 

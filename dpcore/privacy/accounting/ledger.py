@@ -12,7 +12,7 @@ import numpy as np
 from ...data.plain import plain
 from ...errors import BudgetError
 from . import conversions
-from .budget import Accounting, Budget, S, Spend, Spent, SubsampledGaussian, Sums
+from .budget import Accounting, Budget, Spend, Spent, SubsampledGaussian, Sums
 from .composition import Joint
 
 
@@ -20,14 +20,16 @@ from .composition import Joint
 class Charge:
     """A planned spend: for which verb, how many times at the most, and for which statistic, score or target.
 
-    Where that is not known before the run, `statistic` is its class. It says what will be asked and decides nothing
-    here, so that a ledger's own copy of the charge has none.
+    Where the statistic is not known before the run, `statistic` is its class. `name` tells two charges for one verb
+    apart; without one the charge goes by its verb. Both describe the charge and decide nothing here, so that a ledger's
+    own copy of the charge has neither.
     """
 
     verb: str
     spend: Spend
     times: int = 1
     statistic: Any = field(default=None, compare=False, repr=False)
+    name: str = field(default="", compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The verb, the kind of spend, its parameter, how many times and what all of them cost in ρ."""
@@ -69,13 +71,14 @@ class Plan:
         """The value settled for `name`."""
         return next(c.value for c in self.choices if c.name == name)
 
-    def spend(self, kind: type[S]) -> S:
-        """The spend of the first charge of `kind`."""
-        return next(c.spend for c in self.charges if isinstance(c.spend, kind))
+    def charge(self, name: str) -> Charge:
+        """The one charge of that name, or for the verb of that name."""
+        (found,) = (charge for charge in self.charges if (charge.name or charge.verb) == name)
+        return found
 
-    def paying(self, verb: str) -> Any:
-        """The spend of the first charge for `verb`."""
-        return next(c.spend for c in self.charges if c.verb == verb)
+    def spend(self, name: str) -> Any:
+        """The spend of the charge of that name."""
+        return self.charge(name).spend
 
     @property
     def measured(self) -> tuple[Any, ...]:

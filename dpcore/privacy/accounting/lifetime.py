@@ -34,7 +34,7 @@ from scipy.special import log_expit, ndtri_exp
 from ...errors import InputError
 from ...numbers import ROOM
 from . import conversions
-from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, Sums
+from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend
 from .ledger import Ledger, Plan
 
 
@@ -65,6 +65,7 @@ class Drawn:
 
 
 Event = Spend | Concentrated | Filtered | Drawn
+Events = Iterable[tuple[Event, int]]
 EVENTS: dict[str, type] = {
     t.__name__: t for t in (Gaussian, BoundedRange, Pure, Approximate, Concentrated, Filtered, Drawn)
 }
@@ -135,6 +136,18 @@ def gaussian_cost(spend: Event) -> float:
 
 
 @dataclass(frozen=True)
+class Total:
+    """What events cost a lifetime together, and the part of δ that their failures take.
+
+    Both are exact sums, held as floats that do not overlap. So a sum is the same in whatever order its events come, and
+    adding a release takes as long after ten thousand others as after none.
+    """
+
+    costs: tuple[float, ...] = ()
+    losses: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
 class Lifetime:
     """The total promise about a data set, the one accounting that adds up to it, and the δ kept for failures."""
 
@@ -147,7 +160,7 @@ class Lifetime:
             raise InputError(f"total delta={self.budget.delta:g} allows no {self.accounting} beside {self.failure:g}")
 
     @classmethod
-    def fixed_by(cls, budget: Budget, first: Iterable[tuple[Event, int]]) -> "Lifetime":
+    def fixed_by(cls, budget: Budget, first: Events) -> "Lifetime":
         """The accounting that costs the first release least, if it can add up every kind of release; else Σε.
 
         Exact Gaussian and zCDP take all kinds of spends, Σε no Gaussian ones: Σε is taken where δ = 0, and where
@@ -162,30 +175,24 @@ class Lifetime:
         pure = cls(budget, Accounting.PURE, budget.delta)
         return pure if best.total(spends) > budget.epsilon >= pure.total(spends) else best
 
-    def cost(self, spends: Iterable[tuple[Event, int]]) -> float:
-        """The additive cost: Σμ², Σρ or Σε; ∞ for a kind it cannot add up, or failures beyond what is kept for them."""
-        counted = list(spends)
-        sums = Sums.of(counted)
-        if self.lost(counted) > self.failure:
-            return math.inf
-        if self.accounting is Accounting.GDP:
-            return math.fsum(times * gaussian_cost(spend) for spend, times in counted)
-        return sums.rho if self.accounting is Accounting.ZCDP else sums.pure
+    def plus(self, before: Total, events: Events) -> Total:
+        """A total with these events too. Raises ValueError for an event that would give something back."""
+        costs, losses = before.costs, before.losses
+        for event, times in events:
+            cost, loss = (times * self._cost(event) if times else 0.0), times * self._loss(event)
+            if not (times >= 0 and cost >= 0 and 0 <= loss < math.inf):
+                raise ValueError(f"an event that costs {cost:g} and loses {loss:g} of δ, {times} times")
+            costs, losses = _exactly(costs, cost), _exactly(losses, loss)
+        return Total(costs, losses)
 
-    def lost(self, spends: Iterable[tuple[Event, int]]) -> float:
-        """The part of δ that all failures together take at the total ε: Σδ₀ + (1 + e^ε)Στ.
+    def cost(self, spends: Total | Events) -> float:
+        """Σμ², Σρ or Σε of events or of their total; ∞ for a kind it cannot add up, or failures beyond what is kept."""
+        total = self._total(spends)
+        return math.fsum(total.costs) if math.fsum(total.losses) <= self.failure else math.inf
 
-        A ledger may hold draws whose failure was (1 + e^ε')τ at their plan's ε', which it does not know: τ is half of
-        that at the most.
-        """
-        by_error = 1 + math.exp(min(self.budget.epsilon, 700.0))
-
-        def one(event: Event) -> float:
-            if isinstance(event, Drawn):
-                return by_error * event.error
-            return event.failure * (1.0 if isinstance(event, (Approximate, Concentrated)) else by_error / 2)
-
-        return math.fsum(times * one(event) for event, times in spends)
+    def lost(self, spends: Total | Events) -> float:
+        """The part of δ that all failures together take at the total ε: Σδ₀ + (1 + e^ε)Στ."""
+        return math.fsum(self._total(spends).losses)
 
     def epsilon(self, cost: float) -> float:
         """The ε, at the total δ, that an additive cost stands for."""
@@ -196,7 +203,7 @@ class Lifetime:
             return conversions.gdp_epsilon(math.sqrt(cost), left)
         return conversions.zcdp_epsilon(cost, left)
 
-    def total(self, spends: Iterable[tuple[Event, int]]) -> float:
+    def total(self, spends: Total | Events) -> float:
         """The ε of all spends together at the total δ, rounded up."""
         return self.epsilon(self.cost(spends))
 
@@ -208,16 +215,52 @@ class Lifetime:
             return conversions.gdp_mu(self.budget.epsilon, left) ** 2
         return conversions.zcdp_rho(self.budget.epsilon, left) if not self._pure else self.budget.epsilon
 
-    def left(self, spends: Iterable[tuple[Event, int]]) -> float:
+    def left(self, spends: Total | Events) -> float:
         """The ε, at the total δ, of the largest single further release."""
         return self.epsilon(max(self.capacity - self.cost(spends), 0.0))
+
+    def _total(self, spends: Total | Events) -> Total:
+        return spends if isinstance(spends, Total) else self.plus(Total(), spends)
+
+    def _cost(self, event: Event) -> float:
+        if self.accounting is Accounting.GDP:
+            return gaussian_cost(event)
+        return event.rho if self.accounting is Accounting.ZCDP else event.pure
+
+    def _loss(self, event: Event) -> float:
+        """δ₀, or (1 + e^ε)τ of a draw.
+
+        A ledger may hold draws whose failure was (1 + e^ε')τ at their plan's ε', which it does not know: τ is half of
+        that at the most.
+        """
+        if isinstance(event, (Approximate, Concentrated)):
+            return event.failure
+        by_error = 1 + math.exp(min(self.budget.epsilon, 700.0))
+        return by_error * (event.error if isinstance(event, Drawn) else event.failure / 2)
 
     @property
     def _pure(self) -> bool:
         return self.accounting is Accounting.PURE
 
 
-def events_to_json(events: Iterable[tuple[Event, int]]) -> list[dict[str, Any]]:
+def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
+    """The sum of floats that do not overlap, smallest first, and of one more, as such floats again.
+
+    Source: Shewchuk 1997, Theorem 10: a rounded sum and its rounding error are together the exact sum.
+    """
+    out = []
+    for y in parts:
+        large, small = (x, y) if abs(x) >= abs(y) else (y, x)
+        x = large + small
+        error = small - (x - large)
+        if math.isinf(x):
+            return (math.inf,)
+        if error:
+            out.append(error)
+    return (*out, x)
+
+
+def events_to_json(events: Events) -> list[dict[str, Any]]:
     """Kind, parameters and number of times of every event."""
     return [{"kind": type(event).__name__, **asdict(event), "times": times} for event, times in events]
 

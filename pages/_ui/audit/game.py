@@ -1,4 +1,4 @@
-"""The distinguishing game on a page: settings, progress, both measured curves under their limits, and the lesson."""
+"""Play the distinguishing game on a page: settings, the picture of two piles, and both measured curves for experts."""
 
 from dataclasses import dataclass
 
@@ -14,12 +14,10 @@ from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease
-from dpcore.tags import Tag
 
 from ..charts import base as charts
 from ..jobs.work import Work, begin
 from ..shell import controls
-from ..shell.frame import heading, tag
 from ..shell.results import panel
 from ..shell.session import session
 
@@ -27,27 +25,27 @@ RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
+OPENING = 1.0  # ε of the game that the page opens with
+PILES = 24  # bars
 
 
 @dataclass(eq=False)
 class Game:
-    """A tab's audit: under way, done or none yet."""
+    """Hold a tab's audit: under way, done or none yet."""
 
     work: Work | None = None
-    of: str = ""
 
     def start(self, name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
-        """Play; what runs is stopped."""
+        """Play the game, and stop what runs."""
         self.close()
-        self.of = name
         algorithm = short(ALGORITHMS[name]())
 
         def play(work: Work) -> Judged:
             def told(share: float) -> None:
-                work.tell(share / 2, f"{share:.0%} of {runs:,} runs on each of two tables")
+                work.tell(share / 2, f"{share:.0%} of {runs:,} games on each table")
 
             def more(share: float) -> None:
-                work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} transcripts")
+                work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} records of everything that leaves")
 
             found = audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
             return Judged(found, transcribe(algorithm, budget, transcripts=2 * runs, bug=bug, seed=seed, progress=more))
@@ -61,132 +59,177 @@ class Game:
 
 
 def current() -> Game:
-    """The audit of the calling tab."""
+    """Return the audit of the calling tab."""
     return session().own("game", Game)
 
 
-def explain() -> None:
-    """The game in words."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        tag(Tag.PUBLIC)
-        st.caption("Both tables are made for the game; no record of yours takes part, and no budget is spent.")
-    st.markdown(
-        "Two tables are the same but for one record. The algorithm runs on one of them; somebody who sees only what it "
-        "released says which. A promise of ε and δ limits how much more often they can be right on one table "
-        "than wrong on the other. Whoever does better than that has **proved that the promise is broken**. "
-        "Whoever does not has proved nothing: a game finds bugs, only mathematics finds guarantees."
-    )
+@st.cache_resource(show_spinner="Playing the opening game…")
+def opening() -> Judged:
+    """Return the finished game that every visitor finds first: public tables, played once for all."""
+    algorithm, budget = short(ALGORITHMS["gaussian_maxent"]()), Budget(OPENING, 0.01)
+    found = audit(algorithm, budget, runs=RUNS[1])
+    return Judged(found, transcribe(algorithm, budget, transcripts=2 * RUNS[1]))
 
 
 def settings(game: Game) -> None:
-    """The widgets, and the button that plays."""
-    left, middle, right = st.columns(3)
-    with left:
+    """Draw the widgets, and the button that plays."""
+    bug = st.toggle(
+        "Plant a bug: half of the noise", key="audit-bug", **controls.KEPT,
+        help="All noise is half of what the plan says, as a programmer's mistake in the sensitivity would make it.",
+    )  # fmt: skip
+    epsilon = st.select_slider(
+        "ε, promised", controls.EPSILONS, OPENING, controls.number, key="audit-epsilon", **controls.KEPT
+    )
+    play = st.container()
+    with st.expander("For experts: algorithm, δ, number of games", icon=":material/tune:"):
         titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
-        name = titles[st.selectbox("Algorithm", list(titles), key="audit-algorithm", **controls.KEPT)]
-        st.caption("With its default parameters and as few rounds as it can do: the game needs many short runs.")
-    with middle:
-        epsilon = st.select_slider(
-            "ε, promised", controls.EPSILONS, 1.0, controls.number, key="audit-epsilon", **controls.KEPT
-        )
+        words = "It uses its default parameters and as few steps as it can: the game needs many short runs."
+        title = st.selectbox("Algorithm", list(titles), key="audit-algorithm", help=words, **controls.KEPT)
         delta = st.select_slider(
             "δ, promised", DELTAS, 0.01, controls.number, key="audit-delta", **controls.KEPT,
             help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
         )  # fmt: skip
-    with right:
         runs = st.select_slider(
-            "Runs on each table", RUNS, 4000, lambda r: f"{r:,}", key="audit-runs", **controls.KEPT,
-            help="More runs give sharper bounds, and take longer.",
+            "Games on each table", RUNS, 4000, lambda r: f"{r:,}", key="audit-runs", **controls.KEPT,
+            help="More games give sharper bounds, and take longer.",
         )  # fmt: skip
-        seed = st.number_input("Seed of the game", 0, 2**31 - 1, 0, key="audit-seed", **controls.KEPT)
-    bug = st.toggle(
-        "Plant a bug: halve the sensitivity", key="audit-bug", **controls.KEPT,
-        help="All noise is half of what the plan says, as if somebody had taken neighbours to add or remove a record.",
+        seed = st.number_input("Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **controls.KEPT)
+    budget = Budget(epsilon, delta)
+    play.button(
+        "Play your own game", type="primary", icon=":material/casino:", on_click=game.start,
+        args=(titles[title], budget, runs, HALF if bug else BUGS[0], int(seed)),
     )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Play the game", type="primary", icon=":material/casino:", on_click=game.start,
-            args=(name, Budget(epsilon, delta), runs, HALF if bug else BUGS[0], int(seed)),
+
+
+def picture(found: Audit) -> None:
+    """Draw the two piles of releases and the line between them, under the finding."""
+    right, allowed = guesses(found)
+    st.subheader(f"Someone guesses the right table {100 * right:.0f} of 100 times", anchor=False)
+    summary = (
+        f"Give or take {100 / np.sqrt(found.runs):.0f}. The promise allows {100 * allowed:.0f} of 100, and a coin is "
+        "right 50 times."
+    )
+    panel(piles(found), summary, pile_table(found), "piles")
+
+
+def guesses(found: Audit) -> tuple[float, float]:
+    """Return how often the line between the piles is right, and how often the promise allows anyone to be.
+
+    The line comes from other games than those that it is judged by, so the first number is unbiased.
+    """
+    beyond = int(np.sum(found.thresholds >= found.line))
+    alarms, hits = (float(np.append(0.0, share)[beyond]) for share in (found.false_alarms, found.hits))
+    right = (hits + 1 - alarms) / 2
+    if found.accounting is Accounting.GDP:
+        return right, guarantee.gaussian_guess(0.5, gdp_mu(found.promised, found.budget.delta))
+    return right, float(guarantee.best_guess(0.5, found.promised, found.budget.delta))
+
+
+def pile_table(found: Audit) -> pd.DataFrame:
+    """Return how many of each table's releases fall where the test's score is, in `PILES` equal steps."""
+    ends = np.quantile(found.thresholds, [0.005, 0.995])
+    edges = np.linspace(*ends, PILES + 1) if ends[0] < ends[1] else np.array([ends[0] - 0.5, ends[0] + 0.5])
+    at = np.clip(found.thresholds, edges[0], edges[-1])
+    counts = {}
+    for name, share in (("first table", found.false_alarms), ("second table", found.hits)):
+        counts[name] = np.histogram(at, edges, weights=np.diff(share, prepend=0.0))[0]
+    return pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2, **counts})
+
+
+def piles(found: Audit) -> go.Figure:
+    """Draw both piles as bars, and the line at which the guess changes."""
+    frame, out = pile_table(found), go.Figure()
+    for name, colour, pattern in (("first table", charts.REAL, ""), ("second table", charts.SYNTHETIC, "/")):
+        out.add_bar(
+            x=frame["score"], y=frame[name], name=f"releases of the {name}", opacity=0.7,
+            marker={"color": colour, "pattern": {"shape": pattern}}, hovertemplate="%{y:.1%}<extra></extra>",
         )  # fmt: skip
-        tag(Tag.TYPED)
+    out.add_vline(x=found.line, line={"color": charts.GREY, "width": 2})
+    out.add_annotation(
+        x=found.line, y=1, yref="paper", text="left: says first · right: says second", showarrow=False, yshift=10
+    )
+    out.update_layout(barmode="overlay", bargap=0.05)
+    out.update_xaxes(title="what the guesser sees", showticklabels=False)
+    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 400)
 
 
-def verdict(game: Game) -> None:
-    """What was found, the curve, and the lesson."""
-    if game.work is None or game.work.state != "done":
-        return
-    played: Judged = game.work.result
+def verdict(played: Judged) -> None:
+    """Say in one sentence whether the promise is kept, and what that shows."""
     found, evidence = played.found, played.evidence
-    heading("Is the promise kept?", Tag.PUBLIC)
-    planted = found.bug == HALF
     low = max(found.epsilon_low, found.accounted_low)
+    at = f"at δ = {found.budget.delta:g}"
     if found.kept and evidence is not None and not evidence.kept:
         st.error(
-            f"The promise is broken: {symbol(evidence)} = {evidence.promised:.3g} is charged, but what leaves the "
+            f"The promise is broken. The plan uses {symbol(evidence)} = {evidence.promised:.3g}. What leaves the "
             f"Curator needs at least {evidence.sure_low:.3g}, with {CONFIDENCE:.1%} confidence.",
             icon=":material/gpp_bad:",
         )
     elif found.kept:
         st.success(
-            f"The promise is consistent with this game: the true ε is at least {low:.3g}, {found.promised:.3g} is "
-            f"promised at δ = {found.budget.delta:g}.", icon=":material/check_circle:"
+            f"The promise agrees with this game. It promises ε = {found.promised:.3g} {at}; the game proves that ε is "
+            f"at least {low:.3g}.", icon=":material/check_circle:"
         )  # fmt: skip
     else:
         st.error(
-            f"The promise is broken: ε = {found.promised:.3g} is promised at δ = {found.budget.delta:g}, but the true "
-            f"ε is at least {low:.3g}, with {CONFIDENCE:.1%} confidence.", icon=":material/gpp_bad:"
+            f"The promise is broken. It promises ε = {found.promised:.3g} {at}; the game proves that ε is at least "
+            f"{low:.3g}, with {CONFIDENCE:.1%} confidence.", icon=":material/gpp_bad:"
         )  # fmt: skip
-    for place, (label, value, words) in zip(
-        st.columns(3),
-        (
-            ("Promised ε", found.promised, f"The plan's own ε, by {found.accounting}."),
-            ("ε is at least (any mechanism)", found.epsilon_low, "Clopper–Pearson bounds of both error rates."),
-            ("ε is at least (same accounting)", found.accounted_low, "The ε that the accounting would have to state."),
-        ),
-        strict=True,
-    ):
-        place.metric(label, f"{value:.3f}", help=words)
-    heading("Can anyone tell the two tables apart more often than promised?", Tag.PUBLIC)
-    frame = curves(found)
-    summary = (
-        f"{ALGORITHMS[found.algorithm].about.title}, {found.runs:,} runs on each of two tables of {found.records:,} "
-        f"records: {telling(found, frame)}"
-    )
-    panel(figure(frame), summary, frame, "audit")
+    st.markdown(_lesson(played, found.bug == HALF))
+
+
+def experts(played: Judged) -> None:
+    """Draw the bounds and curves behind the verdict."""
+    found, evidence = played.found, played.evidence
+    guesser, everything = st.tabs(("What the guesser sees", "Everything that leaves"))
+    with guesser:
+        for place, (label, value, words) in zip(
+            st.columns(3),
+            (
+                ("Promised ε", found.promised, f"The plan's own ε, by {found.accounting}."),
+                ("ε is at least (any mechanism)", found.epsilon_low, "Clopper–Pearson bounds of both error rates."),
+                ("ε is at least (same accounting)", found.accounted_low, "The ε that the accounting would state."),
+            ),
+            strict=True,
+        ):
+            place.metric(label, f"{value:.3f}", help=words)
+        frame = curves(found)
+        summary = (
+            f"{ALGORITHMS[found.algorithm].about.title}, {found.runs:,} games on each of two tables of "
+            f"{found.records:,} rows: {telling(found, frame)}"
+        )
+        panel(figure(frame), summary, frame, "audit")
+        st.caption(
+            "The blue curve is from games that did not shape the test. It may cross its limit by chance. "
+            f"The verdict uses Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
+        )
     if evidence is not None:
-        _transcripts(evidence)
-    _lesson(played, planted)
+        with everything:
+            st.caption(
+                "A release shows a part of what was drawn from the rows, but the price is for all of it. Here new "
+                "Curators of the worst pair of small tables answer the algorithm's own questions. The exact likelihood "
+                "ratio under the stated noise judges their answers."
+            )
+            frame = transcript_curves(evidence)
+            panel(transcript_figure(frame, evidence), in_words(evidence), frame, "transcripts")
 
 
 def symbol(evidence: Evidence) -> str:
-    """The letter of what is judged."""
+    """Return the letter of what is judged."""
     return "μ" if evidence.kind == "noise" else "ε₀ of the first selection"
 
 
-def _transcripts(evidence: Evidence) -> None:
-    """What all that leaves the Curator shows, by the sharpest test there is: measured beside promised."""
-    heading("How much of the promise is really used?", Tag.PUBLIC)
-    st.caption(
-        "A release shows a part of what was drawn from the records; the price is for all of it. Here the algorithm's "
-        "own questions are put to new Curators of the worst pair of small tables, and what they answer is judged by "
-        "its exact likelihood ratio under the stated noise."
-    )
-    frame = transcript_curves(evidence)
-    panel(transcript_figure(frame, evidence), in_words(evidence), frame, "transcripts")
-
-
 def in_words(evidence: Evidence) -> str:
-    """What was shown of what was promised, in one sentence."""
+    """Say in one sentence how much of the promise was shown to be used."""
     share = evidence.low / evidence.promised
     said = (
-        f"{evidence.transcripts:,} transcripts of tables of {evidence.records} records show {symbol(evidence)} ≥ "
-        f"{evidence.low:.3g} with {TRUST:.0%} confidence: {share:.0%} of the {evidence.promised:.3g} that is charged"
+        f"{evidence.transcripts:,} transcripts of tables of {evidence.records} rows show {symbol(evidence)} ≥ "
+        f"{evidence.low:.3g} with {TRUST:.0%} confidence: {share:.0%} of the {evidence.promised:.3g} that the plan uses"
     )
     return f"{said}; more would show up to {evidence.there:.3g}." if evidence.low < evidence.there else f"{said}."
 
 
 def transcript_curves(evidence: Evidence) -> pd.DataFrame:
-    """The measured trade-off, what is shown of it with confidence, and what is promised, at false alarms up to 1."""
+    """Return the measured trade-off, the part shown with confidence, and the promise, at false alarms up to 1."""
     at = np.unique(np.linspace(0, len(evidence.hits) - 1, DRAWN).astype(int))
     x = np.unique(np.concatenate([np.linspace(0, 1, DRAWN // 2 + 1), evidence.false_alarms[at]]))
     seen = np.interp(x, np.append(0.0, evidence.false_alarms), np.append(0.0, evidence.hits))
@@ -197,7 +240,7 @@ def transcript_curves(evidence: Evidence) -> pd.DataFrame:
 
 
 def curves(found: Audit) -> pd.DataFrame:
-    """The empirical curve, its limit at (ε, δ), and for Gaussian plans the sharper limit Φ(Φ⁻¹(q) + μ)."""
+    """Return the empirical curve, its limit at (ε, δ), and for Gaussian plans the sharper limit Φ(Φ⁻¹(q) + μ)."""
     at = np.unique(np.linspace(0, len(found.hits) - 1, DRAWN).astype(int))
     frame = pd.DataFrame({"false alarms": found.false_alarms[at], "right": found.hits[at], "limit": found.limit[at]})
     ends = pd.DataFrame({"false alarms": [0.0, 1.0], "right": [0.0, 1.0], "limit": [found.budget.delta, 1.0]})
@@ -209,7 +252,7 @@ def curves(found: Audit) -> pd.DataFrame:
 
 
 def telling(found: Audit, frame: pd.DataFrame) -> str:
-    """The point of the curve that says most: the farthest above its limit, or, where that is kept, above a coin.
+    """Quote the point of the curve that says most: the farthest above its limit, or, where that is kept, above a coin.
 
     The limit is the one that the verdict rests on: that of the plan's μ where it is drawn and gave the larger ε.
     """
@@ -226,13 +269,13 @@ def telling(found: Audit, frame: pd.DataFrame) -> str:
 
 
 def figure(frame: pd.DataFrame) -> go.Figure:
-    """Right answers against false alarms, under their limits."""
+    """Draw right answers against false alarms, under their limits."""
     names = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
     return _trade_off(frame, {name: title for name, title in names.items() if name in frame})
 
 
 def transcript_figure(frame: pd.DataFrame, evidence: Evidence) -> go.Figure:
-    """The same of transcripts: measured, promised, and shown with confidence."""
+    """Draw the trade-off of transcripts: measured, promised, and shown with confidence."""
     return _trade_off(
         frame,
         {
@@ -244,7 +287,7 @@ def transcript_figure(frame: pd.DataFrame, evidence: Evidence) -> go.Figure:
 
 
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
-    """Curves of a frame over its false alarms, the measured one first."""
+    """Draw curves of a frame over its false alarms, the measured one first."""
     out = go.Figure()
     x = frame["false alarms"]
     lines = (
@@ -256,38 +299,30 @@ def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
         out.add_scatter(x=x, y=frame[column], name=title, mode="lines", line=line)
     out.add_scatter(x=[0, 1], y=[0, 1], name="a coin", mode="lines", line={"color": charts.GREY, "dash": "dot"})
     share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
-    out.update_xaxes(title="false alarms: says second, is first (share of runs)", **share)
-    out.update_yaxes(title="right: says second, is second (share of runs)", **share)
+    out.update_xaxes(title="false alarms: says second, is first", **share)
+    out.update_yaxes(title="right: says second, is second", **share)
     return charts.finish(out, 440)
 
 
-def _lesson(played: Judged, planted: bool) -> None:
-    """What to learn from it, in words."""
-    heading("What does this show?", Tag.PUBLIC)
+def _lesson(played: Judged, planted: bool) -> str:
+    """Return what to learn from a game, in words."""
     if planted and not played.kept:
-        words = (
-            "**The planted bug is caught.** The noise was half of what the plan says. Nothing on the outside shows it: "
-            "the release looks better, the card states the same ε. Only somebody who tries to break the promise "
-            "notices. So the package's tests play this game, and others that need no luck, against every algorithm."
+        return (
+            "**The game catches the planted bug.** The noise was half of what the plan says. The release looks better "
+            "and its card states the same ε. Only a game like this one notices. The package's tests play it against "
+            "every algorithm."
         )
-    elif planted:
-        words = (
-            "**The planted bug is not caught this time.** The noise was half of what the plan says, and this game was "
-            "too weak to prove it. Play more runs, or choose a larger δ: passing a test is not being right."
+    if planted:
+        return (
+            "**The game misses the planted bug this time.** The noise was half of what the plan says, and these games "
+            "were too few to prove it. Play more games, or choose a larger δ."
         )
-    elif played.kept:
-        words = (
-            "**Passing proves little.** The lower bound says what this one test could show about these two tables; a "
-            "better test may show more. The guarantee rests on the proof. Plant the bug and play again to see that the "
-            "game has teeth."
+    if played.kept:
+        return (
+            "**Passing proves little.** A better test may show more; the guarantee rests on the proof. Plant the bug "
+            "and play again to see the game catch it."
         )
-    else:
-        words = (
-            "**No bug was planted, yet the bound exceeds the promise.** By chance this happens in one game out of a "
-            "thousand; play again with another seed, and report it if it stays."
-        )
-    st.markdown(words)
-    st.caption(
-        "The blue curve is what was seen in runs that did not shape the test; it may stray over its limit by chance. "
-        f"The verdict is from Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
+    return (
+        "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of a thousand. "
+        "Play again with another repeat number, and report it if it stays."
     )

@@ -22,7 +22,7 @@ def density(law: LineLaw, column: str) -> go.Figure:
     )  # fmt: skip
     top = float(law.density.max())
     figure.add_scatter(
-        x=[law.truth, law.truth], y=[0, top], mode="lines", name="true value (private peek)",
+        x=[law.truth, law.truth], y=[0, top], mode="lines", name="real value",
         line={"color": REAL, "dash": "dash"}, hovertemplate=f"{law.truth:.6g}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(column))
@@ -110,7 +110,7 @@ def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
         x=law.draws[:, 0], y=law.draws[:, 1], mode="markers", name="draws", marker={"color": SYNTHETIC, "size": 5}
     )
     figure.add_scatter(
-        x=law.optimum[:1], y=law.optimum[1:], mode="markers", name="without privacy (peek)",
+        x=law.optimum[:1], y=law.optimum[1:], mode="markers", name="without privacy",
         marker={"color": REAL, "size": 13, "symbol": "x"},
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(names[0]))
@@ -126,7 +126,7 @@ def fans(x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, 
             showlegend=i == 0, hoverinfo="skip",
         )  # fmt: skip
     figure.add_scatter(x=x, y=best, mode="lines", line={"color": REAL, "dash": "dash", "width": 3},
-                       name="without privacy (peek)")  # fmt: skip
+                       name="without privacy")  # fmt: skip
     figure.update_xaxes(title=figure_text(titles[0]))
     return finish(figure.update_yaxes(title=figure_text(titles[1])), 360)
 
@@ -135,7 +135,7 @@ def walk(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:
     """The alternating sampler's proposals: y, accepted and refused points by try, over the records."""
     figure = go.Figure()
     figure.add_scatter(
-        x=np.zeros(len(b)), y=b, mode="markers", name="records (invented)",
+        x=np.zeros(len(b)), y=b, mode="markers", name="invented rows",
         marker={"color": GREY, "symbol": "line-ew", "size": 16, "line": {"width": 2, "color": GREY}},
     )  # fmt: skip
     figure.add_scatter(x=frame["try"], y=frame["y"], mode="lines+markers", name="y, blurred state", line_color=REAL)

@@ -1,4 +1,4 @@
-"""Pictures of a promise: 100 little figures, posteriors, privacy curves, error trade-offs; nothing computes."""
+"""Draw a promise: two worlds and 100 guesses, beliefs, privacy curves, an attacker's errors; nothing is computed."""
 
 import base64
 from collections.abc import Mapping
@@ -16,25 +16,55 @@ SMALLEST = CHANCES[0]
 HEAD = '<circle cx="5" cy="2.6" r="2"/>'
 BODY = '<path d="M2.6 13.4V9.5H2V6.2Q2 5.2 3 5.2H7Q8 5.2 8 6.2V9.5H7.4V13.4Z"/>'
 ARMS = '<path d="M2.7 8.4L.8 4.6M7.3 8.4L9.2 4.6" stroke-width="1.1" stroke-linecap="round"/>'
+ROWS, YOU = 5, 2  # rows of a drawn table, and the one that differs
 
 
-def icon_array(certain: int, right: int, words: str) -> str:
-    """100 figures as an image: `certain` right by luck, up to `right` because of the release (arms up), others hollow.
+def two_worlds(right: int, words: str) -> str:
+    """Return an image: two tables that differ in one person, one release, and 100 guesses, of which `right` are right.
 
-    An image of its own, as `st.html` lets no SVG through; its greys are seen on white and on black.
+    50 figures are right by luck (blue), the others of `right` because of the release (arms up), the rest wrong
+    (hollow). It is an image of its own, as `st.html` lets no SVG through; its greys are seen on white and on black.
     """
     looks = (
         f'<g fill="{REAL}" stroke="{REAL}" stroke-width=".4">{HEAD}{BODY}</g>',
         f'<g fill="{SYNTHETIC}" stroke="{SYNTHETIC}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
         f'<g fill="none" stroke="{GREY}" stroke-width=".6">{HEAD}{BODY}</g>',
     )
-    shown = [looks[0 if i < certain else 1 if i < right else 2] for i in range(100)]
+    shown = [looks[0 if i < 50 else 1 if i < right else 2] for i in range(100)]
     figures = "".join(
-        f'<g transform="translate({3 + i % 10 * 14} {1 + i // 10 * 16})">{one}</g>' for i, one in enumerate(shown)
+        f'<g transform="translate({4 + i % 20 * 19.2} {168 + i // 20 * 26}) scale(1.65)">{one}</g>'
+        for i, one in enumerate(shown)
     )
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 142 162" width="426" height="486">{figures}</svg>'
+    parts = [
+        _label(92, 18, "with you"),
+        _label(300, 18, "with someone else"),
+        _table(40, REAL),
+        _table(248, SYNTHETIC),
+        f'<path d="M92 104V122H300V104M196 122V136" fill="none" stroke="{GREY}" stroke-width="2"/>',
+        f'<path d="M191 131L196 138L201 131Z" fill="{GREY}"/>',
+        _label(196, 158, "one release: which table was it?"),
+        figures,
+    ]
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 392 300" width="784" height="600">{"".join(parts)}</svg>'
+    )
     source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-    return f'<img src="{source}" alt="{words}" style="display:block;width:100%;max-width:22rem;height:auto">'
+    return f'<img src="{source}" alt="{words}" style="display:block;width:100%;max-width:36rem;height:auto">'
+
+
+def _label(x: float, y: float, text: str) -> str:
+    look = f'font-family="sans-serif" font-size="15" font-weight="600" text-anchor="middle" fill="{GREY}"'
+    return f'<text x="{x}" y="{y}" {look}>{text}</text>'
+
+
+def _table(x: float, colour: str) -> str:
+    """Rows of a table, the one of a person in `colour`."""
+    rows = (
+        f'<rect x="{x}" y="{28 + 15 * i}" width="104" height="11" rx="2" fill="{colour if i == YOU else GREY}" '
+        f'opacity="{1 if i == YOU else 0.35}"/>'
+        for i in range(ROWS)
+    )
+    return "".join(rows)
 
 
 def log_odds(chance: np.ndarray) -> np.ndarray:
@@ -46,9 +76,7 @@ def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
     """Belief after against belief before, both by log odds; a pair of columns "… at most", "… at least" is one look."""
     figure = go.Figure()
     x = log_odds(frame["before"].to_numpy())
-    figure.add_scatter(
-        x=x, y=x, mode="lines", name="no release: nothing learnt", line={"color": GREY, "dash": "dot"}, hoverinfo="skip"
-    )
+    figure.add_scatter(x=x, y=x, mode="lines", name="no release", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
     names = [str(c).removesuffix(" at most") for c in frame if str(c).endswith(" at most")]
     for name, colour, dash in zip(names, COLOURS, DASHES, strict=False):
         for side, first in (("at most", True), ("at least", False)):
@@ -62,9 +90,9 @@ def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
     figure.add_vline(x=float(log_odds(np.array(prior))), line={"color": GREY, "width": 1})
     ticks = {"tickvals": log_odds(np.array(CHANCES)), "ticktext": [f"{100 * c:.5g}%" for c in CHANCES]}
     edge = float(log_odds(np.array(1 - SMALLEST)))
-    figure.update_xaxes(title="belief before the release (log odds)", **ticks, range=[-9.4, 4.8])
-    figure.update_yaxes(title="belief after (log odds)", **ticks, range=[-edge, edge])
-    return finish(figure, 520)
+    figure.update_xaxes(title="belief before the release", **ticks, range=[-9.4, 4.8])
+    figure.update_yaxes(title="belief after it", **ticks, range=[-edge, edge])
+    return finish(figure, 460)
 
 
 def privacy_curves(
@@ -85,7 +113,7 @@ def privacy_curves(
         marker = {"symbol": "star", "size": 13, "color": GREY, "line": {"width": 1, "color": "white"}}
         figure.add_scatter(x=[promise[0]], y=[promise[1]], mode="markers", name="asked for", marker=marker)
     figure.update_yaxes(title="δ", type="log", exponentformat="power", dtick=2)
-    return finish(figure.update_xaxes(title="ε", range=[0, _reach(curves, promise[0])]), 520)
+    return finish(figure.update_xaxes(title="ε", range=[0, _reach(curves, promise[0])]), 400)
 
 
 def trade_off(frame: pd.DataFrame) -> go.Figure:
@@ -101,7 +129,7 @@ def trade_off(frame: pd.DataFrame) -> go.Figure:
         )  # fmt: skip
     figure.update_xaxes(title="false alarms (type I error)", range=[0, 1], tickformat=".0%")
     figure.update_yaxes(title="missed (type II error)", range=[0, 1.02], tickformat=".0%")
-    return finish(figure, 460)
+    return finish(figure, 420)
 
 
 def _reach(curves: Mapping[str, np.ndarray], asked: float) -> float:

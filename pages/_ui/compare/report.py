@@ -9,10 +9,9 @@ import streamlit as st
 from dpcore.algorithms import solving
 from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.experiments.frontier import middles, steps
-from dpcore.privacy.accounting import guarantee
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory import meaning
+from dpcore.theory.meaning import Promise, one_in, times_in_100
 
 from ..charts import frontier
 from ..charts import svg as drawing
@@ -94,14 +93,14 @@ def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
 
 
 def _odds(epsilons: Sequence[float], delta: float) -> str:
-    moved = [meaning.factor(delta, meaning.promise(e, delta)) for e in epsilons]
-    guesses = [f"{guarantee.best_guess(0.5, e, delta):.1%}" for e in epsilons]
-    rarely = f" (each way, but for probability {guarantee.small_failure(delta):g})" if delta else ""
+    promises = [Promise(e, delta) for e in epsilons]
+    moved, guesses = [p.odds for p in promises], [times_in_100(p.guess()) for p in promises]
+    rarely = f" (except {one_in(promises[0].failure)} each way)" if delta else ""
     words = (
         "<p>Somebody who knows every other record, and sees what is released, tries to tell which of two values the "
     )
     words += "last one has. Without the release a guess is right 50% of the time.</p>"
-    head = ("ε", f"odds change by at most a factor of{rarely}", "guesses are right at most")
+    head = ("ε", f"odds change by at most a factor of{rarely}", "guesses are right at most, whatever the algorithm")
     return words + _table(zip(map("{:g}".format, epsilons), moved, guesses, strict=True), head)
 
 

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
-from dpcore.privacy.accounting.guarantee import best_guess
+from dpcore.theory.meaning import times_in_100
 from dpcore.theory.optimal_noise import against_line
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.workloads import Workload
@@ -117,13 +117,12 @@ def spread(shown: Shown) -> None:
     epsilon, delta, by = spent["epsilon"], spent["delta"], spent["accounting"]
     if shown.chosen.schema is not None:  # what the schema costs is not the run's to say
         epsilon, delta, by = summary["epsilon"], summary["delta"], "the schema and the algorithm together, at the most"
-    guess = 100 * best_guess(0.5, epsilon, delta)
     st.caption(
         f"{moved}{_against(shown)}Points are percentage points of all {shown.n:,} records; "
         f"{summary['queries']:,} questions, {summary['cells']:,} cells. "
         f"Spent: ε = {epsilon:.4g} at δ = {delta:g}, by {by}: "
-        f"who knows all others guesses right which of two records is in it at most "
-        f"{guess:.0f} of 100 times. Protected: {shown.table.unit.words}.",
+        f"someone who knows everyone else guesses right at most {times_in_100(summary['promise']['guess'])} (a coin: "
+        f"50). Protected: {shown.table.unit.words}.",
         help=meaning("point", "cell", "workload"),
     )
 

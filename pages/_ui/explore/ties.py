@@ -5,15 +5,19 @@ from itertools import combinations
 import pandas as pd
 import streamlit as st
 
+from dpcore.experiments.pool import Result
+from dpcore.intervals.linked import linked
 from dpcore.models.graphical import Graphical
 from dpcore.models.junction import cells
+from dpcore.problems import QueryRelease
 from dpcore.releases import Release
 from dpcore.tags import Tag
 
 from ..charts.ties import ring
 from ..shell.frame import heading
 from ..shell.results import panel
-from ..shell.text import clean
+from ..shell.state import shared
+from ..shell.text import clean, plain
 
 
 def draw(release: Release | None, reasons: dict[str, str]) -> None:
@@ -33,6 +37,22 @@ def draw(release: Release | None, reasons: dict[str, str]) -> None:
         f"{how}, with public sizes. Columns without a line between them are independent given those in between: "
         "what ties them beyond that, the release cannot show."
     )
+
+
+def test(result: Result, problem: QueryRelease, delta: float) -> None:
+    """Two columns to choose, and whether the release shows a link between them; nothing is read for it."""
+    heading("Are two columns linked?", Tag.PAID)
+    names = problem.domain.names
+    chosen = [
+        place.selectbox(f"{word} column", names, at, format_func=clean, key=f"linked-{at}", **shared())
+        for at, (place, word) in enumerate(zip(st.columns(2), ("First", "Second"), strict=True))
+        if at < len(names)
+    ]
+    if result.known is None or len(set(chosen)) < 2:
+        st.caption("Choose two different columns.")
+        return
+    found = linked(result.known, chosen, problem.effective_n, laplace=delta == 0)
+    st.markdown(plain(found.words, 400))
 
 
 def told(release: Graphical) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:

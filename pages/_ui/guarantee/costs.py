@@ -1,4 +1,4 @@
-"""What a plan costs by each accountant, and beside it what the papers' closed forms say."""
+"""Show what a plan costs by each accountant, and beside it what the papers' closed forms say."""
 
 import math
 
@@ -11,15 +11,13 @@ from dpcore.theory import accountants, printed
 
 from ..charts import privacy as promise
 from ..shell.results import panel
-from .planned import Planned, section
+from .planned import Planned
 
 BEST = "best accountant"
 
 
 def costs(budget: Budget, planned: Planned) -> None:
-    """The privacy curve of the plan by each accountant, its charges, and the papers' closed forms."""
-    sources = "the plan, made of n, the schema, the questions, ε and δ; nothing else goes into it."
-    section("What does this plan cost, by each accountant?", sources, planned)
+    """Draw the privacy curve of the plan by each accountant and the papers' closed forms; list its charges."""
     left, right = st.columns(2, gap="large")
     e, d, at = budget.epsilon, budget.delta, _place(budget, planned)
     with left:

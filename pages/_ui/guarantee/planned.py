@@ -1,4 +1,4 @@
-"""The plan of an algorithm on this table and what it costs by each accountant; public numbers only."""
+"""Plan an algorithm on this table and price the plan by each accountant, from public numbers only."""
 
 import math
 from dataclasses import dataclass
@@ -16,12 +16,11 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing.proof import Proof, joint_proof, proof
 from dpcore.schemas.plan import plan_schema
-from dpcore.tags import Tag
 from dpcore.theory import accountants
+from dpcore.theory.meaning import Promise
 
 from ..jobs.counting import ready
 from ..shell import controls, questions
-from ..shell.frame import heading, public
 from ..shell.opened import chosen_part, share_of
 from ..shell.session import session
 from ..shell.state import stakeholder
@@ -47,18 +46,12 @@ class Planned:
     proof: Proof
     once: dict[str, np.ndarray]
     all: dict[str, np.ndarray]
+    promise: Promise
 
     def pairs(self, *, together: bool) -> tuple[np.ndarray, np.ndarray]:
         """(ε, δ) pairs that one run, or all together, satisfy."""
         failure = math.fsum(c.times * c.spend.failure for c in self.charges) * (self.times if together else 1)
         return accountants.pairs(self.all if together else self.once, self.deltas, failure)
-
-    def guess(self, prior: float) -> float:
-        """How often somebody with that belief guesses right after one run, at most; exact for Gaussian noise."""
-        mu = accountants.gaussian_mu(self.charges)
-        if mu is None:
-            return float(guarantee.best_guess(prior, *self.pairs(together=False)))
-        return guarantee.gaussian_guess(prior, mu)
 
     def trade_off(self, alarms: np.ndarray, times: int) -> np.ndarray:
         """The least share missed at each share of false alarms, of `times` runs; exact for Gaussian noise."""
@@ -82,17 +75,18 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
         name = controls.algorithm()
     domain = table.opening.placeholder if table.domain is None and table.opening is not None else table.domain
     if domain is None:
-        st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
+        place.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
         return None
-    if not ready(table):
-        return None
-    with st.expander("More: questions and parameters, as on Explore", icon=":material/tune:"):
+    with place:
+        if not ready(table):
+            return None
+    with place:
         try:
             workload, _ = questions.choose(table, domain)
             n = session().memo("kept", table.version, lambda: table.n)
             problem = QueryRelease(workload, n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
-            charges, why = _made(table, name, algorithm, problem, budget)
+            charges, why, promise = _made(table, name, algorithm, problem, budget)
         except InputError as error:
             wrong = str(error)
         else:
@@ -106,30 +100,23 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     curves = _curves if table.uploaded else _curves_of_samples
     once = curves(key, charges, deltas, 1, budget.delta)
     both = once if times == 1 else curves(key, charges, deltas, times, budget.delta)
-    return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both)
+    return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both, promise)
 
 
-def _made(table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[tuple, Proof]:
-    """All charges and why they keep the promise; the schema's come first where it is measured."""
+def _made(
+    table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget
+) -> tuple[tuple, Proof, Promise]:
+    """All charges, why they keep the promise, and it; the schema's come first where it is measured."""
     if table.opening is None:
         made = make_plan(algorithm, problem, budget)
-        return made.charges, proof(name, algorithm, made)
+        return made.charges, proof(name, algorithm, made), Promise.of_plan(made, adaptive=algorithm.adaptive)
     part = chosen_part() if table.trial is None else table.trial.part
     share, columns = share_of(table.opening, part, problem.n, problem.group, budget), table.opening.open
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    named = [c.name for c in columns for _ in first.charges(c)]
-    return (*first.plan.charges, *made.charges), joint_proof(name, algorithm, made, first.plan, named, division)
-
-
-def section(title: str, sources: str, planned: Planned | None) -> None:
-    """A heading and the line that says what goes in: public numbers, unless the plan rests on a peek."""
-    if planned is not None and planned.peeked:
-        heading(title, Tag.PEEK)
-        st.caption(f"Private peek, as the plan rests on a schema that comes from the records: {sources}")
-    else:
-        heading(title, Tag.PUBLIC)
-        public(sources)
+    why = joint_proof(name, algorithm, made, first.plan, division)
+    promise = Promise(budget.epsilon, budget.delta, division.events(exact=False))
+    return (*first.plan.charges, *made.charges), why, promise
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

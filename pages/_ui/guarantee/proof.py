@@ -1,17 +1,15 @@
-"""Why the plan keeps its promise: statistic, sensitivity, charge, total, as the code beside them derives it."""
+"""Show why the plan keeps its promise: statistic, sensitivity, charge and total of each step."""
 
 import streamlit as st
 
 from dpcore.publishing.proof import proof_page, sentence, told
 
 from ..shell.text import plain
-from .planned import Planned, section
+from .planned import Planned
 
 
 def proof(planned: Planned) -> None:
-    """A line for every step, its derivation behind it, and the page to print."""
-    sources = "the plan and the derivations that stand in the code; made of public numbers only."
-    section("Why does this plan keep its promise?", sources, planned)
+    """List every step of the proof with its derivation, and offer the page to print."""
     found = planned.proof
     st.markdown(f"**{plain(sentence(found), 400)}**")
     for number, step in enumerate(found.steps, start=1):

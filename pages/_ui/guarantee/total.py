@@ -1,4 +1,4 @@
-"""What all releases of a data set promise together, read off the release ledger; no record is needed."""
+"""Show what all releases of a data set promise together, from the release ledger alone."""
 
 from pathlib import Path
 from typing import Any
@@ -11,26 +11,23 @@ from dpcore.errors import InputError
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import DataSet
-from dpcore.tags import Tag
 from dpcore.theory import accountants
 
 from ..charts import privacy as promise
 from ..shell import ledger as release_ledger
-from ..shell.frame import heading, public
 from ..shell.results import panel
 from ..shell.session import session
 from ..shell.table import Table
 from ..shell.text import clean, plain
 from .planned import DELTAS
-from .promise import beliefs, evidence, share
+from .promise import belief, beliefs, evidence, share
 
 
-def total(table: Table, prior: float) -> None:
-    """Posterior bounds and privacy curves of a data set's releases so far, and of all that may ever be."""
+def total(table: Table) -> None:
+    """Draw beliefs and privacy curves for a data set's releases so far and for all that may follow."""
     if release_ledger.off():
+        st.caption("This server keeps no record of releases, so there is nothing to add up.")
         return
-    heading("What do all releases of a data set promise together?", Tag.PUBLIC)
-    public("what the ledger was charged, settled before any record was read; the belief is the one typed above.")
     ledger = release_ledger.where()
     if ledger is None:
         return
@@ -47,17 +44,18 @@ def total(table: Table, prior: float) -> None:
     curves, most = _curves(repr((life, events)), life, events, deltas)
     st.caption(
         plain(
-            f"Protected: each {found.unit}. {len(found.releases)} releases so far, added up by {life.accounting} since "
-            f"the first one; ε = {found.spent:.4g} of {budget.epsilon:g} is charged at δ = {budget.delta:g}.",
+            f"Protected: each {found.unit}. {len(found.releases)} releases so far, added up by {life.accounting}. "
+            f"They use ε = {found.spent:.4g} of {budget.epsilon:g} at δ = {budget.delta:g}.",
             400,
         )
     )
     spent = accountants.pairs(curves, deltas, sum(n * event.failure for event, n in events))
     ever = accountants.pairs({str(life.accounting): most}, deltas, life.failure)
     lines = {
-        f"charged so far ({len(found.releases)})": evidence(*spent, budget.delta),
+        f"used so far ({len(found.releases)})": evidence(*spent, budget.delta),
         "all that may ever be released": evidence(*ever, budget.delta),
     }
+    prior = belief()
     frame, here = beliefs(lines, prior)
     last = list(lines)[-1]
     summary = f"A belief of {share(prior)} becomes at most {share(here[f'{last} at most'])}, whatever is still to come."
@@ -70,13 +68,13 @@ def total(table: Table, prior: float) -> None:
         shown = {**curves, "all that may ever be": most}
         at = int(np.argmin(np.abs(np.log(deltas) - np.log(budget.delta or 1e-9))))
         costs = ", ".join(f"ε = {float(c[at]):.4g} ({name})" for name, c in curves.items())
-        said = f"At δ = {deltas[at]:.0e} what was charged so far costs {costs}."
+        said = f"At δ = {deltas[at]:.0e} what was used so far costs {costs}."
         table_ = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in shown.items()}})
         panel(promise.privacy_curves(shown, deltas, (budget.epsilon, budget.delta)), said, table_, "ledger-curve")
     st.caption(
-        "“All that may ever be released” holds however later ones are chosen in view of earlier ones, as the room and "
-        "its one accounting were fixed at the first release. “Charged so far” is what those releases tell, if "
-        "their number and kind did not depend on what the earlier ones showed; the other accountants likewise."
+        "“All that may ever be released” holds even if someone chooses later releases in view of earlier ones. The "
+        "whole budget and its accounting were fixed at the first release. “Used so far” holds if the number and kind "
+        "of releases did not depend on what earlier ones showed. The same is true of the other accountants."
     )
 
 

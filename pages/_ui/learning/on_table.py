@@ -1,6 +1,7 @@
-"""The Learning page's third part: a classifier or a regression on the table, by every method over ε and seeds."""
+"""Draw the Learning page's third part: a classifier or a regression by every method, over ε and repeats."""
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -9,18 +10,17 @@ from dpcore.data.domain import Column
 from dpcore.evaluation.output_laws import optimum, split
 from dpcore.parsing.tasks import task_text
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.tags import Tag
 
 from ..charts import learning as learning_charts
 from ..jobs.job import watch
 from ..shell import controls
-from ..shell.frame import heading, peek
+from ..shell.frame import peek
 from ..shell.results import panel
 from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean
-from .quantile import METHODS, begin, excess_by_epsilon, made
+from .quantile import METHODS, begin, budget, cautions, excess_by_epsilon, made
 from .runs import LearningRuns
 
 LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
@@ -32,7 +32,7 @@ FIRST = [title for title, (name, own) in METHODS.items() if name not in ON_LINES
 
 
 def targets(table: Table, loss: str) -> list[Column]:
-    """The columns that a loss can have as its target."""
+    """Return the columns that a loss can have as its target."""
     columns = () if table.domain is None else table.domain.columns
     if loss in ("logistic", "hinge"):
         return [c for c in columns if c.size == 2 and c.missing != "category"]
@@ -40,63 +40,65 @@ def targets(table: Table, loss: str) -> list[Column]:
 
 
 def features(table: Table, target: str) -> list[str]:
-    """The columns that may be features."""
+    """Return the columns that may be features."""
     columns = () if table.domain is None else table.domain.columns
     return [c.name for c in columns if c.name != target]
 
 
 @peek
-def whole(table: Table, spend: Budget) -> None:
-    """What is learned, then excess risk, held-out risk, accuracy and coefficients."""
-    left, middle, right = st.columns(3)
+def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
+    """Draw what is learned: excess risk, then held-out risk, accuracy and coefficients."""
     possible = [loss for loss in LOSSES if targets(table, loss)]
     if not possible:
-        st.info("This table has neither a column of two values nor one of numbers to learn.")
+        left.info("This table has neither a column of two values nor one of numbers to learn.")
         return
-    loss = left.selectbox("Learn a", possible, format_func=LOSSES.__getitem__, key="loss", **shared())
-    names = [c.name for c in targets(table, loss)]
-    target = middle.selectbox("Target", names, len(names) - 1, format_func=clean, key=f"target-{loss}", **shared())
+    with right:
+        loss = st.selectbox("Learn a", possible, format_func=LOSSES.__getitem__, key="loss", **shared())
+        names = [c.name for c in targets(table, loss)]
+        target = st.selectbox("Predict", names, len(names) - 1, format_func=clean, key=f"target-{loss}", **shared())
+        others = features(table, target)
+        chosen = st.multiselect("From", others, others[:4], format_func=clean, key=f"features-{target}", **shared())
+        spend = budget(experts)
     words = "How large coefficients may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
-    radius = right.select_slider(
+    radius = experts.select_slider(
         "R, radius of the region", [controls.AUTO, *RADII], controls.AUTO, controls.number, key="radius", help=words,
         bind="query-params",
     )  # fmt: skip
-    others = features(table, target)
-    chosen = st.multiselect("Features", others, others[:4], format_func=clean, key=f"features-{target}", **shared())
+    methods = experts.multiselect("Methods", list(METHODS), FIRST, key="learners", bind="query-params")
+    seeds = experts.number_input("Repeats", 1, 20, 3, key="table-seeds", bind="query-params")
     if not chosen:
-        st.info("Choose at least one feature.")
+        left.info("Choose at least one column to predict from.")
         return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        methods = st.multiselect("Methods", list(METHODS), FIRST, key="learners", bind="query-params", width=640)
-        seeds = st.number_input("Seeds", 1, 20, 3, key="table-seeds", bind="query-params", width=120)
     text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=tuple(chosen))
     problem, rows = made(table, text, None if radius == controls.AUTO else float(radius))
     seen, held_out = split(rows, HELD_OUT, 0)
     problem = replace(problem, n=seen.n)
-    st.caption(
-        f"{seen.n:,} records are learned from, {held_out.n:,} held out. d = {problem.d} coefficients, R = {problem.R:g}"
-        f", G = {problem.G:.4g}. Features are scaled by their public bounds."
-    )
     runs, of = session().own("classifier", LearningRuns), (table.version, text, radius, spend.delta)
-    if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
-        begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))
-    watch(runs, "table")
-    if runs.asked is not None and runs.asked != of:
-        st.warning("These runs are of another task, region or δ. Press Learn to renew them.")
-    heading("Which method learns best?", Tag.PEEK)
-    excess_by_epsilon(runs, "excess")
+    with left:
+        cautions(spend, table)
+        if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
+            begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))
+        watch(runs, "table")
+        if runs.asked is not None and runs.asked != of:
+            st.warning("These runs are of another task, region or δ. Press “Learn” to renew them.")
+        excess_by_epsilon(runs, "excess")
+        st.caption(
+            f"Methods learn from {seen.n:,} rows; {held_out.n:,} rows test them. d = {problem.d} coefficients, "
+            f"R = {problem.R:g}, G = {problem.G:.4g}."
+        )
     if len(runs.table()):
-        _population(runs)
-        _coefficients(runs, spend)
+        tested, spread = st.tabs(("People it has not seen", "How far the coefficients spread"))
+        with tested:
+            _population(runs)
+        with spread:
+            _coefficients(runs, spend)
 
 
-@peek
 def _population(runs: LearningRuns) -> None:
-    """Held-out risk and accuracy: what a method is worth on people it has not seen."""
-    heading("Does it hold for people it has not seen?", Tag.PEEK)
+    """Draw held-out risk and accuracy: what a method is worth on people it has not seen."""
     frame = runs.table()
     words = {"population_risk": "held-out risk", "population_accuracy": "held-out accuracy",
-             "accuracy": "accuracy on the records"}  # fmt: skip
+             "accuracy": "accuracy on the rows it saw"}  # fmt: skip
     possible = [name for name in words if name in frame and frame[name].notna().any()]
     value = st.segmented_control(
         "Measure", possible, default=possible[0], required=True, format_func=words.__getitem__, key="measure-learn"
@@ -106,27 +108,26 @@ def _population(runs: LearningRuns) -> None:
     middle = at[value].median()
     best = middle.idxmax() if "accuracy" in value else middle.idxmin()
     summary = (
-        f"At ε = {frame['epsilon'].max():g}: {words[value]} {middle[best]:.4g} by {best}. Held-out and empirical risk "
-        f"differ by at most {gap:.2g} there: that is sampling, not privacy."
+        f"At ε = {frame['epsilon'].max():g} the best {words[value]} is {middle[best]:.4g}, by {best}. Held-out and "
+        f"empirical risk differ by at most {gap:.2g} there. That is sampling, not privacy."
     )
     figure = learning_charts.by_epsilon(frame, value, words[value], list(METHODS), log=False)
     columns = ["algorithm", "epsilon", "seed", "risk", "population_risk", "accuracy", "population_accuracy"]
     panel(figure, summary, frame[[c for c in columns if c in frame]], "held-out")
 
 
-@peek
 def _coefficients(runs: LearningRuns, spend: Budget) -> None:
-    heading("How far do the coefficients spread?", Tag.PEEK)
+    """Draw every run's coefficients at one ε beside those found without privacy."""
     frame = runs.parameters(spend.epsilon)
     if not len(frame) or runs.problem is None or runs.rows is None:
-        st.caption(f"No run has ended at ε = {spend.epsilon:g} yet; press Learn to run there.")
+        st.caption(f"No run has ended at ε = {spend.epsilon:g} yet. Press “Learn” to run there.")
         return
     best = optimum(runs.problem, runs.rows)
     by = frame.groupby(["algorithm", "coefficient"])["value"]
     spread = (by.max() - by.min()).groupby("algorithm").median()
     summary = (
-        f"At ε = {spend.epsilon:g} over the seeds: the coefficients of {spread.idxmin()} move least, "
-        f"{spread.min():.3g} in the median. Where the risk is flat, coefficients may spread and predictions hardly."
+        f"At ε = {spend.epsilon:g} the coefficients of {spread.idxmin()} move least: {spread.min():.3g} in the median. "
+        "Where the risk is flat, coefficients may spread while predictions hardly change."
     )
     listed = pd.concat([
         frame, pd.DataFrame({"algorithm": "without privacy", "coefficient": runs.problem.names, "value": best})

@@ -1,4 +1,6 @@
-"""The Learning page's second part: the exact law of two coefficients, and the paper's sampler step by step."""
+"""Draw the Learning page's second part: the law of two coefficients, and the paper's sampler step by step."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -7,54 +9,48 @@ import streamlit as st
 from dpcore.evaluation.output_laws import plane_law, public_walk
 from dpcore.learning.losses import Logistic
 from dpcore.parsing.tasks import task_text
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.tags import Tag
 
 from ..charts import learning as learning_charts
-from ..shell.frame import heading, peek
+from ..shell.frame import peek
 from ..shell.results import panel
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean
 from .on_table import LOSSES, targets
-from .quantile import calibration, made, numeric
+from .quantile import budget, calibration, cautions, made, numeric
 
 
-def plane(table: Table, spend: Budget) -> None:
-    """One feature and an intercept: where both coefficients fall, and what they predict; then the sampler's steps."""
+def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
+    """Draw where both coefficients of a line fall and what they predict; then the sampler's steps."""
     possible = [loss for loss in LOSSES if targets(table, loss)]
     pairs = [(loss, c.name) for loss in possible for c in targets(table, loss)]
     pairs = [(loss, name) for loss, name in pairs if set(numeric(table)) - {name}]
     if pairs:
-        _law(table, spend, pairs)
+        _law(table, pairs, left, right, experts)
     else:
-        st.info("The picture needs a column of numbers as the feature, and another column as the target.")
-    _steps()
+        left.info("The picture needs a column of numbers as the feature, and another column as the target.")
+    with st.expander("How does the published sampler work?", icon=":material/footprint:"):
+        _steps()
 
 
 @peek
-def _law(table: Table, spend: Budget, pairs: list[tuple[str, str]]) -> None:
-    left, middle, right = st.columns(3)
-    losses = list(dict.fromkeys(loss for loss, _ in pairs))
-    loss = left.selectbox("Learn a", losses, format_func=LOSSES.__getitem__, key="plane-loss", **shared())
-    names = [name for kind, name in pairs if kind == loss]
-    target = middle.selectbox(
-        "Target", names, len(names) - 1, format_func=clean, key=f"plane-target-{loss}", **shared()
-    )
-    others = [name for name in numeric(table) if name != target]
-    feature = right.selectbox("Feature", others, format_func=clean, key=f"plane-feature-{target}", **shared())
+def _law(table: Table, pairs: list[tuple[str, str]], left: Any, right: Any, experts: Any) -> None:
+    """Draw predictions of many private draws, and the law of their two coefficients for experts."""
+    with right:
+        losses = list(dict.fromkeys(loss for loss, _ in pairs))
+        loss = st.selectbox("Learn a", losses, format_func=LOSSES.__getitem__, key="plane-loss", **shared())
+        names = [name for kind, name in pairs if kind == loss]
+        target = st.selectbox(
+            "Predict", names, len(names) - 1, format_func=clean, key=f"plane-target-{loss}", **shared()
+        )
+        others = [name for name in numeric(table) if name != target]
+        feature = st.selectbox("From", others, format_func=clean, key=f"plane-feature-{target}", **shared())
+        spend = budget(experts)
+    with experts:
+        aim = calibration("plane")
     text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=(feature,))
     problem, rows = made(table, text)
-    law = plane_law(problem, rows, spend, calibration=calibration("plane"))
-    heading("Where will two private coefficients fall?", Tag.PEEK)
-    names2 = (f"coefficient of {clean(feature)}", "intercept")
-    spread = law.draws.std(0)
-    summary = (
-        f"Dark: likely; lines: equal risk; dots: {len(law.draws)} draws, which spread by {spread[0]:.3g} and "
-        f"{spread[1]:.3g}. The noise lies along the valley, where it costs little."
-    )
-    panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
-    heading("What do they predict?", Tag.PEEK)
+    law = plane_law(problem, rows, spend, calibration=aim)
     spec = next(c for c in table.domain.columns if c.name == feature)  # type: ignore[union-attr]
     x = np.linspace(float(spec.low or 0), float(spec.high or 1), 60)
     scaled = (2 * (x - x[0]) / (x[-1] - x[0]) - 1) / np.sqrt(2)
@@ -71,18 +67,28 @@ def _law(table: Table, spend: Budget, pairs: list[tuple[str, str]]) -> None:
         {clean(feature): x, "without privacy": best, "lowest draw": lines.min(0), "highest": lines.max(0)}
     )
     wide = float((frame["highest"] - frame["lowest draw"]).max())
-    figure = learning_charts.fans(x, lines[:30], best, (feature, title))
-    panel(figure, f"Predictions of the draws differ by at most {wide:.3g} over the feature's range.", frame, "fans")
+    with left:
+        cautions(spend, table)
+        figure = learning_charts.fans(x, lines[:30], best, (feature, title))
+        panel(figure, f"Private lines differ by at most {wide:.3g} from each other.", frame, "fans")
+    names2 = (f"coefficient of {clean(feature)}", "intercept")
+    spread = law.draws.std(0)
+    summary = (
+        f"Dark is likely, lines have equal risk, dots are {len(law.draws)} draws. They spread by {spread[0]:.3g} and "
+        f"{spread[1]:.3g}. The noise lies along the valley, where it costs little."
+    )
+    with st.expander("Where do the two coefficients fall?", icon=":material/scatter_plot:"):
+        panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
 
 
 def problem_label(table: Table, target: str) -> str:
-    """The value of the target that counts as +1."""
+    """Return the value of the target that counts as +1."""
     column = next(c for c in table.domain.columns if c.name == target)  # type: ignore[union-attr]
     return column.labels[1]
 
 
 def _steps() -> None:
-    heading("How does the published sampler work?", Tag.PUBLIC)
+    """Draw the published sampler's proposals on twelve invented numbers."""
     b, proposals = public_walk()
     frame = pd.DataFrame(
         [
@@ -92,8 +98,8 @@ def _steps() -> None:
     )
     rounds = int(frame["round"].max())
     summary = (
-        f"Twelve invented numbers, {rounds} rounds: blur the state to y, propose x′ and z near it, multiply the "
-        f"differences of a few records' losses into ρ, accept x′ with probability ρ/2: {len(frame) / rounds:.2f} tries "
-        "a round. States in between follow the records, so they are shown for invented ones only."
+        f"Twelve invented numbers, {rounds} rounds, {len(frame) / rounds:.2f} tries a round. Each try blurs the state "
+        "to y, proposes x′ and z near it, multiplies loss differences of a few rows into ρ, and accepts x′ with "
+        "probability ρ/2. States in between follow the rows, so this picture uses invented ones."
     )
     panel(learning_charts.walk(frame, b), summary, frame, "walk")

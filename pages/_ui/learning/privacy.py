@@ -1,4 +1,6 @@
-"""The Learning page's fourth part: the guarantee, what exact calibration saves, where the printed one fails."""
+"""Draw the Learning page's part for experts: the exact privacy of the median, and where a printed theorem fails."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -6,21 +8,46 @@ import streamlit as st
 
 from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve, neighbour_s
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.tags import Tag
 
 from ..charts import learning as learning_charts
-from ..shell.frame import heading
 from ..shell.results import panel
 from ..shell.table import Table
+from .quantile import budget
 
 SMALLEST = 1e-12  # below which quadrature says nothing
 
 
-def guarantee(_table: Table, spend: Budget) -> None:
-    """δ(ε) of the mechanism beside the Gaussian's; the paper's closed form beside the exact calibration."""
-    heading("Is it really as private as Gaussian noise?", Tag.PUBLIC)
-    n = st.select_slider("Records of the invented table", [4, 10, 40, 100, 400], 40, key="neighbours",
-                         bind="query-params")  # fmt: skip
+def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
+    """Draw δ(ε) of the median beside the Gaussian's, exact calibration, and what Theorem 6.4 spends."""
+    with right:
+        spend = budget(experts)
+        n = st.select_slider("Rows of the invented table", [4, 10, 40, 100, 400], 40, key="neighbours",
+                             bind="query-params")  # fmt: skip
+    with left:
+        _curves(spend, n)
+    exact, printed = st.tabs(("What exact calibration saves", "Where the printed theorem overspends"))
+    table = calibrations(spend.delta)
+    row = table.iloc[(table["epsilon"] - spend.epsilon).abs().argmin()]
+    with exact:
+        lines = {"exact": "exact s", "printed": "the paper's closed form (Theorem 6.4)"}
+        summary = (
+            f"At ε = {row['epsilon']:.3g} the exact s is {row['exact'] / row['printed']:.2f} times the closed form's. "
+            "The risk bound is smaller by that factor, for the same promise."
+        )
+        figure = learning_charts.curves(table, "epsilon", lines, ("ε", "s, GDP parameter"), log=True)
+        panel(figure.update_xaxes(type="log"), summary, table, "calibration")
+    with printed:
+        lines = {"spent": "spent by Theorem 6.4 as printed", "promised": "promised δ"}
+        summary = (
+            f"As printed, 2δ/3 is for the density and (1 + e^ε)δ/3 for the sampler. That is "
+            f"{row['spent'] / row['promised']:.3g} times δ at ε = {row['epsilon']:.3g}. Here both together use δ."
+        )
+        figure = learning_charts.curves(table, "epsilon", lines, ("ε", "δ"), log=True)
+        panel(figure.update_xaxes(type="log"), summary, table, "overspent")
+
+
+def _curves(spend: Budget, n: int) -> None:
+    """Draw the exact δ(ε) of the private median of two invented tables, below the Gaussian's."""
     epsilons = np.linspace(0, 2 * spend.epsilon, 61)
     s = neighbour_s(spend, n=n)
     frame = pd.DataFrame(
@@ -34,28 +61,8 @@ def guarantee(_table: Table, spend: Budget) -> None:
     lines = {"gaussian": f"Gaussian noise, s = {s:.4g}: the promise", "mechanism": "the private median, exactly"}
     ratio = float(frame["mechanism"].iloc[0] / frame["gaussian"].iloc[0])
     summary = (
-        f"Two invented tables of {n} numbers that differ in one record: the median's exact δ(ε), by quadrature, stays "
-        f"below the Gaussian's promise everywhere; at ε = 0 it is {ratio:.0%} of it."
+        f"Two invented tables of {n} numbers differ in one row. The median's exact δ(ε) stays below the Gaussian's "
+        f"promise everywhere. At ε = 0 it is {ratio:.0%} of it."
     )
     figure = learning_charts.curves(frame, "epsilon", lines, ("ε", "δ(ε)"), log=True)
     panel(figure.update_yaxes(dtick=2), summary, frame, "privacy-curve")
-
-    heading("What does exact calibration save?", Tag.PUBLIC)
-    table = calibrations(spend.delta)
-    row = table.iloc[(table["epsilon"] - spend.epsilon).abs().argmin()]
-    lines = {"exact": "exact s", "printed": "the paper's closed form (Theorem 6.4)"}
-    summary = (
-        f"At ε = {row['epsilon']:.3g} the exact s is {row['exact'] / row['printed']:.2f} times the closed form's, and "
-        "the risk bound smaller by that factor, for the same promise."
-    )
-    figure = learning_charts.curves(table, "epsilon", lines, ("ε", "s, GDP parameter"), log=True)
-    panel(figure.update_xaxes(type="log"), summary, table, "calibration")
-
-    heading("Where does the printed theorem overspend?", Tag.PUBLIC)
-    lines = {"spent": "spent by Theorem 6.4 as printed", "promised": "promised δ"}
-    summary = (
-        f"As printed, 2δ/3 pays for the density and (1 + e^ε)δ/3 for the sampler: {row['spent'] / row['promised']:.3g} "
-        f"times δ at ε = {row['epsilon']:.3g}. Here the sampler's error gets θδ, and both together δ."
-    )
-    figure = learning_charts.curves(table, "epsilon", lines, ("ε", "δ"), log=True)
-    panel(figure.update_xaxes(type="log"), summary, table, "overspent")

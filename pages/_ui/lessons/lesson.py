@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.theory.meaning import Promise
 
 from ..charts.drag import Frames
 from ..jobs.job import watch
@@ -61,8 +62,8 @@ LESSONS = {
         runs.SMALLER_EPSILON,
         "Noise grows about tenfold, but the error less than that: fitting a smooth, non-negative distribution "
         "takes off most of a large noise and only little of a small one. Move ε from 1 to 0.1 and watch the "
-        "verdict. The promise changes much more: at ε = 1 a snooper's odds may change by a factor of 2.7, at ε = "
-        "0.1 by 1.1, with δ by more in rare cases.",
+        "verdict. The promise changes much more: at ε = 1 someone's odds about you may change by a factor of "
+        f"{Promise(1, 1e-9).odds}, at ε = 0.1 by {Promise(0.1, 1e-9).odds}, and by more in rare cases.",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
         ("marginal", "point"),
     ),

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.publishing.review import LEVELS, MEANING, review
 from dpcore.tags import Tag
-from dpcore.theory.meaning import released
+from dpcore.theory.meaning import Promise
 
 from ..shell.frame import heading
 from ..shell.text import plain
@@ -111,7 +111,7 @@ def outputs(made: Made) -> None:
         f"δ = {dataset['total']['delta']:g}.",
         icon=":material/verified:",
     )
-    st.markdown(f"**{plain(released(facts), 500)}**")
+    st.markdown(f"**{plain(Promise.of_release(facts).words, 500)}**")
     number = facts["ledger"]["entry"]
     if dataset["spent"]["epsilon"] < promise["epsilon"]:
         st.caption(SMALLER.format(promise["epsilon"], dataset["spent"]["epsilon"]))

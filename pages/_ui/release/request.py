@@ -72,8 +72,8 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
     else:
         headline(found)
         fields["new_version"] = st.checkbox(
-            "The content changed; it is about the same people", key=f"version-{name}",
-            help="Only where the ledger says that the content has changed. The old budget stays.",
+            "This is a new version: data about the same people", key=f"version-{name}-{len(found.versions)}",
+            help="Where the rows themselves have changed. Another schema is no new version. The old budget stays.",
         )  # fmt: skip
     unit = table.unit
     person = "one record" if unit.person is None else f"all rows of one person, at most {unit.most_rows}"
@@ -199,7 +199,10 @@ def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> str:
     smaller = [epsilon for epsilon in controls.EPSILONS if epsilon < request.budget.epsilon]
     place = bisect_left(smaller, True, key=lambda epsilon: not fits(epsilon))
     if place == 0:
-        return "No ε of the slider would fit: the budget of this data set is used up."
+        left = total.epsilon if found is None else found.left
+        if left < controls.EPSILONS[0]:
+            return "No ε of the slider would fit: the budget of this data set is used up."
+        return f"No ε of the slider would fit these settings, though ε = {left:.4g} is left: choose other ones."
     return f"ε = {smaller[place - 1]:g} would fit."
 
 

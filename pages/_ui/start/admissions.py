@@ -7,12 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Comparison, Run, compare
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.accounting.guarantee import best_guess
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
+from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.workloads import Marginals
 
 from ..charts.drag import Frames, drag
@@ -22,7 +23,7 @@ from ..shell.results import below
 from ..shell.state import sample_table, stakeholder
 from ..shell.text import points
 
-SAMPLE, DELTA = "berkeley", 1e-9
+SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
 SHOWN = ("Gender", "Admission")
 DRAWINGS = 4  # throws of the noise, each kept for all ε: the same seed is the same noise, scaled
 WRONG = 0.05  # a difference of shares that anybody sees
@@ -31,12 +32,13 @@ TITLE = "Who was admitted to Berkeley in 1973?"
 
 @dataclass(frozen=True, eq=False)
 class Releases:
-    """Real shares (labels,), and released ones (drawings, stops, labels), of `n` records."""
+    """Real shares (labels,), released ones (drawings, stops, labels) of `n` records, how often guesses are right."""
 
     labels: list[str]
     real: np.ndarray
     synthetic: np.ndarray
     n: int
+    guesses: list[float]
 
     @property
     def errors(self) -> np.ndarray:
@@ -58,11 +60,18 @@ def releases() -> Releases:
     problem, shown = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
     made = [[_release(problem, rows, epsilon, seed, shown) for epsilon in EPSILONS] for seed in range(DRAWINGS)]
     labels = [" ".join(value for _, value in shown.label(j)) for j in range(shown.m)]
-    return Releases(labels, made[0][0].real, np.array([[both.synthetic for both in row] for row in made]), rows.n)
+    shares = np.array([[both.synthetic for both in row] for row in made])
+    guesses = [_promise(problem, epsilon).guess() for epsilon in EPSILONS]
+    return Releases(labels, made[0][0].real, shares, rows.n, guesses)
+
+
+def _promise(problem: QueryRelease, epsilon: float) -> Promise:
+    algorithm = ALGORITHMS[ALGORITHM]()
+    return Promise.of_plan(make_plan(algorithm, problem, Budget(epsilon, DELTA)), adaptive=algorithm.adaptive)
 
 
 def _release(problem: QueryRelease, rows: Rows, epsilon: float, seed: int, shown: Marginals) -> Comparison:
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(epsilon, DELTA), seed=seed, every=10**6).finish()
+    run = Run(ALGORITHMS[ALGORITHM](), problem, rows, Budget(epsilon, DELTA), seed=seed, every=10**6).finish()
     return compare(run.release, rows, shown)
 
 
@@ -99,7 +108,8 @@ def frames(made: Releases, *, hidden: bool) -> Frames:
     """All frames with their sentences; where what is real is `hidden`, neither it nor an error is in them."""
     words, spoken = [], []
     for errors in made.errors:
-        lines = [_said(epsilon, error, made.n, hidden) for epsilon, error in zip(EPSILONS, errors, strict=True)]
+        stops = zip(EPSILONS, errors, made.guesses, strict=True)
+        lines = [_said(epsilon, error, guess, made.n, hidden) for epsilon, error, guess in stops]
         words.append([said for said, _ in lines])
         spoken.append([short for _, short in lines])
     return Frames(
@@ -109,14 +119,14 @@ def frames(made: Releases, *, hidden: bool) -> Frames:
     )  # fmt: skip
 
 
-def _said(epsilon: float, error: float, n: int, hidden: bool) -> tuple[str, str]:
+def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> tuple[str, str]:
     """The sentence of a frame, and the short one."""
-    guess = f"{best_guess(0.5, epsilon, DELTA):.0%}"
+    right = times_in_100(guess)
     words = (
-        f"At **ε = {number(epsilon)}**, even somebody who knows every other applicant and sees the orange bars guesses "
-        f"right whether a given one was admitted at most **{guess} of the time** (a coin gets 50%)."
+        f"At **ε = {number(epsilon)}**, even someone who knows every other applicant and sees the orange bars guesses "
+        f"right whether a given one was admitted at most **{right}** (a coin: 50)."
     )
-    short = f"A guess is right at most {guess} of the time"
+    short = f"A guess is right at most {right}"
     if hidden:
         return words, f"{short}."
     off = f"off by **{points(error)} points** at most (≈ {round(n * error):,} of {n:,} people)"

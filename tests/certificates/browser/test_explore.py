@@ -49,7 +49,7 @@ def test_start_shows_a_chart_before_any_click_and_the_slider_redraws_it(page, se
     for _ in range(9):
         slider.press("ArrowRight")
     expect(page.get_by_text("at most 73% of the time")).to_be_visible()
-    page.get_by_role("link", name="Explore this sample").click()
+    page.get_by_role("link", name="Take a sample").click()
     expect(page.get_by_text("Table: berkeley, 4,526 rows")).to_be_visible()
     expect(verdict(page)).to_be_visible()
 

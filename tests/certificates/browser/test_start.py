@@ -115,7 +115,7 @@ def test_the_chosen_epsilon_goes_to_other_pages_and_comes_back(page, server):
     open_start(page, server)
     slider(page).press("End")
     page.wait_for_url(re.compile(r"epsilon=10"))
-    link = page.get_by_role("link", name="Explore this sample")
+    link = page.get_by_role("link", name="Take a sample")
     expect(link).to_have_attribute("href", re.compile(r"epsilon=10"))
     link.click()
     expect(page.get_by_text("Table: berkeley, 4,526 rows")).to_be_visible()

@@ -138,7 +138,7 @@ def test_no_test_guesses_right_more_often_than_the_bound_supposes(mu):
 def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
     """Its law on the two tables is N(∓μ²/2, μ²), which is what a ratio's must be."""
     script, rng = script_of("gaussian_maxent"), np.random.default_rng(0)
-    asked = Asked("measure", CellAnswers(script.problem.workload, subspace), script.plan.spend(Gaussian))
+    asked = Asked("measure", CellAnswers(script.problem.workload, subspace), script.plan.spend("measure"))
     tables = [_table(np.array(counts)) for counts in ([2, 2, 2, 2], [3, 2, 2, 1])]
     w, c, moved = gaussian_score(asked, *tables)
     for rows, sign in zip(tables, (-1, 1), strict=True):

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from dpcore.privacy.accounting.lifetime import Total
 from dpcore.publishing import checked
-from dpcore.publishing.totals import Total
 from tests.certificates.fuzz import ledgers
 from tests.certificates.fuzz.ledgers import BESIDE, BROKEN, METADATA, ROWS, FellError, every_byte
 

@@ -27,7 +27,7 @@ from dpcore.privacy.accounting.budget import (
 )
 from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
 from dpcore.privacy.accounting.ledger import Charge, Choice, Ledger, Plan
-from tests.helpers import HUGE, serves, task, variants
+from tests.helpers import HUGE, few_rounds, serves, task, variants
 
 BUDGETS = [Budget(e, d) for e in (1e-4, 0.1, 1, 8, 200) for d in (1e-100, 1e-9, 1e-3, 0.5)]
 PURE = [Budget(e, 0) for e in (1e-4, 0.1, 1, 8, 200)]
@@ -118,7 +118,7 @@ def charge_all(plan: Plan) -> Ledger:
     return ledger
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 7, 100, 3000, 100_000])
+@pytest.mark.parametrize("times", [1, 2, 3, 7, 100, 3000])
 @pytest.mark.parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-3), Budget(40, 1e-6), Budget(1, 0)], ids=ids)
 def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
     spend = equal_selections(budget, times)
@@ -150,22 +150,23 @@ def test_no_gaussian_noise_at_delta_0():
         Plan(Budget(1, 0), (Charge("measure", Gaussian(1e-9)),))
 
 
-@pytest.mark.parametrize("budget", [*BUDGETS, *PURE], ids=ids)
 @pytest.mark.parametrize(("name", "settings"), variants(), ids=str)
-def test_no_algorithm_plans_or_spends_more_than_requested(name, settings, budget):
-    if not serves(name, settings, "2-way", budget):
-        assert budget.delta == 0
-        assert name != "dpfw", "pure DP is served by dpfw"
-        return
-    plan = make_plan(build(ALGORITHMS[name], settings), task("2-way")[0], budget)
-    ledger = charge_all(plan)
-    spent = ledger.spent
-    if ALGORITHMS[name].adaptive and spent.accounting is not Accounting.OPTIMAL:  # what is expected, in whole charges
-        assert 0.7 * budget.epsilon <= spent.epsilon <= budget.epsilon
-    else:
-        assert uses_all(ledger)
-    assert spent.delta <= budget.delta
-    assert plan.sums.epsilon(budget.delta, plan.accounting) <= budget.epsilon
+def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
+    """Defaults at all budgets, other choices at every fifth."""
+    for budget in [*BUDGETS, *PURE][:: 1 if settings == few_rounds(name) else 5]:
+        if not serves(name, settings, "2-way", budget):
+            assert budget.delta == 0
+            assert name != "dpfw", "pure DP is served by dpfw"
+            continue
+        plan = make_plan(build(ALGORITHMS[name], settings), task("2-way")[0], budget)
+        ledger = charge_all(plan)
+        spent = ledger.spent
+        if ALGORITHMS[name].adaptive and spent.accounting is not Accounting.OPTIMAL:  # expected, in whole charges
+            assert 0.7 * budget.epsilon <= spent.epsilon <= budget.epsilon
+        else:
+            assert uses_all(ledger)
+        assert spent.delta <= budget.delta
+        assert plan.sums.epsilon(budget.delta, plan.accounting) <= budget.epsilon
 
 
 def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():

@@ -11,7 +11,7 @@ from dpcore.learning.risks import Risk
 from dpcore.privacy.samplers import envelope, proximal
 from dpcore.privacy.samplers.shapes import Envelope, Radial
 from dpcore.privacy.statistics.targets import Density
-from tests.envelopes import HOSTILE, log_whole, lowest, search, variation
+from tests.certificates.envelopes import HOSTILE, log_whole, lowest, search, variation
 
 ROOM = 1.001  # for the quadrature
 

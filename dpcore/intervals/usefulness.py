@@ -1,0 +1,161 @@
+"""How useful answers are, in units that a person can act on: a sample's exactness, the field's score, fit purposes."""
+
+import math
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..algorithms.residual import unbiased
+from ..privacy.accounting.budget import Gaussian, Pure
+from ..privacy.accounting.ledger import Plan
+from ..privacy.measurement import MeasuredAnswers, deviation
+from ..privacy.statistics.answers import Answers
+from ..privacy.statistics.residuals import Residuals
+from ..problems import QueryRelease
+from ..releases import UnbiasedAnswers
+from ..workloads import Marginals, Union, Workload
+from ..workloads.residuals import spaces_of
+from .known import noisy_tables, pooled
+from .levels import quantile
+
+POINT = 0.01  # a percentage point: the tolerance of shares unless another is asked for
+MOST = 0.95  # of half-widths that have to be within it
+TENTH = 0.1  # of a group's size, which the half-width of its count may be
+
+
+def as_exact_as_sample(squares: float, shares: np.ndarray, n: int) -> float:
+    """The share f in 0..1 of the rows whose simple random sample is off by as much as answers with these errors.
+
+    A sample of m = f n of n rows without replacement has Σ_q E(error²) = (S/m) (n − m)/(n − 1) over the questions q,
+    S = Σ_q p_q (1 − p_q), as each counts rows. With E = `squares`, the sum of squared errors of the shares p (m,), that
+    gives f = S/(E (n − 1) + S); 1 where nothing is wrong. Source: Cochran 1977, Theorem 3.2.
+    """
+    p = np.clip(shares, 0, 1)
+    spread = max(float(p.sum() - p @ p), 0.0)
+    return spread / (squares * (n - 1) + spread) if squares > 0 else 1.0
+
+
+def k_marginal(distances: np.ndarray) -> float:
+    """The K-marginal score 1000 (1 − mean total variation) of L1 `distances` of tables of pairs (`Marginals.scored`).
+
+    1000 says that all tables are the same, 0 that they have nothing in common; total variation is half the L1 distance.
+    Source: Task, Bhagat, Howarth 2023 (SDNist, NIST's reports).
+    """
+    return 1000 * (1 - float(np.mean(distances)) / 2)
+
+
+def counts_rows(workload: Workload) -> bool:
+    """Whether every query counts rows, so that its answer is a share p and its variance over the rows p(1 − p)."""
+    if isinstance(workload, Union):
+        return all(map(counts_rows, workload.workloads))
+    matrix: Any = getattr(workload, "matrix", np.ones(0))
+    entries = matrix.data if issparse(matrix) else matrix
+    return bool(((entries == 0) | (entries == 1)).all())
+
+
+def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
+    """What the noisy tables of a plan will say, with the variances of their noise and shares of 0; no data is used.
+
+    None where nothing is sure to be measured before the run: the plan then names no tables.
+    """
+    tables = []
+    for charge in plan.charges:
+        asked, spend = charge.statistic, charge.spend
+        if not isinstance(spend, Gaussian | Pure):
+            continue
+        if isinstance(asked, Residuals):
+            sizes = sum(math.prod(problem.domain.shape[a] for a in S) for S in spaces_of(asked.workload).type_of)
+            return unbiased(asked, np.zeros(sizes), deviation(asked, spend, problem.effective_n))
+        if isinstance(asked, Answers):
+            m = asked.workload.m
+            errors = np.broadcast_to(deviation(asked, spend, problem.effective_n), m)
+            tables += noisy_tables([MeasuredAnswers(asked.workload, np.zeros(m), errors)])
+    return pooled(problem.domain, tables) if tables else None
+
+
+def even_shares(tables: Marginals) -> np.ndarray:
+    """The shares (m,) of the table in which all combinations are equally frequent."""
+    sizes = [math.prod(shape) for shape in tables.shapes]
+    return np.repeat(1 / np.array(sizes, dtype=float), sizes)
+
+
+def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Any = None) -> float | None:
+    """`as_exact_as_sample` by the noise alone: the variances of all cells asked, and `shares` (m,) or even ones.
+
+    None where something was asked that was not measured, or no tables.
+    """
+    if known is None or not isinstance(workload, Marginals):
+        return None
+    tables = zip(workload.axes, workload.shapes, strict=True)
+    squares = sum(known.standard_error(axes) ** 2 * math.prod(shape) for axes, shape in tables)
+    if not math.isfinite(squares):
+        return None
+    return as_exact_as_sample(squares, even_shares(workload) if shares is None else shares, n)
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What answers are good for and not for, by the noise alone: texts, in everyday words, and what they rest on.
+
+    Shares are good where 95 % of the half-widths of their 95 % intervals are at most `tolerance`; `smallest_group` is
+    the size of which the half-width of a group's count is a tenth, None where no group's count has an interval.
+    """
+
+    good_for: tuple[str, ...]
+    not_for: tuple[str, ...]
+    tolerance: float
+    smallest_group: int | None
+
+    @property
+    def sentence(self) -> str:
+        """All of it, to show beside a release."""
+        if not self.good_for and not self.not_for:
+            return "How exact the answers are is not known before they are compared with the table."
+        lists = (("Good for", self.good_for), ("Not for", self.not_for))
+        return " ".join(f"{words}: {' and '.join(some)}." for words, some in lists if some)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields and the sentence by name."""
+        return asdict(self) | {"sentence": self.sentence}
+
+
+def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT, laplace: bool = False) -> Uses:
+    """What noisy tables with known noise are good for, by the half-widths of the intervals of their cells.
+
+    `n` rows count. Every cell of a table has the same half-width h; tables of one column and of pairs are looked at. A
+    group is one cell of them: large enough where h n is at most a tenth of its size.
+    """
+    good, bad, group = [], [], None
+    for ways, words in ((1, "one column"), (2, "two columns")):
+        half = None if known is None else _half_width(known, ways, quantile(0.95, laplace=laplace))
+        if half is None:
+            continue
+        within = f"shares by {words} (within {100 * tolerance:.3g} point{'s' * (tolerance != POINT)})"
+        (good if half <= tolerance else bad).append(within)
+        group = math.ceil(half * n / TENTH)
+    if group is not None:
+        bad.append(f"groups under {_short(group)} people" if group < n else "groups of any size")
+    return Uses(tuple(good), tuple(bad), tolerance, group)
+
+
+def _half_width(known: UnbiasedAnswers, ways: int, z: float) -> float | None:
+    """The half-width that 95 % of the cells of all tables of `ways` columns keep; None where more have no interval."""
+    shape = known.domain.shape
+    every = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))
+    sizes = {axes: math.prod(shape[a] for a in axes) for axes in every}
+    found = sorted((known.standard_error(axes), size) for axes, size in sizes.items() if axes in known.places)
+    seen, needed = 0, MOST * sum(sizes.values())
+    for error, size in found:
+        seen += size
+        if seen >= needed:
+            return z * error
+    return None
+
+
+def _short(count: int) -> str:
+    """A number of people in two digits, rounded up."""
+    step = 10 ** max(len(str(count)) - 2, 0)
+    return f"{math.ceil(count / step) * step:,}"

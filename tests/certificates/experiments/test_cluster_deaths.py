@@ -1,0 +1,101 @@
+"""Workers of a local cluster are killed at all times, and no point and no row is lost or doubled."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from dpcore.experiments.cluster import connect, sweep_on
+from dpcore.experiments.sweep import sweep
+from tests.experiments.test_cluster import cluster, counted_on, parts, patience, planned, told
+from tests.helpers import task
+
+__all__ = ["cluster", "parts", "patience"]
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.flaky(reruns=1)]
+
+
+def test_a_worker_killed_midway_loses_nothing(cluster):
+    problem, rows = task("3-way of 4")
+    waiting = planned(problem, rounds=3000, seeds=3)
+    client = connect(cluster.scheduler_address)
+    try:
+        points = sweep_on(client, waiting, problem, rows)
+        found = [next(points)]
+        victim = next(iter(client.run(os.getpid).values()))
+        os.kill(victim, signal.SIGKILL)
+        found += points
+    finally:
+        client.close()
+    assert len(found) == len(waiting)
+    assert told(found) == told(sweep(waiting, problem, rows))
+
+
+def test_a_worker_that_dies_with_results_nobody_has_read_loses_nothing(cluster):
+    problem, rows = task("3-way of 4")
+    waiting = planned(problem)
+    client = connect(cluster.scheduler_address)
+    try:
+        points = sweep_on(client, waiting, problem, rows)
+        found = [next(points)]
+        deadline = time.monotonic() + 90
+        while any(client.processing().values()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(0.5)  # so that all of them are known to have ended
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        time.sleep(1)
+        found += points
+    finally:
+        client.close()
+    assert told(found) == told(sweep(waiting, problem, rows))
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
+    """Of all that was shared, and of every result, there is no other copy."""
+    distributed = pytest.importorskip("distributed")
+    problem, rows = task("3-way of 4")
+    waiting = planned(problem, seeds=2)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as alone:
+        client = connect(alone.scheduler_address)
+        try:
+            points = sweep_on(client, waiting, problem, rows)
+            found = [next(points)]
+            if read:
+                deadline = time.monotonic() + 90
+                while any(client.processing().values()) and time.monotonic() < deadline:
+                    time.sleep(0.1)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            found += points
+        finally:
+            client.close()
+    assert told(found) == told(sweep(waiting, problem, rows))
+
+
+def test_a_worker_killed_midway_neither_loses_nor_doubles_a_row(cluster, parts):
+    killed = []
+
+    def kill(client, rows: int) -> None:
+        if rows and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    counted_on(cluster, parts, kill)
+    assert killed
+
+
+def test_stopping_early_cancels_what_runs(cluster):
+    problem, rows = task("3-way of 4")
+    client = connect(cluster.scheduler_address)
+    try:
+        points = sweep_on(client, planned(problem, rounds=3000, seeds=10), problem, rows)
+        next(points)
+        points.close()
+        deadline = time.monotonic() + 90
+        while any(client.processing().values()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not any(client.processing().values())
+    finally:
+        client.close()

@@ -1,0 +1,113 @@
+"""Intervals hold as often as they say, over many tables and many draws of the noise."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpcore.intervals.known import pooled
+from dpcore.intervals.levels import quantile
+from dpcore.intervals.questions import _fieller, answer, compare, independent
+from dpcore.privacy.measurement import MeasuredAnswers
+from tests.helpers import histogram, rows_of
+from tests.intervals.test_intervals import DOMAIN, QUESTIONS, SIGMAS, TABLES, N, P, noisy, of, question
+
+RUNS = 500
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    """Tables drawn from P, and what noisy tables of them say."""
+    rng, out = np.random.default_rng(1), []
+    for _ in range(RUNS):
+        rows = rows_of(DOMAIN, rng.choice(12, N, p=P))
+        out.append((histogram(DOMAIN, rows), of(noisy(TABLES.answers_of_rows(rows), rng))))
+    return out
+
+
+def covered(worlds, make, true):
+    """How often the table's value, and the population's, lies within."""
+    table, people = 0, 0
+    for D, evidence in worlds:
+        found = make(evidence)
+        table += found.low <= true(D) <= found.high
+        people += found.population_low <= true(P) <= found.population_high
+    return table / len(worlds), people / len(worlds)
+
+
+def share(text):
+    q = question(text).workload
+    return lambda D: float(q.answers(D)[0])
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_shares_are_covered_as_often_as_is_said(worlds, text):
+    found = covered(worlds, lambda e: answer(e, question(text), N), share(text))
+    assert found == pytest.approx((0.95, 0.95), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("a = 0", "b = 1"), ("a = 0 and b = 1", "a = 0 and b = 2"), ("b = 1", "b = 2")]
+)
+def test_differences_and_ratios_are_covered(worlds, left, right):
+    a, b = share(left), share(right)
+    for kind, true in (("difference", lambda D: a(D) - b(D)), ("ratio", lambda D: a(D) / b(D))):
+        found = covered(worlds, lambda e, k=kind: compare(e, question(left), question(right), N, k), true)
+        assert found == pytest.approx((0.95, 0.95), abs=0.03), kind
+
+
+@pytest.mark.parametrize("far", [2.0, 4.0, 20.0])
+@pytest.mark.parametrize("tied", [-0.8, 0.0, 0.8])
+def test_a_ratio_holds_as_often_as_is_said_however_near_to_0_its_second_share_is(far, tied):
+    """One table with noise of covariance `tied`: exact far from 0; near it more often, as a set without end holds."""
+    rng, runs, sigma = np.random.default_rng(8), 4000, 0.01
+    covariance = sigma**2 * np.array([[1, tied], [tied, 1]])
+    a, b = 0.1, far * sigma
+    drawn = rng.multivariate_normal([a, b], covariance, size=runs)
+    found = [_fieller(x, y, covariance, norm.ppf(0.975)) for x, y in drawn]
+    inside = [band is None or band[0] <= a / b <= band[1] for band in found]
+    assert 0.938 <= np.mean(inside) <= (0.962 if far > 5 else 0.98)
+    assert (sum(band is None for band in found) > 0) == (far < 5), "where the second share may be 0"
+
+
+def test_odds_ratios_are_covered(worlds):
+    a, b = share("a = 0"), share("b = 1")
+    odds = lambda D: a(D) / (1 - a(D)) / (b(D) / (1 - b(D)))  # noqa: E731
+    found = covered(worlds, lambda e: compare(e, question("a = 0"), question("b = 1"), N, "odds"), odds)
+    assert found == pytest.approx((0.95, 0.95), abs=0.03)
+
+
+def test_what_sampling_adds_is_never_less_where_columns_are_not_known_together(worlds):
+    a, c = share("a = 0"), share("c = 0")
+    found = covered(
+        worlds, lambda e: compare(e, question("a = 0"), question("c = 0"), N, "difference"), lambda D: a(D) - c(D)
+    )
+    assert found[0] == pytest.approx(0.95, abs=0.03)
+    assert found[1] >= 0.93
+
+
+def test_laplace_noise_is_covered_with_its_own_quantile():
+    rng, inside, truth = np.random.default_rng(3), [], TABLES.answers(P)
+    errors = np.concatenate([np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, SIGMAS, strict=True)])
+    for _ in range(400):
+        noise = rng.laplace(size=TABLES.m) * errors / math.sqrt(2)
+        found = answer(of(MeasuredAnswers(TABLES, truth + noise, errors)), question("b = 2 and c = 1"), N, laplace=True)
+        inside.append(found.low <= share("b = 2 and c = 1")(P) <= found.high)
+        assert found.how.startswith("conservative")
+    assert np.mean(inside) >= 0.93
+    assert quantile(0.95, laplace=True) == pytest.approx(math.log(20) / math.sqrt(2))
+
+
+def test_rows_of_one_person_count_as_one_for_the_population():
+    """Everybody has four rows that say the same: fewer rows than are counted are independent."""
+    rng, inside, naive, n = np.random.default_rng(4), [], [], independent({"records": 2000, "rows_per_person": 4})
+    assert n == 500
+    for _ in range(400):
+        share = np.repeat(rng.random(500) < 0.3, 4).mean()
+        told = pooled(DOMAIN, [((0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3)])
+        for found, records in ((inside, n), (naive, 2000)):
+            one = answer(told, question("a = 0"), records)
+            found.append(one.population_low <= 0.3 <= one.population_high)
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.03)
+    assert np.mean(naive) < 0.8

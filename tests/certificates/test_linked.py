@@ -1,0 +1,44 @@
+"""The test of independence is right 95 of 100 times where nothing is linked, finds links, and errors break it."""
+
+from itertools import product
+
+import pytest
+
+from dpcore.intervals import linked
+from tests.intervals.linkage import rejected
+
+RELEASES = 200
+WIDE = 25  # of 200: more is seen once in 10⁵ certificates of a test that rejects 5 %
+CELLS = list(product((2000, 20_000), (0.1, 1.0), (False, True), ("even", "half")))
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (4, 7), (16, 16)], ids=str)
+def test_it_finds_links_that_are_not_there_in_five_of_a_hundred(shape):
+    counts = {
+        cell: rejected(shape, cell[0], cell[1], tree=cell[2], kind=cell[3], releases=RELEASES, seed=i)
+        for i, cell in enumerate(CELLS)
+    }
+    assert 0.03 <= sum(counts.values()) / (RELEASES * len(CELLS)) <= 0.07, counts
+    assert max(counts.values()) <= WIDE, counts
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (9, 7), (16, 16)], ids=str)
+def test_it_finds_a_link_of_a_tenth(shape):
+    found = rejected(shape, 20_000, 1.0, link=0.1, tables=15, releases=RELEASES)
+    assert found >= 0.9 * RELEASES
+
+
+def test_half_the_noise_breaks_it(monkeypatch):
+    own = linked._noise
+    monkeypatch.setattr(linked, "_noise", lambda shape, v, laplace, rng: own(shape, v / 2, laplace, rng))
+    assert rejected((4, 7), 2000, 0.1, releases=RELEASES) > 0.2 * RELEASES
+
+
+def test_margins_without_noise_break_it(monkeypatch):
+    own = linked._noise
+
+    def forgotten(shape, v, laplace, rng):
+        return own(shape, v * (len(shape) == 3), laplace, rng)
+
+    monkeypatch.setattr(linked, "_noise", forgotten)
+    assert rejected((4, 7), 2000, 0.1, kind="half", releases=RELEASES) > 0.1 * RELEASES

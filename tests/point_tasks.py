@@ -1,0 +1,36 @@
+"""Small tasks on points that several test files share."""
+
+import numpy as np
+import pandas as pd
+
+from dpcore.algorithms import solving
+from dpcore.algorithms.evolution_parts import PRESETS
+from dpcore.data.domain import Rows
+from dpcore.geometry.regions import Ball, box, point_rows
+from dpcore.params import parameters
+from dpcore.problems import PointRelease
+
+BALL = Ball(np.zeros(2), 1.0)
+REGIONS = {"disc": BALL, "line": box([0], [1], ["x"]), "cuboid": box([0, 0, -1], [1, 1, 1], "abc")}
+POINTS = solving(PointRelease)
+
+
+def variants() -> list[tuple[str, dict[str, str]]]:
+    """Every algorithm for points, once more for each other choice of each parameter, and the presets."""
+    out = [(name, {}) for name in POINTS]
+    for name, cls in POINTS.items():
+        out += [(name, {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
+    return [*out, *(("private_evolution", preset) for preset in PRESETS.values())]
+
+
+def quarter(n: int, seed: int = 0, radius: float = 1.0) -> np.ndarray:
+    """Points of the quarter disc, or of the whole disc where the radius is below 1, as in the paper's Figure 4."""
+    X = Ball(np.zeros(2), radius).uniform(n, np.random.default_rng(seed))
+    return X if radius < 1 else np.abs(X)
+
+
+def task(X: np.ndarray, region=BALL) -> tuple[PointRelease, Rows]:
+    """The problem of points X (n, d), and its records."""
+    names = tuple("xyzu"[: region.d])
+    rows = point_rows(region, names, pd.DataFrame(X, columns=list(names)))
+    return PointRelease(region, rows.n, names), rows

@@ -1,0 +1,92 @@
+"""Replay: what a curator answered is all that an algorithm may depend on, so a curator without data reproduces it."""
+
+import copy
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dpcore.algorithms.base import Step, make_plan
+from dpcore.privacy import grid
+from dpcore.privacy.curator import Curator
+from tests.helpers import identical
+
+
+class Recorder:
+    """Passes every call to a curator; keeps the answers, and what was charged for which question."""
+
+    def __init__(self, curator) -> None:
+        self._curator, self.tape, self.asked = curator, [], []
+
+    def __getattr__(self, name):
+        attribute = getattr(self._curator, name)
+        if not callable(attribute):
+            return attribute
+
+        def call(*arguments):
+            before = len(self._curator.ledger.events)
+            out = attribute(*arguments)
+            self.tape.append((name, arguments[-1], copy.deepcopy(out)))
+            self.asked += [(*event, arguments[0]) for event in self._curator.ledger.events[before:]]
+            return out
+
+        return call
+
+
+class Replayer:
+    """Answers from the tape; holds no data. Asking for anything else, or in another order, fails."""
+
+    def __init__(self, tape) -> None:
+        self._tape = list(tape)
+
+    def __getattr__(self, verb):
+        def answer(*arguments):
+            expected, paid, out = self._tape.pop(0)
+            assert (verb, arguments[-1]) == (expected, paid)
+            return copy.deepcopy(out)
+
+        return answer
+
+
+def releases(algorithm, problem, plan, curator) -> list[Step]:
+    return list(algorithm.steps(problem, plan, curator, np.random.default_rng(5)))
+
+
+def kind(statistic) -> type:
+    return statistic if isinstance(statistic, type) else type(statistic)
+
+
+def sizes(statistic) -> dict[str, float]:
+    """What the noise on a statistic depends on."""
+    return {name: getattr(statistic, name) for name in ("l1", "l2", "sensitivity") if hasattr(statistic, name)}
+
+
+def asked_as_planned(algorithm, plan, asked) -> None:
+    """The statistic, score or target of every charge of the plan is what the run asked for."""
+    counted = Counter((verb, spend, kind(question)) for verb, spend, question in asked)
+    said = Counter()
+    for charge in plan.charges:
+        said[charge.verb, charge.spend, kind(charge.statistic)] += charge.times
+    if algorithm.adaptive:
+        assert {(verb, what) for verb, _, what in counted} <= {(verb, what) for verb, _, what in said}
+    else:
+        assert counted == said
+    for verb, paid, question in asked:
+        alike = [c for c in plan.charges if (c.verb, kind(c.statistic)) == (verb, kind(question))]
+        (named,) = {c.statistic for c in alike if algorithm.adaptive or c.spend == paid}
+        assert grid.gridded(named) == grid.gridded(question)
+        assert isinstance(named, type) or sizes(named) == pytest.approx(sizes(question), rel=1e-12)
+
+
+def replay(algorithm, problem, rows, budget) -> None:
+    """Run as planned, run again without data, and compare every release bit for bit."""
+    plan = make_plan(algorithm, problem, budget)
+    recorder = Recorder(Curator(rows, problem.n, plan, np.random.default_rng(3), group=problem.group))
+    first = releases(algorithm, problem, plan, recorder)
+    asked_as_planned(algorithm, plan, recorder.asked)
+    replayer = Replayer(recorder.tape)
+    again = releases(algorithm, problem, plan, replayer)
+    assert not replayer._tape, "the second run asked for less"
+    assert [(s.t, s.note) for s in first] == [(s.t, s.note) for s in again]
+    for a, b in zip(first, again, strict=True):
+        assert identical(a.release, b.release), "not the same bit for bit"
