@@ -1,10 +1,7 @@
 """What a schema says of a text file."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from ..errors import InputError
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
@@ -32,21 +29,6 @@ class TextFormat:
     def to_json(self) -> dict[str, Any]:
         """The entry "file" of a schema: what is not as it is without one."""
         return {name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)}
-
-    @classmethod
-    def from_json(cls, said: Any) -> "TextFormat":
-        """Read a schema's entry "file"; InputError names what is wrong with it."""
-        known = {"delimiter": list(DELIMITERS), "encoding": list(ENCODINGS), "line_breaks": [True, False]}
-        if not isinstance(said, Mapping):
-            raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
-        for name, value in said.items():
-            if name not in known:
-                raise InputError(f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(known)}')
-            if not any(value is v or (isinstance(v, str) and value == v) for v in known[name]):
-                raise InputError(
-                    f'"file": {name}={str(value)[:40]!r} is not one of {", ".join(map(repr, known[name]))}'
-                )
-        return cls(**said)
 
 
 UNSTATED = TextFormat()  # what a text file is read by where its schema says nothing of it

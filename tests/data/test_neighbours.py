@@ -85,7 +85,7 @@ def same(one: pd.DataFrame, other: pd.DataFrame, place: int) -> None:
 
 def person(who: object) -> str:
     """What somebody is called here, nobody by nothing."""
-    text = "" if who is None or who != who else str(who).strip()
+    text = "" if who is None or who is pd.NA or who != who else str(who).strip()
     return "" if text == "NA" else text.removesuffix(".0").removesuffix(".")
 
 
@@ -271,7 +271,7 @@ def duckdb() -> Callable[[pa.Table], Source]:
     from dpcore.data.sources.database import DatabaseSource
 
     backend = ibis.duckdb.connect()
-    return lambda table: DatabaseSource(backend, backend.create_table("t", table, overwrite=True))
+    return lambda table: DatabaseSource(backend, ibis.memtable(table))
 
 
 def test_decimals_and_days_are_the_same_wherever_they_were_written():
