@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from ..algorithms import solving
-from ..data.readers import read_table
+from ..data.readers import read
 from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
@@ -59,9 +59,7 @@ def execute(chosen: argparse.Namespace) -> None:
     workload = read_questions(chosen) if opening is None else queries_in(chosen, opening.placeholder)
     check_folder(Path(chosen.out))
     domain = workload.domain
-    start = chosen.start and public_start(
-        domain, read_table(chosen.start, format=domain.file), support=chosen.start_support
-    )
+    start = chosen.start and public_start(domain, read(chosen.start).frame, support=chosen.start_support)
     request = ReleaseRequest(
         frame=open_table(chosen, domain.file, whole=opening is not None),
         workload=workload,

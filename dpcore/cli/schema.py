@@ -64,6 +64,8 @@ def execute(chosen: argparse.Namespace) -> None:
     found = read(chosen.table)
     schema = propose(found.frame, peek=chosen.peek) | ({"file": said} if (said := found.format.to_json()) else {})
     print(json.dumps(schema, indent=2, ensure_ascii=False))
+    if "file" in schema:
+        tell("note", f"the file seems to be {found.how}, by all of its rows: check that this is so")
     if chosen.peek:
         tell("note", "bounds and values were read off the records, which is not private; the schema says so")
     else:

@@ -11,7 +11,7 @@ import argparse
 import json
 from typing import Any
 
-from ..data.readers import read_table
+from ..data.readers import read, read_table
 from ..evaluation.diagnosis import baselines
 from ..evaluation.run import ERRORS, compare_tables
 from ..problems import QueryRelease
@@ -37,7 +37,7 @@ def execute(chosen: argparse.Namespace) -> None:
     workload = read_questions(chosen)
     domain = workload.domain
     real = domain.encode(read_table(chosen.real, format=domain.file))
-    synthetic = domain.encode(read_table(chosen.synthetic))
+    synthetic = domain.encode(read(chosen.synthetic).frame)
     both = compare_tables(real, synthetic, workload)
     final = both.errors.to_json()
     final["k_marginal"] = compare_tables(real, synthetic, Marginals.pairs(domain)).errors.k_marginal

@@ -13,7 +13,7 @@ from ..algorithms.forecasts import SAID, affordable, words
 from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema, is_open, open_schema_from_json
 from ..data.privacy_unit import PrivacyUnit
-from ..data.readers import read_json, read_table
+from ..data.readers import read, read_json, read_table
 from ..data.schema import domain_from_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts, broken
@@ -128,9 +128,7 @@ def read_task(
     for constraint, count in broken(domain, rows):
         what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
         tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")
-    start = chosen.start and public_start(
-        domain, read_table(chosen.start, format=domain.file), support=chosen.start_support
-    )
+    start = chosen.start and public_start(domain, read(chosen.start).frame, support=chosen.start_support)
     return QueryRelease(workload, rows.n, unit.most_rows, start), rows
 
 

@@ -23,7 +23,7 @@ from dpcore.data.schema import domain_from_json
 from dpcore.data.sources.counting import count
 from dpcore.data.sources.files import source_at
 
-TURNS = 3
+TURNS = 2
 KINDS = ("csv", "parquet")
 
 
