@@ -29,6 +29,12 @@ class PrivacyWarning(UserWarning):
     """A legal setting that promises less than a reader may think."""
 
 
+def check_rows(n: int, name: str = "the table") -> None:
+    """Raise InputError for a table of fewer than two rows: a share of none says nothing, of one says all."""
+    if n < 2:
+        raise InputError(f"{name} has {n or 'no'} row{'s' * (not n)}; at least 2 are needed")
+
+
 def in_words(error: Exception) -> str:
     """What a person is told of an error that ended a piece of work. Of a bug only its kind: its words may be data."""
     if isinstance(error, FileNotFoundError):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .data.domain import Domain
-from .errors import InputError
+from .errors import InputError, check_rows
 from .geometry.regions import Bounded, Region
 from .learning.losses import Loss, SquaredDistance, difference
 from .workloads import Marginals, Workload
@@ -24,7 +24,8 @@ class Grouped:
     group: int
 
     def check_group(self) -> None:
-        """Raise InputError for a group that is not in 1..n."""
+        """Raise InputError for fewer than two rows, and for a group that is not in 1..n."""
+        check_rows(self.n)
         if not 1 <= self.group <= self.n:
             raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
 

@@ -8,14 +8,22 @@ from pages._ui.compare import ask, causes, measures, others, report, solve, summ
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
-from pages._ui.shell.frame import heading, tag, unfinished, whose
+from pages._ui.shell.frame import heading, tried, unfinished
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 from pages._ui.shell.words import meaning
 
+PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
+
+
+def press() -> None:
+    """Note that a person wants the comparison to run."""
+    st.session_state[PRESSED] = True
+
+
 table, sweep = current_table(), sweeps.current()
-whose(table)
+tried(table)
 if unfinished(table, "compare here") or not counting.ready(table):
     st.stop()
 
@@ -26,9 +34,11 @@ try:
         if not counting.have(table, workload):
             st.stop()
         with st.container(horizontal=True, vertical_alignment="center"):
-            if st.button("Run the comparison", type="primary", icon=":material/play_arrow:"):
+            st.button(
+                "Run the comparison", type="primary", icon=":material/play_arrow:", key="compare-run", on_click=press
+            )
+            if st.session_state.pop(PRESSED, False):
                 start()
-            tag(Tag.TYPED)
             st.caption("Runs that are there already are kept: add an algorithm, an ε or seeds, and only those run.")
 except InputError as error:
     st.error(plain(error, 400))

@@ -8,11 +8,12 @@ from pages._ui.data import measuring, steps
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.data.table_editor import WHERE, WHERE_IN_PARTS, choose_table
 from pages._ui.jobs.counting import ready
-from pages._ui.shell.frame import heading
+from pages._ui.shell.frame import heading, line
 from pages._ui.shell.session import forget, session
 from pages._ui.shell.state import stakeholder, table
 
 current = choose_table()
+line(current)
 
 with st.container(border=True, key="came-in"):
     steps.came_in(current)

@@ -7,14 +7,14 @@ from dpcore.privacy.accounting.budget import Budget
 from pages._ui.guarantee import costs, promise, proof, total
 from pages._ui.guarantee.planned import plan
 from pages._ui.shell import controls
-from pages._ui.shell.frame import whose
+from pages._ui.shell.frame import tried
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
 TABS = ("Beliefs", "Mistakes", "Accountants", "Proof", "All releases")
 
 table = current_table()
-whose(table, ("pages/explore.py", "See what it costs", ":material/query_stats:"))
+tried(table)
 left, right = st.columns([5, 4], gap="large")
 with right:
     headline = st.container()

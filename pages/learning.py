@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from pages._ui.learning import on_table, plane, privacy, quantile
-from pages._ui.shell.frame import in_memory, unfinished, whose
+from pages._ui.shell.frame import in_memory, tried, unfinished
 from pages._ui.shell.opened import WHOLE
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
@@ -12,7 +12,7 @@ from pages._ui.shell.text import plain
 SHOWN = dict(zip(quantile.PARTS, (quantile.line, plane.plane, on_table.whole, privacy.guarantee), strict=True))
 
 table = current_table()
-whose(table, left=WHOLE)
+tried(table, WHOLE)
 if unfinished(table, "learn here"):
     st.stop()
 try:

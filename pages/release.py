@@ -11,12 +11,12 @@ from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as shared_ledger
-from pages._ui.shell.frame import unfinished, whose
+from pages._ui.shell.frame import tried, unfinished
 from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
 table, desk = current_table(), release_desk.current()
-whose(table, left=AGAIN)
+tried(table, AGAIN)
 ledger = shared_ledger.where()
 if ledger is None:
     if not shared_ledger.off():

@@ -202,10 +202,11 @@ TASKS = {
 }
 
 
-def one_line_of_error(capsys: Any) -> None:
-    """A refused command says one short line of error, and nothing else."""
+def one_line_of_error(capsys: Any, named: str = "") -> None:
+    """A refused command says one short line of error that has `named`, and nothing else."""
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith("error: ")
     assert told.err.count("\n") == 1
     assert len(told.err) < 600
+    assert named in told.err

@@ -62,7 +62,7 @@ def serving(log: Path, *options: str, command: tuple[str, ...] = ("streamlit", "
     """The app, started as documented, with these settings; stopped at the end."""
     port = free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith(OURS)} | environment
-    ports = ("--server.port", str(port), "--server.fileWatcherType", "none")
+    ports = ("--server.port", str(port))
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", *command, *ports, *options], cwd=ROOT, env=environment, stdout=out, stderr=out

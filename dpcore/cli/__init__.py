@@ -1,6 +1,8 @@
 """The command line: one file a command, `main` only dispatches."""
 
 import argparse
+import contextlib
+import errno
 import io
 import os
 import re
@@ -10,7 +12,7 @@ from typing import NoReturn
 
 from ..errors import InputError, OverspendError, in_words, place
 from . import algorithms, ask, audit, evolve, learn, ledger, release, run, schema, score, sweep
-from .files import tell
+from .files import Plain, tell
 
 COMMANDS = {
     "algorithms": algorithms,
@@ -25,6 +27,8 @@ COMMANDS = {
     "audit": audit,
     "evolve": evolve,
 }
+
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}  # of an output, not of this program
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,14 +53,18 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0, or what the command returns; 2 for bad input and 3 when the ledger's budget does
-    not allow it, 70 for an error of this program, each with one line on stderr, 130 when interrupted.
+    not allow it, 70 for an error of this program, each with one line on stderr, 130 when interrupted, 1 when the output
+    cannot be written, and 141 when its reader has left.
     """
+    if sys.stdout is None:  # closed by whoever started the program, and so nobody reads it
+        sys.stdout = io.StringIO()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name may hold what the terminal cannot show
     try:
         chosen = parser().parse_args(_texts(sys.argv[1:] if arguments is None else arguments))
-        code = COMMANDS[chosen.command].execute(chosen) or 0
+        with contextlib.redirect_stdout(Plain(sys.stdout)):
+            code = COMMANDS[chosen.command].execute(chosen) or 0
         sys.stdout.flush()
         return code
     except InputError as error:
@@ -75,6 +83,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if type(error) is ArithmeticError:  # raised on purpose, where rounding would break what is promised
             tell("error", "these numbers are too extreme to be computed as precisely as promised; nothing was released")
             return 2
+        if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
+            _close_output()
+            tell("error", f"the output cannot be written: {error.strerror}; what the command did before stays done")
+            return 1
         tell("error", f"unexpected {place(error)}; please report it")  # its words may be data
         return 70
 

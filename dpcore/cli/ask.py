@@ -12,28 +12,31 @@ import argparse
 import json
 import math
 import shlex
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-import pandas as pd
 
-from ..data.readers import read_json
+from ..data.inputs import opened
+from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
-from ..errors import InputError
-from ..evaluation.run import real_answers
+from ..errors import InputError, written_out
+from ..evaluation.run import Run, real_answers
 from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
 from ..intervals.linked import Linked, linked
-from ..intervals.questions import KINDS, Interval, answer, compare, independent
+from ..intervals.questions import KINDS, Interval, adaptively, answer, compare, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
-from ..privacy.accounting.budget import Accounting
+from ..privacy.accounting.budget import Accounting, Budget
 from ..releases import Records, UnbiasedAnswers
 from .arguments import real
 from .files import tell
+
+MOST_BYTES = 4_000_000_000  # of a release's file, packed and unpacked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,6 +91,8 @@ def execute(chosen: argparse.Namespace) -> None:
             answer(known, q, n, estimate=e, level=chosen.level, laplace=laplace)
             for q, e in zip(questions, said, strict=True)
         ]
+    if any(one.facts["made_by"]["adaptive"] for one in releases):
+        found = list(map(adaptively, found))
     more = [] if chosen.within is None else [_more(releases[0].facts, known, q, chosen) for q in questions]
     if chosen.json:
         told = [interval.to_json() for interval in found]
@@ -98,19 +103,20 @@ def execute(chosen: argparse.Namespace) -> None:
     for i, interval in enumerate(found):
         print(line(interval))
         if more:
-            print(f"  next: {_in_words(more[i])}")
+            print(f"  next: {written_out(_in_words(more[i]))}")
 
 
 def line(interval: Interval) -> str:
-    """An interval in one line."""
+    """An interval in one line, whatever its question is made of."""
+    asked = written_out(interval.question)
     value = "-" if interval.estimate is None else f"{interval.estimate:.4g}"
     if interval.low is None or interval.high is None:
-        return f"{interval.question}: {value} ({interval.how})"
+        return f"{asked}: {value} ({interval.how})"
     people = "population -"
     if interval.population_low is not None and interval.population_high is not None:
         people = f"population {interval.population_low:.4g} to {interval.population_high:.4g}"
     table = f"table {interval.low:.4g} to {interval.high:.4g}"
-    return f"{interval.question}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
+    return f"{asked}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
 
 
 def _of_link(test: Linked) -> str:
@@ -144,17 +150,35 @@ class _Told:
     known: UnbiasedAnswers
 
 
-def _read(name: str) -> _Told:
-    folder = Path(name)
-    facts = read_json(str(folder / "release.json"))
-    if not isinstance(facts, dict) or not {"schema", "protects", "promise"} <= set(facts):
-        raise InputError(f"{name}: its release.json is none that this program wrote")
-    domain = domain_from_json(facts["schema"])
+@contextmanager
+def _part(path: Path) -> Iterator[BinaryIO]:
+    """Open one file of a release. Whatever a reader trips over in it becomes an InputError that names the file."""
     try:
-        with np.load(folder / "tables.npz", allow_pickle=False) as told:
-            return _Told(name, facts, from_arrays(domain, dict(told)))
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{name}: tables.npz cannot be read, so that nothing can be bounded") from error
+        with opened(path, MOST_BYTES) as file:
+            yield file
+    except InputError as error:
+        raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+    except Exception:  # noqa: BLE001 - readers of damaged files raise anything, and its words may be data
+        raise InputError(f"{path}: it is damaged, so that no question can be answered from it") from None
+
+
+def _read(name: str) -> _Told:
+    """Read a release's facts and noisy tables; InputError names the file that is damaged."""
+    folder = Path(name)
+    facts = read_json(folder / "release.json")
+    with _part(folder / "release.json"):
+        domain = domain_from_json(facts["schema"])
+        for key in ("name", "version"):
+            facts["dataset"][key]
+        if not 0 < independent(facts["protects"]) < math.inf:
+            raise InputError("it protects no rows")
+        Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
+        Accounting(facts["promise"]["accounting"])
+        facts["ledger"]
+    with _part(folder / "tables.npz") as file, np.load(file, allow_pickle=False) as told:
+        if (size := sum(part.file_size for part in told.zip.infolist())) > MOST_BYTES:
+            raise InputError(f"unpacks into {size:,} bytes, at most {MOST_BYTES:,} are read")
+        return _Told(name, facts, from_arrays(domain, dict(told)))
 
 
 def _check_together(releases: list[_Told]) -> None:
@@ -180,22 +204,27 @@ def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -
     domain = known.domain
     weights, rows = (folder / f"{name}.parquet" if folder else None for name in ("weights", "synthetic"))
     if weights and weights.exists():
-        D = pd.read_parquet(weights).iloc[:, -1].to_numpy(dtype=float)
-        return float(question.workload.answers(D)[0])
+        with _part(weights) as file:
+            D = read_table(file, weights.name).iloc[:, -1].to_numpy(dtype=float)
+            if D.shape != (domain.size,) or not np.isfinite(D).all():
+                raise InputError(f"its {len(D):,} weights do not fit the {domain.size:,} cells of the schema")
+            return float(question.workload.answers(D)[0])
     if rows and rows.exists():
-        found = domain.encode(pd.read_parquet(rows))
-        return float(Records(domain, found.values, found.weights).answers(question.workload)[0])
+        with _part(rows) as file:
+            found = domain.encode(read_table(file, rows.name))
+            return float(Records(domain, found.values, found.weights).answers(question.workload)[0])
     axes, values = values_of(question.workload)
     there = known.within(axes) if folder else all(S in known.places for S in components(axes, values))
     return float(known.answers(question.workload)[0]) if there else None
 
 
-def told(known: UnbiasedAnswers, texts: list[str], release: Any, rows: Any, n: float, laplace: bool) -> list[dict]:
+def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any, laplace: bool) -> list[dict]:
     """Questions of a run: real answers (a private peek) beside what the release says of them."""
     out = []
     for text in texts:
         question = understand(text, known.domain)
-        estimate = float(release.answers(question.workload)[0])
-        found = answer(known, question, n, estimate=estimate, laplace=laplace)
+        estimate = float(run.release.answers(question.workload)[0])  # type: ignore[union-attr]
+        found = answer(known, question, run.problem.effective_n, estimate=estimate, laplace=laplace)
+        found = adaptively(found) if run.algorithm.adaptive else found
         out.append({"real": float(real_answers(rows, question.workload)[0]), **found.to_json()})
     return out

@@ -1,14 +1,18 @@
 """What commands write: files that are whole or not there, and progress on stderr."""
 
 import argparse
+import io
 import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
-from ..errors import InputError, one_line
+from ..errors import InputError, one_line, written_out
 from ..privacy.accounting.budget import Budget
+from ..publishing.chain import is_new
+from ..publishing.leftovers import tidied
 
 
 def check_writable(path: str | None) -> None:
@@ -29,6 +33,22 @@ def check_writable(path: str | None) -> None:
 def tell(kind: str, message: object) -> None:
     """One line on stderr: `error`, `warning` or `note`, and what a person is told, cut."""
     print(f"{kind}: {one_line(message)}", file=sys.stderr)
+
+
+class Plain(io.TextIOBase):
+    """A stream that steers no terminal: of what is printed only line ends stay, other controls are written out."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        self._stream.write("\n".join(map(written_out, text.split("\n"))))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream behind it."""
+        self._stream.flush()
 
 
 def write(path: str, text: str) -> None:
@@ -91,6 +111,9 @@ def total_of(chosen: argparse.Namespace) -> Budget | None:
         raise InputError("--total-epsilon and --total-delta go together")
     total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
     check_writable(chosen.ledger)
-    if total is None and not Path(chosen.ledger).exists():
+    if not is_new(Path(chosen.ledger)):
+        for said in tidied(Path(chosen.ledger)):
+            tell("note", said)
+    if total is None and is_new(Path(chosen.ledger)):
         raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
     return total

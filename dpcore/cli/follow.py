@@ -54,7 +54,7 @@ def report(
     )
     print(about)
     print(spending(first["spent"]))
-    print(f"{said} (private peek, do not publish):")
+    print(f"{said} (uses real data – do not publish):")
     print("  seed " + " ".join(f"{name:>11}" for name in lines[0]))
     for run, line in zip(runs, lines, strict=True):
         print(f"{run['seed']:>6} " + " ".join(f"{shown(cell):>11}" for cell in line.values()))

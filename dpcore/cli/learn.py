@@ -1,4 +1,4 @@
-"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk (a private peek).
+"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk (uses real data).
 
 Two examples:
   python -m dpcore learn people.csv --schema s.json --task quantile:age:0.5 --epsilon 1

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from ..algorithms import solving
 from ..data.readers import read
+from ..errors import written_out
 from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
@@ -88,8 +89,8 @@ def execute(chosen: argparse.Namespace) -> None:
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
     for said in facts["measured"]:
         print(f"measured {said['column']!r}: {said['found']}")
-    dataset = facts["dataset"]
-    print(f"release {facts['ledger']['entry']} of {dataset['name']!r}, version {dataset['version']}: {chosen.out}")
+    dataset, folder = facts["dataset"], written_out(chosen.out)
+    print(f"release {facts['ledger']['entry']} of {dataset['name']!r}, version {dataset['version']}: {folder}")
     print(f"promise: epsilon={budget.epsilon:g} delta={budget.delta:g} ({facts['promise']['accounting']})")
     spent, given = dataset["spent"], dataset["total"]
     print(f"all releases: epsilon={spent['epsilon']:.6g} of {given['epsilon']:g} at delta={given['delta']:g}")

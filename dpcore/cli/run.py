@@ -1,4 +1,4 @@
-"""Run one algorithm on a table and report its error against the truth (a private peek, for exploring).
+"""Run one algorithm on a table and report its error against the truth (uses real data: for exploring).
 
 TABLE is a .csv, .tsv or .parquet file, an .xlsx file (extra "excel"), a folder of Parquet files, or a table in a
 database (extra "sql"): duckdb://FILE#TABLE or postgres://USER@HOST/DB#SCHEMA.TABLE. A folder and a large file are read
@@ -83,8 +83,7 @@ def execute(chosen: argparse.Namespace) -> None:
         if chosen.ask:
             known_now = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
             laplace = budget.delta == 0
-            people = problem.effective_n
-            told["answers"] = answers_told(known_now, chosen.ask, run.release, task.rows, people, laplace)
+            told["answers"] = answers_told(known_now, chosen.ask, run, task.rows, laplace)
             told["tags"] |= {"answers": Tag.PAID, "answers.real": Tag.PEEK}
         runs.append(told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}})
     if chosen.json:
@@ -95,7 +94,7 @@ def execute(chosen: argparse.Namespace) -> None:
     if words := useful(first["final"]):
         print(f"seed {first['seed']}: {words} (private peek)")
     for found in runs[0].get("answers", []):
-        print(f"{line(interval_of(found))}; real (private peek) {found['real']:.4g}")
+        print(f"{line(interval_of(found))}; real (do not publish) {found['real']:.4g}")
     if any(run["line"] is None for run in runs):
         print("least rmse of any unbiased Gaussian release: none at delta=0, and not computed for large matrices")
         return

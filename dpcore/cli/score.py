@@ -1,4 +1,4 @@
-"""Score another tool's synthetic table against the real one (a private peek), on the same questions and baselines.
+"""Score another tool's synthetic table against the real one (uses real data), on the same questions and baselines.
 
 For what --queries may ask, see: python -m dpcore run --help
 
@@ -62,7 +62,7 @@ def execute(chosen: argparse.Namespace) -> None:
     if chosen.json:
         write(chosen.json, json.dumps(found, indent=1) + "\n")
     print(f"n={real.n} synthetic_rows={synthetic.n} cells={domain.size} queries={workload.m}")
-    print("errors against the real table (private peek, do not publish):")
+    print("errors against the real table (uses real data – do not publish):")
     print(f"{'':>20} " + " ".join(f"{name:>11}" for name in ERRORS))
     for name, values in {"this table": found["final"], **found["baselines"]}.items():
         print(f"{name:>20} " + " ".join(f"{shown(values[n]):>11}" for n in ERRORS))

@@ -1,4 +1,4 @@
-"""Run several algorithms at several ε with several seeds, and compare their errors (private peeks, for exploring).
+"""Run several algorithms at several ε with several seeds, and compare their errors (uses real data: for exploring).
 
 Every algorithm runs at every ε with every seed. The numbers are those of `run`. Files are kept up to date, so that an
 interrupted sweep goes on with --resume. --scheduler tls://HOST:PORT (extra "cluster") runs it on a Dask cluster, to
@@ -230,7 +230,7 @@ def report(points: Sequence[SweepPoint]) -> list[str]:
     found, out = means(points), []
     if found:
         width = max(len(m.algorithm) for m in found)
-        out.append("errors against the real table (private peek, do not publish), means over seeds:")
+        out.append("errors against the real table (uses real data – do not publish), means over seeds:")
         out.append(f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {'max error':>11} {'mean L1':>11} {'seconds':>9}")
         out += [_line(mean, width) for mean in found]
     for error, words in (("max_error", "max error"), ("mean_l1", "mean L1")):

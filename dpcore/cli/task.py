@@ -127,7 +127,10 @@ def read_task(
         rows = counted(spread(table) if unit.person is None else table, workload, unit)
     for constraint, count in broken(domain, rows):
         what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
-        tell("private peek", f"{what}; they are counted where they stand, and no synthetic row is like them")
+        tell(
+            "uses real data – do not publish",
+            f"{what}; they are counted where they stand, and no synthetic row is like them",
+        )
     start = chosen.start and public_start(domain, read(chosen.start).frame, support=chosen.start_support)
     return QueryRelease(workload, rows.n, unit.most_rows, start), rows
 

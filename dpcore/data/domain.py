@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, check_rows
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, kept, merged, witness
 from .text_format import UNSTATED, TextFormat
@@ -183,8 +183,7 @@ class Domain:
 
         Raises InputError for an empty table, one row, a missing or doubled column, or a cell the schema refuses.
         """
-        if len(frame) < 2:
-            raise InputError(f"the table has {len(frame) or 'no'} row{'s' * (not len(frame))}; at least 2 are needed")
+        check_rows(len(frame))
         place = self.places([str(c) for c in frame.columns])
         cells = [pd.Series(frame.iloc[:, i]).reset_index(drop=True) for i in place]
         return self.group(np.column_stack([c.encode(cell) for c, cell in zip(self.columns, cells, strict=True)]))

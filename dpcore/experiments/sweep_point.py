@@ -47,23 +47,13 @@ class SweepPoint:
     @classmethod
     def from_json(cls, told: Any) -> "SweepPoint":
         """The point that `to_json` wrote; InputError for anything else."""
+        number, whole = (int, float), (int, type(None))
+        kinds = (str, dict, number, number, int, str, str, dict, dict, (*number, type(None)), whole)
         try:
             point = cls(**told)
-            kinds = (
-                str,
-                dict,
-                (int, float),
-                (int, float),
-                int,
-                str,
-                str,
-                dict,
-                dict,
-                (int, float, type(None)),
-                (int, type(None)),
-            )
             sound = all(isinstance(getattr(point, f.name), kind) for f, kind in zip(fields(cls), kinds, strict=True))
-        except TypeError:
+            sound = sound and all(isinstance(error, (*number, type(None))) for error in point.errors.values())
+        except (TypeError, AttributeError):
             sound = False
         if not sound or point.state not in ("done", "refused", "failed"):
             raise InputError(f"{str(told)[:80]} is not a point of a sweep")
@@ -91,7 +81,7 @@ def means(points: Iterable[SweepPoint]) -> list[Mean]:
     out = []
     for name, by_epsilon in together.items():
         for epsilon, runs in sorted(by_epsilon.items()):
-            errors = {e: _mean([run.errors[e] for run in runs]) for e in runs[0].errors}
+            errors = {e: _mean([run.errors.get(e) for run in runs]) for e in runs[0].errors}
             out.append(Mean(name, epsilon, len(runs), errors, float(np.mean([run.seconds or 0.0 for run in runs]))))
     return out
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.domain import Rows
-from ..errors import InputError
+from ..errors import InputError, check_rows
 
 ROOM = 1e-9  # by how much of the diameter rounding may put a point outside
 SMALLEST, LARGEST = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
@@ -198,8 +198,7 @@ def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Ro
     `names` are the columns of the coordinates. Points outside by rounding alone are projected. Raises InputError, with
     the row and the value, for a cell that is no finite number, a point outside, a column that is not there, or one row.
     """
-    if len(frame) < 2:
-        raise InputError(f"the table has {len(frame) or 'no'} row{'s' * (not len(frame))}; at least 2 are needed")
+    check_rows(len(frame))
     place = [str(c) for c in frame.columns]
     if absent := [name for name in names if place.count(name) != 1]:
         raise InputError(f"the table has no single column {absent[0]!r}; its columns are {', '.join(place)}")

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.domain import Column, Domain, Rows
-from ..errors import InputError
+from ..errors import InputError, check_rows
 from ..geometry.regions import Ball, Box, Region, Space, check_radius
 from ..learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
 from ..numbers import read_number
@@ -55,8 +55,7 @@ def read_task(
         raise InputError(f"region={region!r} is not one of {', '.join(REGIONS)}")
     if radius is not None:
         check_radius(radius)
-    if len(frame) < 2:
-        raise InputError(f"the table has {len(frame) or 'no'} row{'s' * (not len(frame))}; at least 2 are needed")
+    check_rows(len(frame))
     chosen = {"radius": radius, "region": region, "group": group, "peeked": domain.peeked}
     if kind == "mean" and len(parts) == 1:
         return _mean(_columns(domain, parts[0]), frame, chosen)

@@ -152,7 +152,9 @@ def _texts(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 def _parameters(charge: dict[str, Any]) -> str:
-    told = ", ".join(f"{k} = {v:.4g}" for k, v in charge.items() if k not in ("kind", "times", "failure"))
+    told = ", ".join(
+        f"{k} = {v:.4g}" for k, v in charge.items() if k not in ("kind", "times") and (v or k != "failure")
+    )
     return f"{charge['kind']}({told})"
 
 

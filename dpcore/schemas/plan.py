@@ -14,7 +14,7 @@ from typing import Any
 
 from ..algorithms.base import Algorithm, make_plan
 from ..data.open_schema import OpenColumn
-from ..errors import BudgetError, InputError
+from ..errors import BudgetError, InputError, check_rows
 from ..numbers import ROOM
 from ..privacy import grid
 from ..privacy.accounting import conversions
@@ -70,6 +70,7 @@ class Division:
 
 def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
     """The share at which RARE of all rows are six deviations of the noise on a category's count, within SHARES."""
+    check_rows(n)
     rows = RARE * n / group
     if budget.delta == 0:
         wanted = 2 * 6 * columns / (budget.epsilon * rows)

@@ -83,7 +83,7 @@ def visit(sessions: int, rows: int, folder: Path) -> dict[str, object]:
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     environment = os.environ | {"DPCORE_LEDGER": str(folder / "ledger.sqlite")}
-    server = subprocess.Popen([*command, "--server.fileWatcherType", "none"], cwd=ROOT, env=environment, **quiet)
+    server = subprocess.Popen([*command], cwd=ROOT, env=environment, **quiet)
     address, held, crossed = f"http://localhost:{port}", {}, []
     try:
         for _ in range(300):

@@ -58,8 +58,6 @@ def server(chromium):
         "app.py",
         "--server.port",
         str(port),
-        "--server.fileWatcherType",
-        "none",
     ]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://localhost:{port}"

@@ -85,5 +85,5 @@ def test_stakeholders_see_no_error_on_any_page(page, server):
     expect(page.get_by_text("Stakeholder view")).to_be_visible()
     assert "view=stakeholder" in page.url
     expect(page.get_by_text("Typical error")).to_have_count(0)
-    expect(page.get_by_text("private peek", exact=True)).to_have_count(0)
+    expect(page.get_by_text("uses real data – do not publish", exact=True)).to_have_count(0)
     expect(page.locator(".js-plotly-plot")).to_have_count(0)

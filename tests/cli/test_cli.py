@@ -46,14 +46,14 @@ def test_a_run_writes_the_documented_json_and_prints_a_table(here, capsys, name,
     assert 0 <= out["final"]["mean_error"] <= out["final"]["rmse"] <= out["final"]["max_error"] <= 1
     printed = capsys.readouterr()
     assert f"{out['final']['max_error']:.4g}" in printed.out
-    assert "private peek" in printed.out
+    assert "uses real data" in printed.out
     assert "error" not in printed.err
 
 
 def test_a_run_stands_beside_the_least_error_of_any_unbiased_method(here, capsys):
     out = run_json(here, algorithm="gaussian_maxent")
     line = out["line"]
-    assert out["tags"]["line"] == "private peek" == out["tags"]["final"]
+    assert out["tags"]["line"] == "uses real data – do not publish" == out["tags"]["final"]
     assert line["ratio"] == pytest.approx(out["final"]["rmse"] / line["least_rmse"])
     assert line["words"] in capsys.readouterr().out
     alone = run_json(here, algorithm="residual")

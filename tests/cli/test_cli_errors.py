@@ -1,5 +1,6 @@
 """Bad input on the command line: one clear line, exit code 2, nothing written, never a traceback."""
 
+import json
 import os
 import subprocess
 import sys
@@ -121,6 +122,47 @@ def test_whoever_stops_reading_the_output_sees_no_traceback():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=environment)
     assert (len(done.stdout), done.stderr) == (10, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk without room")
+def test_an_output_that_cannot_be_written_is_no_error_of_the_program(capsys, monkeypatch):
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["algorithms"]) == 1
+        monkeypatch.undo()
+    assert capsys.readouterr().err.startswith("error: the output cannot be written: No space left on device")
+
+
+def test_a_closed_output_is_written_to_by_nobody(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["algorithms"]) == 0
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_an_empty_table_is_named_before_a_schema_is_measured(here, capsys, command):
+    (here / "open.json").write_text('{"columns": {"a": {"kind": "categorical", "values": "private"}}}')
+    chosen = "--algorithm" if command == "run" else "--algorithms"
+    given = ["header.csv", "--schema=open.json", "--queries=marginals:1", f"{chosen}=gaussian_maxent", "--delta=1e-6"]
+    assert main([command, *given, "--epsilon=1" if command == "run" else "--epsilons=1"]) == 2
+    one_line_of_error(capsys, "the table has no rows; at least 2 are needed")
+
+
+def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here, capsys):
+    given = ["sweep", "c.csv", "--schema=c.json", "--queries=marginals:1", "--algorithms=gaussian_maxent,mwem"]
+    given += ["--epsilons=1", "--json=out.json"]
+    assert main(given) == 0
+    told = json.loads((here / "out.json").read_text())
+    capsys.readouterr()
+    for point in range(2):
+        for key, value in told["points"][point].items():
+            parts = [(key, inner) for inner in value] if isinstance(value, dict) else []
+            for place in [(key,), *parts]:
+                for odd in (None, [], {}, "x", -1, True):
+                    altered = json.loads(json.dumps(told))
+                    holder = altered["points"][point] if len(place) == 1 else altered["points"][point][key]
+                    holder[place[-1]] = odd
+                    (here / "out.json").write_text(json.dumps(altered))
+                    assert main([*given, "--resume"]) in (0, 2), (place, odd)
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,6 @@ def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
     said = []
     for table in ("parts", "wide.csv"):
         assert main(["run", table, *command]) == 0
-        said.append([line for line in capsys.readouterr().err.splitlines() if "private peek" in line])
+        said.append([line for line in capsys.readouterr().err.splitlines() if "uses real data" in line])
     assert said[0] == said[1]
     assert "of 500 records break" in said[0][0]

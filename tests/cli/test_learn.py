@@ -62,7 +62,7 @@ def test_json_has_the_documented_keys(learn, capsys, task, extra):
     assert out["spent"]["epsilon"] <= 1
     assert out["excess_risk"] > -1e-6
     printed = capsys.readouterr().out
-    assert "private peek" in printed
+    assert "uses real data" in printed
     assert all(name in printed for name in out["names"])
 
 

@@ -4,6 +4,8 @@ import hashlib
 import html
 import json
 import math
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +21,8 @@ from dpcore.data.schema import domain_from_json
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
-from dpcore.publishing import publish
+from dpcore.publishing import leftovers, publish
+from dpcore.publishing import request as publish_request
 from dpcore.publishing.card import card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
@@ -81,6 +84,9 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert list(rows) == ["age", "sex", "pay", "edu"]
     assert len(rows) == len(pd.read_parquet("out/synthetic.parquet")) == 200
     state = Store("l.sqlite").show()[0].releases[0]
+    account = json.loads((here / "out" / "account.json").read_text())
+    assert claim["time"] == account["releases"][-1]["time"] == state["time"], "how long it took is not told"
+    assert len(re.findall(r"\d\d:\d\d:\d\d", (here / "out" / "release.json").read_text())) == 1
     noted = json.loads(state["states"][0]["note"])
     signed = hashlib.sha256((here / "out" / "signature.json").read_bytes()).hexdigest()
     assert (state["state"], noted) == ("released", claim["files"] | {"signature.json": signed})
@@ -184,7 +190,7 @@ def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
     assert Store("l.sqlite").show()[0].releases[0]["reason"] == "the <registry> publishes them"
     page = (here / "out" / "card.html").read_text()
     assert "the &lt;registry&gt; publishes them" in page
-    assert "private peek" in page
+    assert "uses real data" in page
 
 
 def test_a_release_that_fails_later_stays_charged(here, capsys, monkeypatch):
@@ -262,6 +268,36 @@ def test_hostile_names_stay_text_on_the_card_and_in_spreadsheets(tmp_path, monke
     assert not labels.str.startswith(("=", "+", "-", "@")).any()
 
 
+def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
+    """Whatever columns, categories and folders are called, each line that is printed is one, of printable letters."""
+    monkeypatch.chdir(tmp_path)
+    name, value, out = "a\x1b[2J\x9b\u202e", "x\x1b]0;\x07\u2066\nsound: x", "o\x1b[2J\nnote: o"
+    pd.DataFrame({name: [value, "y"] * 100, "n": range(200)}).to_csv("t.csv", index=False)
+    columns = {name: {"kind": "categorical", "values": [value, "y"]}, "n": {"kind": "integer", "low": 0, "high": 199}}
+    (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
+    question = f"{name} = y"
+    assert main(["schema", "t.csv", "--peek"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["columns"][name]["values"] == [value, "y"]
+    told = [printed]
+    assert release(out, queries="marginals:1") == 0
+    told.append(capsys.readouterr())
+    run = ["--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6"]
+    assert main(["run", "t.csv", *run, f"--ask={question}"]) == 0
+    told.append(capsys.readouterr())
+    assert main(["ask", out, question]) == 0
+    told.append(capsys.readouterr())
+    assert main(["ask", out, f"{name} = {value}"]) in (0, 2)
+    assert main(["run", "t.csv", *run, f"--ask={name} = {value}!"]) == 2
+    assert (
+        main(["release", "t.csv", "--schema=s.json", f"--queries={out}", *run[2:], "--ledger=l", f"--out={out}"]) == 2
+    )
+    told.append(capsys.readouterr())
+    lines = [line for one in told for line in (one.out + one.err).split("\n")]
+    assert [line for line in lines if not line.isprintable()] == []
+    assert [line for line in lines if line.startswith(("sound", "note: o"))] == []
+
+
 def test_numbers_are_never_neutralised():
     frame = pd.DataFrame({"-x": [-1.5, 2.0], "y": ["-1", "a"], "z": [None, "+"]})
     out = neutral(frame)
@@ -320,6 +356,85 @@ def test_a_kill_right_after_the_charge_leaves_it_charged(tmp_path):
     assert release["state"] == "reserved, never finished"
     assert release["total_epsilon"] > 0.04
     assert not (tmp_path / "dead").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "left"),
+    [
+        ("publish._draw", "killed before it was written", ()),
+        ("files.registry.entry", "killed before it was written", ()),
+        ("publish.noted", "killed after it was written", ("dead",)),
+    ],
+)
+def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(
+    tmp_path, monkeypatch, capsys, place, said, left
+):
+    write_table(tmp_path)
+    code = (
+        "import os, signal, sys\nfrom dpcore.publishing import files, publish\nfrom dpcore.cli import main\n"
+        f"{place} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, *order("dead")]
+    subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, timeout=60, check=False)
+    (draft,) = [p for p in tmp_path.iterdir() if p.name.startswith(".dead-")] or [None]
+    assert (draft is None) == bool(left)
+    monkeypatch.chdir(tmp_path)
+    if draft is not None:
+        (draft / "mine.txt").write_text("no file of a release")
+        (tmp_path / "other").mkdir()
+        with leftovers._held(draft) as held:  # by a process that lives
+            assert held
+            assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+        assert said not in capsys.readouterr().err
+        (draft / "mine.txt").unlink()
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    assert said in capsys.readouterr().err
+    (release,) = Store("l.sqlite").show()[0].releases
+    assert release["state"] == ("released" if left else "failed")
+    assert release["total_epsilon"] > 0.04, "it stays charged"
+    assert sorted(p.name for p in tmp_path.iterdir() if "dead" in p.name) == list(left)
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    assert said not in capsys.readouterr().err
+    assert main(order("alive")) == 0
+    if left:
+        assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"], check=False).returncode == 0
+
+
+def test_what_is_no_draft_of_a_release_is_not_removed(tmp_path, monkeypatch):
+    write_table(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "papers"
+    other.mkdir()
+    (other / "thesis.csv").touch()
+    monkeypatch.setattr(
+        publish.PreparedRelease, "reserve", lambda self, store, signed_by, **_: forged(self, store, other)
+    )
+    monkeypatch.setattr(publish, "_publish", lambda *_: os._exit(9))
+    pid = os.fork()
+    if pid == 0:
+        main(order("dead"))
+        os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 9 << 8
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    assert (other / "thesis.csv").exists()
+
+
+def forged(ready, store, place):
+    """A charge whose ledger says that another folder is the draft."""
+    settings = {"folder": str(place.parent / "dead"), "draft": str(place)}
+    return publish_request.reserve(store, ready.request, ready.events, settings=settings)
+
+
+def test_a_full_disk_leaves_no_ledger_that_is_refused_for_good(here, capsys):
+    (here / "l.sqlite").touch()
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 2
+    assert "may be deleted" in capsys.readouterr().err
+    assert release(total=None) == 2
+    assert "a new ledger" in capsys.readouterr().err
+    assert release() == 0
+    (here / "l.sqlite").write_bytes(b"")
+    assert release("b") == 2
+    assert "bring back a copy" in capsys.readouterr().err
 
 
 def test_answers_that_no_distribution_holds_are_released_without_rows(tmp_path, monkeypatch):

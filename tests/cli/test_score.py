@@ -31,8 +31,8 @@ def test_a_table_scores_perfectly_against_itself_and_shuffled(here, capsys):
     assert {name: out[name] for name in useful} == useful
     assert set(out["baselines"]) == {"uniform", "independent", "resampling"}
     assert out["baselines"]["uniform"]["max_error"] > 0
-    assert out["tag"] == "private peek"
-    assert "private peek" in capsys.readouterr().out
+    assert out["tag"] == "uses real data – do not publish"
+    assert "uses real data" in capsys.readouterr().out
 
 
 def test_the_score_is_the_largest_and_mean_difference_of_shares(here):

@@ -282,8 +282,8 @@ def test_the_command_writes_points_and_prints_means(here, capsys):
     file = read()
     assert keys(file["points"]) == [(a, e, s) for a in ("dpfw", "mwem") for e in (0.3, 1) for s in (0, 1)]
     assert file["task"]["n"] == 100
-    assert file["tags"]["points"] == file["tags"]["table_sha256"] == "private peek"
-    assert "private peek" in told.out
+    assert file["tags"]["points"] == file["tags"]["table_sha256"] == "uses real data – do not publish"
+    assert "uses real data" in told.out
     assert told.err == ""
     mean = np.mean([p["errors"]["max_error"] for p in file["points"] if (p["algorithm"], p["epsilon"]) == ("mwem", 1)])
     (line,) = (line for line in told.out.splitlines() if line.split()[:2] == ["mwem", "1"])

@@ -52,7 +52,7 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
         )
     right, allowed = audits.guesses(audits.opening().found)
     assert 0.5 < right < allowed + 4 * np.sqrt(0.25 / audits.opening().found.runs)
-    assert f"allows {100 * allowed:.0f} of 100" in app.caption[0].value
+    assert f"allows {100 * allowed:.0f} of 100" in " ".join(c.value for c in app.caption)
     assert f"{100 * right:.0f} of 100" in app.subheader[0].value
 
 

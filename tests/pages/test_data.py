@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from streamlit.elements.widgets import file_uploader
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import solving
@@ -226,3 +228,12 @@ def test_how_many_records_break_a_constraint_is_shown_among_the_records_only():
     app.run()
     (counted,) = (frame.value for frame in app.dataframe if "constraint" in frame.value.columns)
     assert counted["records that break it"].tolist() == [sum(i % 5 > i % 7 for i in range(70))]
+
+
+def test_an_upload_that_the_server_no_longer_holds_is_asked_for_again(monkeypatch):
+    app = opened(None)
+    monkeypatch.setattr(file_uploader, "_get_upload_files", lambda _: [DeletedFile("gone")])
+    settled(app.file_uploader(key="upload").set_value(("t.csv", CSV, "text/csv")).run())
+    assert not app.exception
+    assert "no longer on the server" in app.error[0].value
+    assert table(app).name == "census"

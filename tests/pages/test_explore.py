@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
-from plotly.colors import get_colorscale
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
@@ -18,7 +17,7 @@ from dpcore.parsing.queries import read_queries
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.theory.optimal_noise import against_line, least_rmse
-from pages._ui.charts import screen
+from pages._ui.charts import base, screen
 from pages._ui.explore import keep, outcome, setup
 from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
@@ -108,7 +107,7 @@ def test_errors_are_points_and_people_together():
 
 def test_the_peek_is_said_once():
     app = open_page(EXPLORE)
-    assert said(app).count("private peek") == 1
+    assert said(app).count("uses real data") == 1
 
 
 @pytest.mark.parametrize("name", ["gaussian_maxent", "dpfw", "dpam", "mwem", "dualquery"])
@@ -197,7 +196,7 @@ def test_the_band_holds_a_run_that_has_ended_where_it_ended():
 
 def test_lines_are_in_points_with_people_beside():
     figure = screen.convergence(curve(), "epsilon_spent", "ε spent", 1000, "people", screen.Beside())
-    line = next(t for t in figure.data if t.name == "worst")
+    line = next(t for t in figure.data if t.name == "largest")
     assert line.y[0] == pytest.approx(10)
     assert line.customdata[0] == pytest.approx(100)
     assert line.x[0] == pytest.approx(0.1)
@@ -259,4 +258,4 @@ def test_every_chart_is_one_that_plotly_takes_with_the_colours_it_has_here():
     for figure in drawn:
         assert go.Figure(figure).data  # which checks all of it
     scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
-    assert scales == [[list(one) for one in get_colorscale(name)] for name in ("Blues", "Blues", "RdBu")]
+    assert scales == [base.SHADES, base.SHADES, base.DIVERGING]

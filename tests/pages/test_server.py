@@ -1,5 +1,6 @@
 """The server as it is started for real: who may talk to it, what it holds, what it tells and what it asks of others."""
 
+import json
 import re
 import time
 import urllib.request
@@ -79,6 +80,15 @@ def test_the_documented_deployment_serves_its_own_host_and_nobody_else_s_pages(t
         assert [(h, o, handshake(server.port, host=h, origin=o)) for h, o, _ in asked] == asked
         assert server.get("/_stcore/health", timeout=4) == 200
         assert listener.heard == []
+
+
+@pytest.mark.parametrize("path", ["/", "/explore", "/_stcore/host-config"])
+def test_no_other_page_may_show_these_in_a_frame_or_send_them_messages(server, path):
+    with urllib.request.urlopen(server.address + path, timeout=60) as answer:
+        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+        assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+        if path.startswith("/_stcore"):
+            assert json.load(answer)["allowedOrigins"] == []
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics?families=x", "/_stcore/agent/interact"])

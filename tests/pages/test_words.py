@@ -9,7 +9,7 @@ from tests.pages.test_compare import compared
 from tests.pages.test_pages import EXPLORE, figures, open_page
 
 pytestmark = pytest.mark.usefixtures("tab")
-ASKED = ("frontier", "workload", "sampling floor", "marginal", "cell", "point", "private peek")
+ASKED = ("frontier", "workload", "sampling floor", "marginal", "cell", "point")
 PLACES = ("markdown", "caption", "subheader", "title", "text", "info", "warning", "multiselect", "selectbox", "slider")
 
 

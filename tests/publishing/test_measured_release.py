@@ -140,6 +140,7 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     registry = (made / out / "registry.yaml").read_text(encoding="utf-8")
     assert "a schema whose bounds were measured privately and paid for with this release" in registry
     assert "but for what was measured privately: the bounds or values of" in registry
+    assert ("failure = " in registry) == (out != "pure"), "the part of delta that a schema may take"
     assert PAY not in registry.replace(" ", ""), "a name is no markdown"
     assert "pay\\\\_\\\\*a\\\\*\\\\<i\\\\>" in registry
     noise = told["made_by"]["noise"]

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, check_rows
 from ..constraints import Constraint
 from ..domain import Domain, Rows
 from .base import Axes, Source, Watch, unwatched
@@ -102,8 +102,7 @@ def gather(source: Source, domain: Domain, tables: Iterable[Sequence[int]], watc
     # Single columns are counted also where nothing asks for them: every table needs those of its own.
     asked = asked if few else sorted({*asked, *((a,) for a in range(len(domain.shape))), *_constrained(domain)})
     found = source.count(domain, asked, watch)
-    if found.n < 2:
-        raise InputError(f"{source.name} has {found.n or 'no'} row{'s' * (not found.n)}; at least 2 are needed")
+    check_rows(found.n, source.name)
     if few:
         return _listed(found.tables[asked[0]], domain.shape)
     return Counts(domain, found.n, found.tables, source)

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,15 +14,28 @@ from ...errors import InputError
 from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
 from ..column import OTHER, Column
 from ..domain import Domain
+from ..inputs import opened
 from ..readings import AS_WRITTEN
 from .base import Axes, Tally, Watch, places, unwatched
 from .counting import cover, narrowed
 
 ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes characters off both ends of a text
 SCHEMES = ("duckdb://", "postgres://", "postgresql://")
+# DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
+CLOSED = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+}
+MOST_BYTES = 1 << 50  # of a database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
+OWN = (
+    "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() AND table_name = ? "
+    "AND table_schema = coalesce(?, current_schema())"
+)
 
 
 def is_database(text: str) -> bool:
@@ -40,13 +54,17 @@ def connect(text: str) -> "DatabaseSource":
     ibis = _ibis()
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     try:
-        backend: Any = ibis.connect(address, **({"read_only": True} if engine == "duckdb" else {}))
+        backend: Any = _duckdb(address.partition("://")[2]) if engine == "duckdb" else ibis.connect(address)
         *schema, name = table.split(".")
-        found = backend.table(name, database=schema[0] if schema else None)
+        database = schema[0] if schema else None
+        if engine == "duckdb" and not backend.con.execute(OWN, [name, database]).fetchall():
+            raise InputError("there is no such table or view in it")
+        found = backend.table(name, database=database)
     except ImportError:
         raise InputError(EXTRA) from None
     except Exception as error:  # of any driver; its words may hold a password
-        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({type(error).__name__})") from None
+        why = str(error) if isinstance(error, InputError) else type(error).__name__
+        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({why})") from None
     return DatabaseSource(backend, found, f"{engine} table {table}")
 
 
@@ -224,6 +242,13 @@ def _ibis() -> Any:
     except ImportError:
         raise InputError(EXTRA) from None
     return ibis
+
+
+def _duckdb(path: str) -> Any:
+    """A connection to a regular file, which reads no other file, loads no extension and changes nothing."""
+    with opened(path, MOST_BYTES):
+        pass
+    return _ibis().duckdb.connect(Path(path), read_only=True, **CLOSED)
 
 
 def _exactly(value: float) -> Any:

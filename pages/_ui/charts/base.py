@@ -1,4 +1,7 @@
-"""DataFrames to Plotly figures; nothing here computes or knows an algorithm. Colours are the Okabe–Ito ones."""
+"""The frame of every chart, and DataFrames as Plotly figures; nothing here computes or knows an algorithm.
+
+Colours are places in the theme's palettes (`.streamlit/config.toml`): the browser puts those of light or dark there.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +10,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ..shell.text import figure_text
+from ..shell.text import figure_text, short_names
 
-REAL, SYNTHETIC, THIRD, FOURTH, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7A7A7A"
+REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 10))
+SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
+TEXT = {"size": 13}
+LETTER = 7  # pixels of one, about
 LINES = {  # error: colour, dash, words
     "max_error": (SYNTHETIC, "solid", "worst query"),
     "mean_error": (REAL, "dash", "mean over queries"),
@@ -19,14 +25,76 @@ LINES = {  # error: colour, dash, words
 
 
 def finish(figure: go.Figure, height: int = 380) -> go.Figure:
-    """A figure with the margins, height and legend of every figure."""
-    return figure.update_layout(frame_of(height))
+    """A figure with the margins, height and letters of every figure; lines are named at their ends, not in a legend."""
+    figure.update_layout(frame_of(height))
+    figure.update_xaxes(tickfont=TEXT, title_font=TEXT)
+    figure.update_yaxes(tickfont=TEXT, title_font=TEXT)
+    legend = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
+    if legend and all(trace.type == "scatter" and trace.mode == "lines" for trace in legend):
+        lines = [(t.name, t.line.color, t.y[-1]) for t in legend]
+        seen = np.concatenate([np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"])
+        notes = named_ends(lines, seen, height, log=figure.layout.yaxis.type == "log")
+        figure.update_layout(annotations=[*figure.layout.annotations, *notes], showlegend=False, margin_r=room(lines))
+    return figure
 
 
 def frame_of(height: int) -> dict[str, Any]:
     """The margins, height and legend of every figure."""
-    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
-    return {"height": height, "margin": {"l": 10, "r": 10, "t": 40, "b": 10}, "legend": legend}
+    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": TEXT}
+    return {"height": height, "margin": {"l": 8, "r": 8, "t": 40, "b": 8}, "legend": legend, "font": TEXT}
+
+
+End = tuple[str, str, float]  # of a line: its name and colour, and how high it ends
+
+
+def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bool) -> list[dict]:
+    """Annotations with the names of lines at their ends, in their colours; names that would meet are moved apart.
+
+    Names are escaped already. `seen` are all values along the vertical axis, `height` is the figure's in pixels.
+    """
+    lines = sorted((line for line in lines if line[2] > 0 or not log), key=lambda line: line[2])
+    at = np.log10 if log else np.asarray
+    values = at(seen[seen > 0] if log else seen[np.isfinite(seen)])
+    if not lines or not values.size:
+        return []
+    low, high = values.min(), values.max()
+    ends = [float(at(line[2])) for line in lines]
+    places = [(end - low) / max(high - low, 1e-9) * 0.6 * height for end in ends]
+    names = [short(name).split("\n") for name, *_ in lines]
+    finals = spread(places, [15.0 * len(name) for name in names])
+    return [
+        {
+            "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "xshift": 6,
+            "yshift": final - place, "text": "<br>".join(name), "showarrow": False,
+            "align": "left", "font": TEXT | {"color": colour},
+        }
+        for (_, colour, _), end, place, final, name in zip(lines, ends, places, finals, names, strict=True)
+    ]  # fmt: skip
+
+
+def room(lines: Sequence[End]) -> int:
+    """The margin in pixels that the longest name at the end of a line takes."""
+    return 12 + LETTER * max(len(part) for name, *_ in lines for part in short(name).split("\n"))
+
+
+def short(title: str) -> str:
+    """What a line is called at its end: the name in the title's brackets, else the title on two lines if it is long."""
+    if title.endswith(")") and "(" in title:
+        return title[title.rindex("(") + 1 : -1]
+    spaces = (i for i, c in enumerate(title) if c == " " and len(title) > 14)
+    middle = min(spaces, key=lambda i: abs(i - len(title) / 2), default=None)
+    return title if middle is None else f"{title[:middle]}\n{title[middle + 1 :]}"
+
+
+def spread(places: list[float], heights: list[float]) -> list[float]:
+    """Middles of labels, near their places and no two of them on top of each other; places must rise."""
+    found: list[float] = []
+    for i, place in enumerate(places):
+        found.append(place if not i else max(place, found[-1] + (heights[i - 1] + heights[i]) / 2))
+    for i in reversed(range(len(places) - 1)):  # as far back down as the one below allows
+        lowest = places[i] if not i else found[i - 1] + (heights[i - 1] + heights[i]) / 2
+        found[i] = max(lowest, min(found[i], found[i + 1] - (heights[i] + heights[i + 1]) / 2))
+    return found
 
 
 def ticks(labels: list[str], most: int) -> dict[str, list]:
@@ -58,14 +126,14 @@ def convergence(records: pd.DataFrame, x: str, x_title: str) -> go.Figure:
 
 def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     """Error by group, the smallest group on top, its share of the records beside its name."""
-    names = [f"{figure_text(g, 20)} ({s:.2%})" for g, s in zip(frame["group"], frame["share"], strict=True)]
+    names = [f"{g} ({s:.2%})" for g, s in zip(short_names(frame["group"], 20), frame["share"], strict=True)]
     places = list(range(len(names)))
     bars = {
         "type": "bar", "x": frame["error"].to_numpy(), "y": places, "orientation": "h", "marker": {"color": SYNTHETIC},
         "customdata": names, "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
     }  # fmt: skip
     beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
-    words = "disagreement: 0% says the same, 100% nothing in common"
+    words = "disagreement: 0 % identical, 100 % completely different"
     below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
     layout = frame_of(120 + 26 * min(len(names), 30)) | {"xaxis": below, "yaxis": beside}
     return go.Figure({"data": [bars], "layout": layout})
@@ -74,7 +142,7 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:
     """Real beside synthetic shares of one column's values."""
     figure = go.Figure()
-    names = [figure_text(v, 22) for v in frame["value"]]
+    names = short_names(frame["value"], 22)
     for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/")):
         if name not in frame:
             continue
@@ -98,10 +166,10 @@ def heat_map(
     signed: bool,
 ) -> go.Figure:
     """A 2-way table on a scale from 0, or from −`limit` where `signed`, to `limit`."""
-    rows, columns = ([figure_text(v, 14) for v in axis] for axis in labels)
+    rows, columns = (short_names(axis, 14) for axis in labels)
     figure = go.Figure()
     figure.add_heatmap(
-        z=values, zmin=-limit if signed else 0, zmax=limit, colorscale="RdBu" if signed else "Blues",
+        z=values, zmin=-limit if signed else 0, zmax=limit, colorscale=DIVERGING if signed else SHADES,
         colorbar={"thickness": 10, "tickformat": ".2~%"},
         customdata=np.array([[(r, c) for c in columns] for r in rows]),
         hovertemplate="%{customdata[0]}, %{customdata[1]}: %{z:.2%}<extra></extra>",

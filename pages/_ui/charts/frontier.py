@@ -7,12 +7,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text
-from .base import GREY, finish
+from .base import GREY, REAL, SYNTHETIC, finish
 
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D", "#E7298A", "#B8860B", "#66A61E"]
-TALL = 300  # pixels, about, between the smallest and the largest error of a frontier
 MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagram", "triangle-down"]
 
 
@@ -64,7 +63,7 @@ def frontier(
             )  # fmt: skip
         figure.add_scatter(
             x=mine["epsilon"], y=mine["error"], mode="lines", line={"color": own_look["color"]}, legendgroup=name,
-            showlegend=False, hoverinfo="skip",
+            name=shown, hoverinfo="skip",
         )  # fmt: skip
         if population is not None and len(other := population[population["algorithm"] == name]):
             line = {"color": own_look["color"], "dash": "dot"}
@@ -85,7 +84,7 @@ def frontier(
         )  # fmt: skip
     for name, (x, y) in curves.items():
         line = {"color": GREY, "dash": "dash", "width": 1}
-        figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
+        figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name", showlegend=len(curves) < 3)
     span = [float(dots["epsilon"].min()), float(dots["epsilon"].max())]
     for (name, value), dash in zip(floors.items(), ["dash", "dashdot", "dot", "longdash", "longdashdot"], strict=False):
         figure.add_scatter(
@@ -98,7 +97,6 @@ def frontier(
     words = "ε" if n is None else f"n·ε (n = {n:,.0f}): what error goes with, whatever the table's size"
     figure.update_xaxes(title=words, type="log", tickvals=values, ticktext=[f"{v:,.6g}" for v in values])
     figure.update_layout(clickmode="event+select")
-    _name_lines(figure, middle, [*dots["error"], *floors.values()], looks, titles, log=log)
     return finish(figure, 520)
 
 
@@ -108,7 +106,7 @@ def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
     figure.add_waterfall(
         x=[*parts, "all together"], y=[*parts.values(), total], measure=[*["relative"] * len(parts), "total"],
         text=[f"{v:+.3g}" for v in [*parts.values(), total]], textposition="outside", cliponaxis=False,
-        increasing_marker_color="#D55E00", decreasing_marker_color="#0072B2", totals_marker_color=GREY,
+        increasing_marker_color=SYNTHETIC, decreasing_marker_color=REAL, totals_marker_color=GREY,
         connector_line_color=GREY,
     )  # fmt: skip
     return finish(figure.update_yaxes(title=f"synthetic − true, {unit}", rangemode="tozero"), 360)
@@ -129,48 +127,5 @@ def flips(table: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], titles: M
     return finish(figure.update_yaxes(title="runs that say the opposite", tickformat=".0%", range=[-0.03, 1.03]), 360)
 
 
-def short(title: str) -> str:
-    """What a line is called at its end: the name in the title's brackets, else the title on two lines."""
-    if title.endswith(")") and "(" in title:
-        return title[title.rindex("(") + 1 : -1]
-    middle = min((i for i, c in enumerate(title) if c == " "), key=lambda i: abs(i - len(title) / 2), default=None)
-    return title if middle is None else f"{title[:middle]}\n{title[middle + 1 :]}"
-
-
-def spread(places: list[float], heights: list[float]) -> list[float]:
-    """Middles of labels, near their places and no two of them on top of each other; places must rise."""
-    found: list[float] = []
-    for i, place in enumerate(places):
-        found.append(place if not i else max(place, found[-1] + (heights[i - 1] + heights[i]) / 2))
-    for i in reversed(range(len(places) - 1)):  # as far back down as the one below allows
-        lowest = places[i] if not i else found[i - 1] + (heights[i - 1] + heights[i]) / 2
-        found[i] = max(lowest, min(found[i], found[i + 1] - (heights[i] + heights[i + 1]) / 2))
-    return found
-
-
 def _across(frame: pd.DataFrame, n: float | None) -> pd.DataFrame:
     return frame if n is None else frame.assign(epsilon=frame["epsilon"] * n)
-
-
-def _name_lines(
-    figure: go.Figure, middle: pd.DataFrame, errors: list[float], looks: Mapping[str, Mapping[str, str]],
-    titles: Mapping[str, str], *, log: bool,
-) -> None:  # fmt: skip
-    """A name in a line's colour at its right end; names that would meet are moved apart."""
-    ends = middle.sort_values("epsilon").groupby("algorithm", sort=False).tail(1).sort_values("error")
-    seen = np.array([e for e in errors if e > 0 or not log])
-    if log:
-        ends = ends[ends["error"] > 0]
-    if not len(ends) or not len(seen):
-        return
-    at = (lambda v: np.log10(v)) if log else (lambda v: np.asarray(v, dtype=float))
-    low, high = float(at(seen.min())), float(at(seen.max()))
-    places = ((at(ends["error"].to_numpy()) - low) / max(high - low, 1e-9) * TALL).tolist()
-    names = [short(titles[str(name)]) for name in ends["algorithm"]]
-    heights = [16.0 + 14 * name.count("\n") for name in names]
-    for name, line, place, final in zip(names, ends.itertuples(), places, spread(places, heights), strict=True):
-        figure.add_annotation(
-            x=np.log10(line.epsilon), y=float(at(line.error)), xanchor="left", xshift=9, yshift=final - place,
-            text="<br>".join(figure_text(part) for part in name.split("\n")), showarrow=False, align="left",
-            font={"color": looks[str(line.algorithm)]["color"], "size": 12},
-        )  # fmt: skip

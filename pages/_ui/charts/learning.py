@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+from .base import FOURTH, GREY, REAL, SHADES, SYNTHETIC, THIRD, finish
 from .frontier import COLOURS, look
 
 SCALE = {"type": "log", "exponentformat": "power", "dtick": 1}
@@ -99,7 +99,7 @@ def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
     """Where two coefficients fall: a heat map under contours of the risk, draws, and the optimum."""
     figure = go.Figure()
     figure.add_heatmap(
-        x=law.x1, y=law.x2, z=law.probability, colorscale="Blues", showscale=False, zsmooth="best",
+        x=law.x1, y=law.x2, z=law.probability, colorscale=SHADES, showscale=False, zsmooth="best",
         hovertemplate="%{x:.3g}, %{y:.3g}: %{z:.2e}<extra></extra>",
     )  # fmt: skip
     figure.add_contour(

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+from .base import FIFTH, FOURTH, GREY, REAL, SIXTH, SYNTHETIC, THIRD, finish
 
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
-COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, "#E69F00", "#56B4E9"]
+COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH]
+BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#7A7A7A"  # of a drawing, into which the browser puts no palette
 CHANCES = [1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
 SMALLEST = CHANCES[0]
 HEAD = '<circle cx="5" cy="2.6" r="2"/>'
@@ -26,9 +27,9 @@ def two_worlds(right: int, words: str) -> str:
     (hollow). It is an image of its own, as `st.html` lets no SVG through; its greys are seen on white and on black.
     """
     looks = (
-        f'<g fill="{REAL}" stroke="{REAL}" stroke-width=".4">{HEAD}{BODY}</g>',
-        f'<g fill="{SYNTHETIC}" stroke="{SYNTHETIC}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
-        f'<g fill="none" stroke="{GREY}" stroke-width=".6">{HEAD}{BODY}</g>',
+        f'<g fill="{BLUE}" stroke="{BLUE}" stroke-width=".4">{HEAD}{BODY}</g>',
+        f'<g fill="{ORANGE}" stroke="{ORANGE}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
+        f'<g fill="none" stroke="{INK}" stroke-width=".6">{HEAD}{BODY}</g>',
     )
     shown = [looks[0 if i < 50 else 1 if i < right else 2] for i in range(100)]
     figures = "".join(
@@ -38,10 +39,10 @@ def two_worlds(right: int, words: str) -> str:
     parts = [
         _label(92, 18, "with you"),
         _label(300, 18, "with someone else"),
-        _table(40, REAL),
-        _table(248, SYNTHETIC),
-        f'<path d="M92 104V122H300V104M196 122V136" fill="none" stroke="{GREY}" stroke-width="2"/>',
-        f'<path d="M191 131L196 138L201 131Z" fill="{GREY}"/>',
+        _table(40, BLUE),
+        _table(248, ORANGE),
+        f'<path d="M92 104V122H300V104M196 122V136" fill="none" stroke="{INK}" stroke-width="2"/>',
+        f'<path d="M191 131L196 138L201 131Z" fill="{INK}"/>',
         _label(196, 158, "one release: which table was it?"),
         figures,
     ]
@@ -53,14 +54,14 @@ def two_worlds(right: int, words: str) -> str:
 
 
 def _label(x: float, y: float, text: str) -> str:
-    look = f'font-family="sans-serif" font-size="15" font-weight="600" text-anchor="middle" fill="{GREY}"'
+    look = f'font-family="sans-serif" font-size="15" font-weight="600" text-anchor="middle" fill="{INK}"'
     return f'<text x="{x}" y="{y}" {look}>{text}</text>'
 
 
 def _table(x: float, colour: str) -> str:
     """Rows of a table, the one of a person in `colour`."""
     rows = (
-        f'<rect x="{x}" y="{28 + 15 * i}" width="104" height="11" rx="2" fill="{colour if i == YOU else GREY}" '
+        f'<rect x="{x}" y="{28 + 15 * i}" width="104" height="11" rx="2" fill="{colour if i == YOU else INK}" '
         f'opacity="{1 if i == YOU else 0.35}"/>'
         for i in range(ROWS)
     )

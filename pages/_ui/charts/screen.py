@@ -11,25 +11,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.colors import get_colorscale
 
-from ..shell.text import figure_text
-from .base import GREY, LINES, REAL, SYNTHETIC, ticks
+from ..shell.text import figure_text, short_names
+from .base import DIVERGING, GREY, LINES, REAL, SHADES, SYNTHETIC, TEXT, named_ends, room, ticks
 
 HEIGHT = 232
-HINT = {"size": 11}
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
-LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": HINT, "entrywidth": 66}
+LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
 FADED = 0.18
-SHADES, DIVERGING = get_colorscale("Blues"), get_colorscale("RdBu")  # in full: the browser's of that name are others
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
 SHORT = {
-    "max_error": "worst", "mean_error": "mean", "population_max_error": "worst (pop.)",
-    "population_mean_error": "mean (pop.)",
+    "max_error": "largest", "mean_error": "typical", "population_max_error": "largest, population",
+    "population_mean_error": "typical, population",
 }  # fmt: skip
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
+_BAND: Spec = {
+    "type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False, "fill": "toself", "opacity": FADED,
+    "line": {"width": 0},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,22 +55,27 @@ def convergence(records: pd.DataFrame, x: str, title: str, n: int, noun: str, be
     if beside.pinned is not None:
         own = beside.pinned[beside.pinned["seed"] == beside.pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
-        lines.append(_line(own[x], own["max_error"], "worst, pinned A", line, n, noun))
+        lines.append(_line(own[x], own["max_error"], "largest, pinned A", line, n, noun))
     for name, value in beside.theory.items():
-        words = "plain noise" if name == "max_error" else "plain noise, mean"
+        words = "plain noise" if name == "max_error" else "plain noise, typical"
         line = {"color": LINES[name][0], "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
         flat = _line(ends, pd.Series([value, value]), words, line, n, noun) | {"mode": "lines"}
         lines.append(flat | {"showlegend": name == "max_error"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "dash": "dash", "width": 1}}
-    place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": HINT}
+    place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}
+    named = [line for line in lines if line.get("showlegend") is not False]
+    ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named]
+    notes = named_ends(ends, np.concatenate([np.asarray(line["y"]) for line in lines]), HEIGHT, log=True)
     return _small(
         lines,
         xaxis=_axis(title, rangemode="tozero"),
         yaxis=_axis("error, points", type="log", dtick=1, tickformat="~g"),
         shapes=[rule | {"x0": at, "x1": at} for at, _ in beside.stages],
-        annotations=[place | {"x": at, "text": words} for at, words in beside.stages],
+        annotations=[place | {"x": at, "text": words} for at, words in beside.stages] + notes,
+        showlegend=False,
+        margin=MARGIN | {"r": room(ends), "t": 8},
     )
 
 
@@ -88,28 +94,30 @@ def _band(records: pd.DataFrame, first: pd.DataFrame, x: str, name: str, colour:
     runs = records.pivot(index="t", columns="seed", values=name).ffill()
     low, high = 100 * runs.min(axis=1), 100 * runs.max(axis=1)
     at = pd.Series(runs.index, runs.index) if x == "t" else first[x].reindex(runs.index).ffill().bfill()
-    quiet = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
     if at.nunique() == 1:
         ends = {"x": [at.iloc[-1]] * 2, "y": [low.iloc[-1], high.iloc[-1]]}
-        return quiet | ends | {"line": {"color": colour, "width": 6}, "opacity": 0.4}
+        return _BAND | ends | {"fill": "none", "line": {"color": colour, "width": 6}, "opacity": 0.4}
     around = {"x": np.concatenate([at, at[::-1]]), "y": np.concatenate([high, low[::-1]])}
-    return quiet | around | {"fill": "toself", "fillcolor": colour, "opacity": FADED, "line": {"width": 0}}
+    return _BAND | around | {"fillcolor": colour}
 
 
-def questions(table: pd.DataFrame, n: int, noun: str, marked: Sequence[int] = ()) -> go.Figure:
-    """Errors of the worst questions, worst first, with their range over the replays where `low` and `high` are given.
+def questions(
+    table: pd.DataFrame, n: int, noun: str, marked: Sequence[int] = (), worlds: np.ndarray | None = None
+) -> go.Figure:
+    """Errors of the worst questions, worst first; behind them the range of the k-th largest error over `worlds`.
 
-    `table` has question, error and the range; drag over the dots to mark some. `marked` are so at the beginning.
+    `table` has question and error, `worlds` the errors of each repeat, (repeats, m), in points of 1; drag over the dots
+    to mark some. `marked` are so at the beginning.
     """
-    bars = None
-    if "low" in table:
-        bars = {
-            "array": 100 * (table["high"] - table["error"]), "arrayminus": 100 * (table["error"] - table["low"]),
-            "symmetric": False, "width": 0, "thickness": 1, "color": "rgba(122,122,122,0.3)",
-        }  # fmt: skip
+    band: list[Spec] = []
+    if worlds is not None:
+        ranked = 100 * -np.sort(-worlds, axis=1)[:, : len(table)]
+        at, low, high = np.arange(1, len(table) + 1), ranked.min(axis=0), ranked.max(axis=0)
+        around = {"x": np.concatenate([at, at[::-1]]), "y": np.concatenate([high, low[::-1]])}
+        band = [_BAND | around | {"fillcolor": SYNTHETIC}]
     dots = {
         "type": "scatter", "x": np.arange(1, len(table) + 1), "y": 100 * table["error"], "mode": "markers",
-        "error_y": bars, "name": "error",
+        "name": "error",
         "marker": {"color": SYNTHETIC, "size": 5}, "unselected": {"marker": {"opacity": 0.2}},
         "customdata": np.column_stack([[figure_text(q, 80) for q in table["question"]], table["error"] * n]),
         "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {noun}<extra></extra>",
@@ -117,7 +125,7 @@ def questions(table: pd.DataFrame, n: int, noun: str, marked: Sequence[int] = ()
     if marked:
         dots["selectedpoints"] = list(marked)
     return _small(
-        [dots],
+        [dots, *band],
         xaxis=_axis("questions, worst first", type="log", dtick=1, tickformat=",d"),
         yaxis=_axis("error, points", rangemode="tozero"),
         dragmode="select", selectdirection="h", showlegend=False,
@@ -126,7 +134,7 @@ def questions(table: pd.DataFrame, n: int, noun: str, marked: Sequence[int] = ()
 
 def columns(involved: pd.DataFrame) -> go.Figure:
     """The mean error of the marked questions by the column they involve; `involved` has column, error, questions."""
-    names = [figure_text(c, 14) for c in involved["column"]]
+    names = short_names(involved["column"], 14)
     bars = {
         "type": "bar", "x": 100 * involved["error"], "y": list(range(len(names))), "orientation": "h",
         "marker": {"color": REAL}, "customdata": np.column_stack([names, involved["questions"]]),
@@ -144,7 +152,7 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
 
     Where intervals are given (`unbiased`, `table from`, `table to`) a ring with its bar stands between the two.
     """
-    names, bars = [figure_text(v, 22) for v in frame["value"]], []
+    names, bars = short_names(frame["value"], 22), []
     for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/"), ("pinned A", GREY, "x")):
         if name not in frame:
             continue
@@ -167,7 +175,7 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
     return _small(
         bars,
         xaxis=_axis(figure_text(title), **ticks(names, 14)),
-        yaxis=_axis("% of records", rangemode="tozero"),
+        yaxis=_axis("% of rows", rangemode="tozero"),
         barmode="group", bargap=0.2,
     )  # fmt: skip
 
@@ -178,26 +186,29 @@ def _interval(frame: pd.DataFrame, names: list[str], *, beside: bool) -> Spec:
     middle = np.clip(middle, low, high)  # as intervals end at 0 and 100 %
     return {
         "type": "scatter", "mode": "markers", "x": np.arange(len(names)) - (0.13 if beside else 0.0), "y": middle,
-        "name": "interval", "marker": {"symbol": "circle-open", "size": 7, "color": GREY, "line": {"width": 2}},
+        "name": "95 % range", "marker": {"symbol": "circle-open", "size": 7, "color": GREY, "line": {"width": 2}},
         "error_y": {
             "array": high - middle, "arrayminus": middle - low, "symmetric": False, "thickness": 1.5, "width": 3,
             "color": GREY,
         },
         "customdata": np.column_stack([names, low, high]), "showlegend": True,
-        "hovertemplate": "%{customdata[0]}: %{customdata[1]:.3f} to %{customdata[2]:.3f} %<extra>interval</extra>",
+        "hovertemplate": "%{customdata[0]}: %{customdata[1]:.3f} to %{customdata[2]:.3f} %<extra>95 % range</extra>",
     }  # fmt: skip
 
 
 def pair(
     real: np.ndarray, synthetic: np.ndarray, axes: tuple[str, str], labels: tuple[Sequence[str], Sequence[str]]
 ) -> go.Figure:
-    """A 2-way table real and synthetic on one scale, and their difference on one of its own."""
-    rows, across = ([figure_text(v, 12) for v in axis] for axis in labels)
+    """A 2-way table real and synthetic on one scale, and their difference on the real one's, both ways from 0.
+
+    That scale is the same for every release: a difference of 0.2 points looks as small as it is.
+    """
+    rows, across = (short_names(axis, 12) for axis in labels)
     most = 100 * float(max(real.max(), synthetic.max()))
-    gap = 100 * float(np.abs(synthetic - real).max()) or 1.0
+    gap = 100 * float(real.max()) or 1.0
     cells = np.array([[(r, c) for c in across] for r in rows])
-    down = {"autorange": "reversed", "tickfont": HINT} | ticks(rows, 9)
-    along = {"tickangle": -45, "tickfont": HINT} | ticks(across, 7)
+    down = {"autorange": "reversed", "tickfont": TEXT} | ticks(rows, 9)
+    along = {"tickangle": -45, "tickfont": TEXT} | ticks(across, 7)
     maps: list[Spec] = []
     layout: dict[str, Any] = {"annotations": []}
     tables = (("real, %", real), ("synthetic, %", synthetic), ("synthetic<br>− real, points", synthetic - real))
@@ -207,7 +218,7 @@ def pair(
             "thickness": 7,
             "x": 1.0 if signed else 2 * WIDE + GAP + 0.01,
             "xanchor": "left",
-            "tickfont": HINT,
+            "tickfont": TEXT,
             "nticks": 4,
         }
         maps.append(
@@ -223,9 +234,9 @@ def pair(
         own = {"matches": "y", "showticklabels": False} if place else {}
         layout[f"yaxis{number}"] = down | {"anchor": f"x{number}", "domain": [0, 1]} | own
         above = {"text": name, "x": (left + right) / 2, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom"}
-        layout["annotations"].append(above | {"xanchor": "center", "showarrow": False, "font": {"size": 12}})
-    layout["xaxis2"] |= {"title": {"text": figure_text(axes[1]), "font": HINT}}
-    layout["yaxis"] |= {"title": {"text": figure_text(axes[0]), "font": HINT}}
+        layout["annotations"].append(above | {"xanchor": "center", "showarrow": False, "font": TEXT})
+    layout["xaxis2"] |= {"title": {"text": figure_text(axes[1]), "font": TEXT}}
+    layout["yaxis"] |= {"title": {"text": figure_text(axes[0]), "font": TEXT}}
     return _small(maps, **layout, margin=MARGIN | {"t": 34})
 
 

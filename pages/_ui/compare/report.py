@@ -43,7 +43,7 @@ def download(table: Table, sweep: Sweep, texts: Sequence[str]) -> None:
         icon=":material/description:", on_click="ignore", disabled=not done,
         help="Settings, frontier, verdict, groups and what ε means; opens anywhere, prints on one or two pages.",
     )  # fmt: skip
-    st.caption("It shows errors against the real table: a private peek, for people who may see the table.")
+    st.caption("It shows errors against the real table. It is for people who may see the table.")
 
 
 def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:

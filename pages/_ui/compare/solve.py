@@ -23,7 +23,7 @@ from ..shell.text import plain
 from .sweeps import Sweep
 
 CONFIDENTIAL = (
-    "On your own table this is a private peek: an ε chosen by the table's real errors says something about the "
+    "On your own table this uses real data: an ε chosen by the table's real errors says something about the "
     "table. Choose by a public sample, or treat the answer as confidential."
 )
 TOLERANCES = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1]

@@ -32,7 +32,7 @@ BESIDE = "beside-the-trial"  # its name in a session
 FEW = 12  # values or bins that are listed of one column
 NO_RELEASE = (
     "A trial is no release: whoever knows the seed can take the noise off again, and nothing is charged for it. So "
-    "what it finds is a private peek"
+    "what it finds uses real data"
 )
 COUNTS = ", and this session counts as having looked at the table"
 
@@ -163,7 +163,7 @@ def _found(found: Found, beside: str) -> None:
     st.markdown(
         f"{icon}**{plain(found.column.name)}**: {plain(found.words, 500)}. "
         + f"{len(labels):,} cell{'s' * (len(labels) > 1)}: {plain(cells, 500)}."
-        + (f" Records (private peek): {plain(beside, 500)}." if beside else "")
+        + (f" Real rows (do not publish): {plain(beside, 500)}." if beside else "")
     )
 
 

@@ -78,9 +78,7 @@ def public(current: Table) -> None:
     if changing(current):
         return
     if hidden(current):
-        st.caption(
-            "Its schema was guessed, read off the records or found in a trial, a private peek: not shown in this view."
-        )
+        st.caption("Its schema was taken from the data, so this view does not show it.")
         upload_schema(current)
         return
     if current.guessed:
@@ -88,7 +86,7 @@ def public(current: Table) -> None:
         if not current.read_off and not current.confirmed:
             st.button(
                 "I know these kinds and columns without this table", icon=":material/check:", on_click=_confirm,
-                help="Then the schema counts as typed by a person.",
+                help="Then the schema counts as entered by you.",
             )  # fmt: skip
     told, refused = st.session_state.pop("_schema_problem", ("", ""))
     if refused and told == current.name:
@@ -260,7 +258,7 @@ def _wrong(current: Table) -> set[str]:
 def _provenance(current: Table) -> str:
     seen = current.looked_at
     if current.read_off:
-        return f"Bounds or values were read off {seen}, so they are not covered by the guarantee: a private peek."
+        return f"Bounds or values were filled in from {seen}. The promise does not cover them."
     return f"Kinds and the choice of columns were guessed from {seen}, so they are not covered by the guarantee."
 
 

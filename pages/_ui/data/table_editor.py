@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore.data.open_schema import PRIVATE, is_private, private_entry
 from dpcore.data.readers import read_json
@@ -100,16 +101,26 @@ def _take_sample() -> None:
         use_sample(st.session_state["sample"])
 
 
+def _given(key: str) -> Any:
+    """Return the file in an uploader; None, with a message on the page, where the server no longer holds it."""
+    file = st.session_state[key]
+    if isinstance(file, DeletedFile):
+        words = "The uploaded file is no longer on the server. Choose it again."
+        st.session_state["_upload_problem"] = ("failed", words)
+        return None
+    return file
+
+
 def _take_upload() -> None:
     """Read the file just uploaded; until then, and if it cannot be read, the table is the one that was there."""
-    file = st.session_state["upload"]
+    file = _given("upload")
     if file is not None:
         bring(file.name, file)
 
 
 def _take_schema(key: str) -> None:
     """A schema from a file: a person's own statement, whatever was guessed."""
-    file = st.session_state[key]
+    file = _given(key)
     if file is None:
         return
     try:

@@ -18,7 +18,7 @@ from ..jobs.job import watch
 from ..jobs.runs import LAST, Runs, Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
-from ..shell.frame import heading, peek, tag
+from ..shell.frame import heading, peek
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
@@ -62,7 +62,6 @@ def choose() -> None:
         delta = right.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="choice-delta", **KEPT)
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
-            tag(Tag.TYPED)
             st.caption(plain(f"Protected: {table.unit.words}. Columns are scaled to 0..1 by their public bounds.", 300))
     mine = tab_runs("choice")
     if pressed:

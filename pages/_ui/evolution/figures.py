@@ -129,7 +129,6 @@ def figures() -> None:
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Run the figure", type="primary", icon=":material/play_arrow:")
-            tag(Tag.TYPED)
             st.caption("ε = 1, δ = 10⁻⁴ and the settings of the paper's simulations; every run ends with an exact W1.")
     mine = tab_runs("figures")
     if pressed:

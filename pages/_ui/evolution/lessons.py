@@ -15,7 +15,7 @@ from ..charts import evolution as evolution_charts
 from ..lessons.lesson import Lesson, predict
 from ..lessons.runs import Found, Tries, nearest
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
-from ..shell.frame import heading, tag
+from ..shell.frame import heading
 from ..shell.results import panel
 
 ROUNDS = 14  # as for n = 1000
@@ -63,7 +63,6 @@ def lessons() -> None:
         left, right = st.columns(2)
         epsilon = left.select_slider("ε, as claimed", EPSILONS, 1.0, number, key="lesson-epsilon", **KEPT)
         delta = right.select_slider("δ, as claimed", DELTAS[1:], 1e-4, number, key="lesson-delta", **KEPT)
-        tag(Tag.TYPED)
     if predict(PARTITION):
         _partition(epsilon, delta)
     if predict(COMPOSITION):

@@ -22,7 +22,7 @@ from ..jobs.job import watch
 from ..jobs.runs import Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
-from ..shell.frame import heading, in_memory, peek, tag, unfinished, whose
+from ..shell.frame import heading, in_memory, line, peek, tried, unfinished
 from ..shell.opened import WHOLE
 from ..shell.results import QUIET, below, panel
 from ..shell.state import shared, table
@@ -35,7 +35,8 @@ RECIPE = ALGORITHMS["private_evolution_table"]
 def present() -> Table | None:
     """The session's table, under a line that names it; None when its schema is not complete, or it is not in memory."""
     mine = table()
-    whose(mine, left=WHOLE)
+    line(mine)
+    tried(mine, WHOLE)
     return None if unfinished(mine, "come back") or not in_memory(mine) else mine
 
 
@@ -52,7 +53,6 @@ def on_a_table() -> None:
         rounds = right.slider("T, rounds", 1, 20, 6, key="recipe-rounds", **KEPT)
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
-            tag(Tag.TYPED)
             st.caption(plain(f"Protected: {mine.unit.words}.", 300))
     runs = tab_runs("recipe")
     if pressed:

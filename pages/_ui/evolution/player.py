@@ -88,7 +88,6 @@ def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
             words = "Runs with seeds 0, 1, …: the chart shows their range."
             seeds = st.number_input("Seeds", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
         texts |= {"rounds": str(rounds)} if rounds != AS_PRESET else {}
-        tag(Tag.TYPED)
     return sample, n, Budget(epsilon, delta), texts, int(seeds)
 
 

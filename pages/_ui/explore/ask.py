@@ -81,7 +81,7 @@ def answers(table: Table, domain: Domain, runs: list[Result], question: Question
     answer = f"**Real {float(found[0].real[0]):.2%}, synthetic {synthetic[0]:.2%}**"
     if len(found) > 1:
         answer += f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(found)} runs with other noise)"
-    st.markdown(f"{plain(question.text, 200)}: {answer}, of {rows.n:,} records. The real answer is a private peek.")
+    st.markdown(f"{plain(question.text, 200)}: {answer}, of {rows.n:,} rows. The real answer is not for publishing.")
     if len(found) == 1:
         st.caption("Set Repeats under More to 5 or more, to see how far the synthetic answer varies.")
 

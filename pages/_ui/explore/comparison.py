@@ -60,11 +60,13 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     )  # fmt: skip
     chosen = [i for i, involved in enumerate(columns) if about is not None and clean(about) in involved]
     left, right = st.columns([3, 2])
-    figure = charts.questions(table, shown.n, shown.noun, chosen)
+    worlds = np.abs(shown.worlds - shown.both.real) if shown.replays else None
+    figure = charts.questions(table, shown.n, shown.noun, chosen, worlds)
     event = left.plotly_chart(
         figure, key="queries", alt=summary, config=QUIET, on_select="rerun", selection_mode=("box",)
     )
-    marked = [p["point_index"] for p in event["selection"]["points"]] if event else []  # type: ignore[index]
+    points = event["selection"]["points"] if event else []  # type: ignore[index]
+    marked = [p["point_index"] for p in points]
     marked = marked or chosen
     rows = pd.DataFrame({"column": columns, "error": table["error"]})
     rows = rows.iloc[sorted({i for i in marked if i < len(rows)})] if marked else rows
@@ -84,7 +86,7 @@ def _about(column: str | None) -> str:
 @peek
 def worst(shown: Shown) -> None:
     """The worst ten in words."""
-    heading("The ten worst, in words", Tag.PEEK, said=True)
+    heading("The ten worst, in words", Tag.PEEK)
     shares = st.column_config.NumberColumn(format="percent")
     names = ("real", "synthetic", "error", "low", "high")
     st.dataframe(listed(shown, 10)[0], hide_index=True, column_config=dict.fromkeys(names, shares))
@@ -94,7 +96,7 @@ def worst(shown: Shown) -> None:
 @peek
 def groups(shown: Shown) -> None:
     """Error among the members of each value of a column, small groups first."""
-    heading("Which groups pay most?", Tag.PEEK, meaning("disagreement"), said=True)
+    heading("Which groups pay most?", Tag.PEEK, meaning("disagreement"))
     domain = shown.chosen.problem.domain
     column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"groups-{hash(domain.names)}", **shared())
     try:

@@ -60,7 +60,7 @@ def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
 @peek
 def pin(table: Table, job: Job, chosen: Chosen, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
-    heading("Beside another run", Tag.PEEK, said=True)
+    heading("Beside another run", Tag.PEEK)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
             session().own("pinned", Pinned).keep(table.version, job.results[0], curve, least_error(chosen))

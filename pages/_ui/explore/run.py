@@ -130,7 +130,7 @@ def _so_far(job: PoolJob) -> None:
     if not job.records:
         return
     name, value = job.records[-1].empirical.headline
-    heading("Does it settle?", Tag.PEEK, said=True)
+    heading("Does it settle?", Tag.PEEK)
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.records])
     st.caption(f"So far: {name} {value:.3g}.")
     curve = charts.convergence(frame, "t", "round")

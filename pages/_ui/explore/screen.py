@@ -16,13 +16,12 @@ from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import InputError
-from dpcore.tags import Tag
 
 from ..shell import link
-from ..shell.frame import TO_DATA, heading, peek, tag, tried
+from ..shell.frame import heading, peek, tried
 from ..shell.results import QUIET, as_table
 from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..shell.text import plain
 from ..shell.words import meaning
 from .setup import rule
 
@@ -30,9 +29,9 @@ S = TypeVar("S")
 
 STYLE = """<style>
 /* The page: little air, so that all of it is in sight. */
-.block-container {padding: 3.9rem 1.4rem 2rem; max-width: 110rem;}
+.block-container {padding-left: 1.4rem; padding-right: 1.4rem; max-width: 110rem;}
 .block-container > [data-testid="stVerticalBlock"] {gap: 0.4rem;}
-.st-key-menu h1 {font-size: 1.4rem; padding: 0;}
+.st-key-lead {display: none;}
 .st-key-screen h3, .st-key-sections h3 {font-size: 1.02rem; padding: 0; line-height: 1.1;}
 .st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
 .st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
@@ -74,12 +73,16 @@ STYLE = """<style>
 [data-collapsed="true"] [data-testid="stSlider"] {
   display: grid; grid-template-columns: 9.5rem 1fr; align-items: center; height: 2.5rem;}
 body:has([data-collapsed="true"]) .block-container {padding-bottom: 10.5rem;}
+/* Where the screen is low, as at 200 % zoom, the bar folds to its first slider until somebody is at it. */
+@media (max-height: 560px) {
+  [data-collapsed="true"] .st-key-sliders:not(:hover):not(:focus-within) > :nth-child(n + 2) {display: none !important;}
+  body:has([data-collapsed="true"]) .block-container {padding-bottom: 5rem;}}
 </style>"""
 
 # For a projector: the same screen in large type, without what is not about the findings.
 PRESENT = """<style>
 .block-container {padding-top: 0.6rem;}
-.st-key-whose, .st-key-menu [data-testid="stCaptionContainer"] {display: none;}
+.st-key-line {display: none;}
 .st-key-screen h3 {font-size: 1rem;}
 .st-key-verdict [data-testid="stCaptionContainer"] p {font-size: 0.74rem; line-height: 1.25;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.68rem;}
@@ -99,25 +102,12 @@ PRESENT = """<style>
 
 
 def head(table: Table) -> None:
-    """The style, and the line that says whose table this is and, once a page, what is shown of it."""
+    """The style, and what was wrong with the link that was opened."""
     st.html(STYLE)
     if st.session_state.get("present"):
         st.html(PRESENT)
-    with st.container(horizontal=True, vertical_alignment="center", key="whose"):
-        st.text(f"Table: {clean(table.name)}, {table.many}")
-        tag(table.tag)
-        page, label, icon = TO_DATA
-        st.page_link(page, label=label, icon=icon)
-        _peeked()
-        link.copy(table)
     tried(table)
     link.check(rule)
-
-
-@peek
-def _peeked() -> None:
-    st.caption("Errors and real values on this page:", width="content")
-    tag(Tag.PEEK)
 
 
 @contextmanager
@@ -141,7 +131,7 @@ def chart(key: str, question: str, *words: str) -> Callable[[Callable[[S, DeltaG
         def part(shown: S) -> None:
             with cell(key) as head:
                 with head:
-                    heading(question, Tag.PEEK, meaning(*words), said=True)
+                    heading(question, words=meaning(*words))
                 try:
                     body(shown, head)
                 except InputError as error:  # of a large table, of which only tables are known

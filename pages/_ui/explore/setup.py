@@ -12,10 +12,8 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.schemas.plan import SchemaShare
-from dpcore.tags import Tag
 
 from ..shell import controls, deployments, questions
-from ..shell.frame import tag
 from ..shell.link import Rule
 from ..shell.session import session
 from ..shell.table import Table
@@ -69,7 +67,6 @@ def choose(table: Table) -> Chosen:
             seeds = controls.worlds()
             settings = controls.settings(name, problem, budget, {ALPHA: alpha_place}, more)
             again = st.button("Run again", icon=":material/replay:")
-        tag(Tag.TYPED)
     algorithm = build(ALGORITHMS[name], settings)
     key = (table.version, algorithm, budget, problem.group, problem.domain.names, tuple(texts))
     seconds, size = session().memo("forecast", key, lambda: affordable(algorithm, problem, budget))

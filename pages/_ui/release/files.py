@@ -55,7 +55,7 @@ PROMISED = (
 )
 
 
-MEASURED = "- The **schema** that is measured (JSON), paid for by this release: a later one takes it as public.\n"
+MEASURED = "- The **schema** that is measured (JSON), protected by this release. Later releases use it as public.\n"
 
 
 def promise(*, measured: bool = False) -> None:
@@ -120,7 +120,7 @@ def outputs(made: Made) -> None:
         + plain(f"Noise: {facts['made_by']['noise']}.", 400)
     )
     if facts["measured"]:
-        st.markdown("**What was measured of the schema, and paid for:**")
+        st.markdown("**What was measured of the schema, protected:**")
         lines = [f"- **{plain(m['column'])}**: {plain(m['found'], 500)}." for m in facts["measured"]]
         st.markdown("\n".join(lines))
     _review(facts)

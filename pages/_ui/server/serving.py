@@ -26,6 +26,7 @@ from ..shell import turns, uploads
 from . import quiet
 
 CLOSED = ("/_stcore/metrics", "/_stcore/agent/")  # sizes of other people's tables; driving the pages by program
+FRAMES = {"X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": "frame-ancestors 'self'"}
 POLICY = 1008  # the WebSocket code for what is not allowed
 _SECRET = secrets.token_bytes(32)
 
@@ -56,7 +57,18 @@ class Door:
         elif scope["type"] == "websocket":
             await self.app(scope, _own_business(receive), send)
         else:
-            await self.app(scope, receive, send)
+            await self.app(scope, receive, _framed(send))
+
+
+def _framed(send: Send) -> Send:
+    """Add to every answer that only pages of this server may show it in a frame."""
+
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(FRAMES)
+        await send(message)
+
+    return answer
 
 
 def _at_home(scope: Scope) -> bool:

@@ -1,4 +1,4 @@
-"""What every page begins with: title, menu, tags and the house style."""
+"""What every page begins with: its title, the line that says whose table this is, one badge, and the house style."""
 
 import math
 from collections.abc import Callable
@@ -10,33 +10,40 @@ import streamlit as st
 from dpcore.tags import Tag
 
 from . import link, uploads
-from .menu import ENTRIES
+from .menu import ENTRIES, Entry
 from .opened import REST
 from .session import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
 from .table import Table
 from .text import clean
-from .words import WORDS, meaning
+from .words import meaning
 
 P, R = ParamSpec("P"), TypeVar("R")
 
-TO_DATA = ("pages/data.py", "Change table or schema", ":material/table_chart:")
+HEAD = "_head"  # of the page that is drawn: its entry in the menu, and the place of its line
+
 ICONS = {
     Tag.PUBLIC: (":material/public:", "blue"),
     Tag.TYPED: (":material/edit:", "gray"),
     Tag.PAID: (":material/verified_user:", "green"),
     Tag.PEEK: (":material/visibility:", "orange"),
 }
+MARK = "assets/mark.svg"
 STYLE = """<style>
-.block-container {padding-top: 4rem; padding-bottom: 3rem; max-width: 84rem;}
+.block-container {max-width: 84rem;}
+.block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
+.st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;}
+:focus-visible {outline: 3px solid #D55E00 !important; outline-offset: 2px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button {color: inherit !important;}
-@media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}}
+@media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
+  .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
 </style>"""
 PRESENT = """<style>
-html {font-size: 21px;} .block-container {max-width: 100%;} [data-testid="stHeader"] {display: none;}
+html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
+[data-testid="stHeader"], .st-key-lead {display: none;}
 </style>"""
 
 
@@ -45,40 +52,76 @@ def frame(label: str) -> None:
     _drop_endless()
     if link.renamed():
         st.rerun()
-    title, lead = ENTRIES[label].title, ENTRIES[label].lead
+    entry = ENTRIES[label]
     uploads.begin_page(label)
-    st.set_page_config(page_title=f"{title} · Privacy–Utility Explorer", page_icon="🔐", layout="wide")
+    st.set_page_config(page_title=f"{entry.title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide")
+    st.logo(MARK, size="small")
     st.html(STYLE)
     link.sample()
-    gone, compact = lost(), ENTRIES[label].compact
+    gone = lost()
     with st.container(horizontal=True, key="menu", vertical_alignment="center"):
-        st.title(title, anchor=False, width="content" if compact else "stretch")
-        if compact:
-            st.caption(lead)
-        _present()
-    if not compact:
-        st.markdown(lead)
+        st.title(entry.title, anchor=False, width="content")
+        place = st.container(horizontal=True, vertical_alignment="center", key="line")
+        _share()
+    st.session_state[HEAD] = entry, place
+    if entry.about_table:
+        line(table())
+    elif entry.shows is not None and not entry.says_later:
+        with place:
+            tag(entry.shows)
+    st.container(key="lead").caption(entry.lead)
     if gone:
         with st.container(horizontal=True, vertical_alignment="center", key="lost"):
             st.warning(
-                "Your table is gone. An upload is kept in this server's memory for one tab, and a reload begins a new "
-                f"one. Bring it again; until then this is the sample “{SAMPLES[table().name][0]}”."
+                "Your table is gone. The server keeps a table for one tab, and a reload starts a new one. "
+                f"Bring it again. Until then you see the sample “{SAMPLES[table().name][0]}”."
             )
             st.page_link("pages/data.py", label="Bring it again", icon=":material/upload:")
     if stakeholder():
         st.query_params["view"] = STAKEHOLDER
         st.info(
-            "Stakeholder view: only what is public, typed by a person or paid for. Private peeks – errors, real "
-            "values, records – are left out on every page; this hides them from a screen, it guards "
-            "nothing. To leave it, open the address without “view=stakeholder”.",
+            "Stakeholder view: everything that uses real data is left out on every page. This hides it from a screen "
+            "and protects nothing. Share ▾ ends it.",
             icon=":material/visibility_off:",
         )
 
 
-def _present() -> None:
-    """The switch for a projector."""
-    if st.toggle("Presenter", key="present", bind="query-params", help="Large type, no bars."):
-        st.html(PRESENT)
+def line(mine: Table) -> None:
+    """Say in the head of the page which table this is, how many rows it has and who is protected; and the badge."""
+    entry, place = st.session_state[HEAD]
+    with place:
+        who = "each row is one person" if mine.unit.person is None else f"protected: {mine.unit.words}"
+        st.text(f"{clean(mine.name)} · {mine.many} · {clean(who, 120)}", width="content")
+        if (kind := _badge(entry, mine)) is not None:
+            tag(kind)
+
+
+def _badge(entry: Entry, mine: Table) -> Tag | None:
+    """The one badge of a page; what rests on a schema that was taken from the data uses the data."""
+    if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
+        return None
+    return Tag.PEEK if mine.peeked or (mine.uploaded and entry.says_later) else entry.shows
+
+
+def _share() -> None:
+    """Copy the link, show the page on a projector, or show it without real data."""
+    with st.popover("Share", icon=":material/share:", type="tertiary"):
+        link.copy(table())
+        if st.toggle("Presenter", key="present", bind="query-params", help="Large type and no menu."):
+            st.html(PRESENT)
+        st.toggle(
+            "Stakeholder view", stakeholder(), key="stakeholder-view", on_change=_switch,
+            help="Leaves out everything that uses real data.",
+        )  # fmt: skip
+
+
+def _switch() -> None:
+    """Turn the stakeholder view on or off, in the address too."""
+    if st.session_state["stakeholder-view"]:
+        st.query_params["view"] = STAKEHOLDER
+    else:
+        st.query_params.pop("view", None)
+        st.session_state.pop("view", None)
 
 
 def _drop_endless() -> None:
@@ -101,21 +144,7 @@ def _endless(text: str) -> bool:
 def tag(kind: Tag) -> None:
     """Say where the thing beside it comes from."""
     icon, colour = ICONS[kind]
-    words = f"{kind.meaning}\n\n{meaning(kind.value)}" if kind.value in WORDS else kind.meaning
-    st.badge(kind.value, icon=icon, color=colour, help=words)
-
-
-def whose(mine: Table, link: tuple[str, str, str] = TO_DATA, left: str = REST) -> None:
-    """The line that says which table this is and where its schema comes from, with a link: page, label and icon.
-
-    Where the schema is that of a trial it says so, and what is `left` of the budget.
-    """
-    page, label, icon = link
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.text(f"Table: {clean(mine.name)}, {mine.many}")
-        tag(mine.tag)
-        st.page_link(page, label=label, icon=icon)
-    tried(mine, left)
+    st.badge(kind.value, icon=icon, color=colour, help=kind.meaning)
 
 
 def tried(mine: Table, left: str = REST) -> None:
@@ -143,17 +172,20 @@ def in_memory(mine: Table) -> bool:
     return mine.large is None
 
 
-def heading(text: str, kind: Tag, words: str | None = None, *, said: bool = False) -> None:
-    """A section's question with its tag, where the page has not `said` it of all; `words` explain it, as a tooltip."""
+def heading(text: str, kind: Tag | None = None, words: str | None = None) -> None:
+    """A section's finding or question, with a badge where it differs from the page's; `words` are a tooltip."""
+    entry, _ = st.session_state[HEAD]
+    page, mine = _badge(entry, table()), entry.about_table and table()
+    kind = Tag.PEEK if kind is Tag.PUBLIC and mine and mine.peeked else kind
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.subheader(text, width="content", anchor=False, help=words)
-        if not said:
+        if kind not in (page, Tag.TYPED, None):
             tag(kind)
 
 
 def public(text: str) -> None:
     """The line above a chart that says which public numbers go into it."""
-    st.caption(f"Public: {text}")
+    st.caption(f"No data used: {text}")
 
 
 def peek(section: Callable[P, R]) -> Callable[P, R | None]:

@@ -2,17 +2,25 @@
 
 from dataclasses import dataclass
 
+from dpcore.tags import Tag
+
 
 @dataclass(frozen=True)
 class Entry:
-    """A page: its file, its name in the menu, its title and the line below; beside it where `compact`."""
+    """A page: its file, its name in the menu, its title and the line below.
+
+    `shows` is its badge. The head of a page that is `about_table` names the table; where the page `says_later`, it does
+    so itself, once it knows which table it is.
+    """
 
     path: str
     label: str
     title: str
     lead: str
+    shows: Tag | None = None
+    about_table: bool = False
+    says_later: bool = False
     first: bool = False
-    compact: bool = False
 
 
 MENU: dict[str, list[Entry]] = {
@@ -21,33 +29,40 @@ MENU: dict[str, list[Entry]] = {
             "pages/start.py",
             "Start",
             "What does privacy cost on my table?",
-            "See it before you decide: move ε and watch the real answers turn private.",
+            "Move the slider to see how privacy changes the answers.",
             first=True,
         ),
         Entry(
             "pages/data.py",
             "Data",
             "Data",
-            "Bring a table, or take a sample; say what everybody may know about it, and whom the promise protects.",
+            "Bring a table or take a sample. Say what is public about it, and who is protected.",
+            shows=Tag.PUBLIC,
+            says_later=True,
         ),
         Entry(
             "pages/explore.py",
             "Explore",
             "Explore",
-            "What does privacy cost on this table? Choose questions, an algorithm and ε; the charts follow.",
-            compact=True,
+            "What does privacy cost on this table?",
+            shows=Tag.PEEK,
+            about_table=True,
         ),
         Entry(
             "pages/compare.py",
             "Compare",
             "Compare",
-            "Which algorithm, and how small an ε, does this table bear? Every dot is a run; lower is better.",
+            "How much privacy can this table afford, and with which algorithm?",
+            shows=Tag.PEEK,
+            about_table=True,
         ),
         Entry(
             "pages/release.py",
             "Release",
             "Release",
-            "One real release that keeps the promise: planned in the open, charged for ever, drawn once.",
+            "Publish one protected release. It is permanent: it cannot be undone or repeated.",
+            shows=Tag.PUBLIC,
+            about_table=True,
         ),
     ],
     "Understand": [
@@ -55,25 +70,28 @@ MENU: dict[str, list[Entry]] = {
             "pages/guarantee.py",
             "Guarantee",
             "Guarantee",
-            "What does this ε promise, and to whom? Nothing on this page reads a record.",
+            "What does a privacy budget (ε) promise, and to whom?",
+            shows=Tag.PUBLIC,
+            about_table=True,
         ),
         Entry(
             "pages/audit.py",
             "Audit",
             "Audit",
-            "Is the promise kept? Run an algorithm many times on two tables that differ in one record, and guess.",
+            "Is the promise kept? Run an algorithm many times on two tables that differ in one row, and guess.",
+            shows=Tag.PUBLIC,
         ),
         Entry(
             "pages/lessons.py",
             "Lessons",
             "Lessons",
-            "Five links for a classroom: predict, reveal, explain. Each opens Explore on a sample, in its own state.",
+            "Five questions for a classroom: guess, reveal, explain.",
         ),
         Entry(
             "pages/glossary.py",
             "Glossary",
             "Glossary",
-            "One meaning each, everywhere: on these pages, in the command line and in the code.",
+            "What each word means, here and in the command line.",
         ),
     ],
     "Methods": [
@@ -81,13 +99,16 @@ MENU: dict[str, list[Entry]] = {
             "pages/evolution.py",
             "Evolution",
             "Evolution",
-            "Points are varied at random, voted for by the private ones, kept or dropped: how near do they come?",
+            "Random points evolve towards the private data by voting.",
+            shows=Tag.PEEK,
         ),
         Entry(
             "pages/learning.py",
             "Learning",
             "Learning",
-            "What does privacy cost when a number, a classifier or a regression is learned from this table?",
+            "What does privacy cost when you learn a number or a model from this table?",
+            shows=Tag.PEEK,
+            about_table=True,
         ),
     ],
 }

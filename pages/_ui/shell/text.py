@@ -1,7 +1,9 @@
 """Hostile text made inert: column names, cell values and file names before they reach markdown or a figure."""
 
+import os
 import re
 import unicodedata
+from collections.abc import Iterable
 
 LONGEST = 60
 HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")  # categories of characters
@@ -11,11 +13,25 @@ _LINKS = re.compile(r"(\\:|\\@|www)", re.IGNORECASE)
 
 
 def clean(text: object, longest: int = LONGEST) -> str:
-    """One line without control, zero-width or direction-changing characters (shown as �), cut with … when long."""
+    """One line without control, zero-width or direction-changing characters (shown as �), its middle … when long."""
     shown = str(text)
     if not shown.isprintable():  # else none of its characters is one of these
         shown = "".join("�" if unicodedata.category(c) in HIDDEN else c for c in shown)
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+    return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[longest // 2 + 1 - longest :]}"
+
+
+def short_names(names: Iterable[object], longest: int = 32) -> list[str]:
+    """Names for a figure, shortened in the middle so that no two that differ read the same."""
+    full = [clean(name, 10**6) for name in names]
+    found = [clean(name, longest) for name in full]
+    for short in {short for short in found if found.count(short) > 1}:
+        alike = {name for name, now in zip(full, found, strict=True) if now == short}
+        same, room = len(os.path.commonprefix(list(alike))), longest // 2  # what follows tells them apart
+        told = {name: f"{name[: longest - room - 1]}…{name[same : same + room]}" for name in alike}
+        if len(set(told.values())) < len(alike):
+            told = {name: f"{clean(name, longest - 5)} ({i})" for i, name in enumerate(sorted(alike), 1)}
+        found = [told.get(name, now) if now == short else now for name, now in zip(full, found, strict=True)]
+    return [figure_text(name, longest) for name in found]
 
 
 def plain(text: object, longest: int = LONGEST) -> str:

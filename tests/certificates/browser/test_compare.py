@@ -91,7 +91,7 @@ def test_the_smallest_budget_a_waterfall_and_a_report(page, server, tmp_path):
     assert "<svg" in text
     assert "Gaussian + maximum entropy" in text
     assert "gaussian_maxent" not in text
-    assert "private peek" in text
+    assert "uses real data" in text
     assert "<script" not in text
     assert "http" not in text.replace("http://www.w3.org", "")
 

@@ -50,7 +50,7 @@ def test_start_shows_a_chart_before_any_click_and_the_slider_redraws_it(page, se
         slider.press("ArrowRight")
     expect(page.get_by_text("at most 73% of the time")).to_be_visible()
     page.get_by_role("link", name="Take a sample").click()
-    expect(page.get_by_text("Table: berkeley, 4,526 rows")).to_be_visible()
+    expect(page.get_by_text("berkeley · 4,526 rows")).to_be_visible()
     expect(verdict(page)).to_be_visible()
 
 
@@ -103,7 +103,7 @@ def test_changing_pages_loses_nothing(page, server, people):
     expect(page.get_by_text("3,000 records, 2 columns, 200 cells")).to_be_visible()
     page.get_by_role("link", name="Explore", exact=True).click()
     expect(page.get_by_text("ε = 0.7 at δ = 1e-09").first).to_be_visible()
-    expect(page.get_by_text("Table: people.csv")).to_be_visible()
+    expect(page.get_by_text("people.csv · ")).to_be_visible()
 
 
 def test_bounds_are_only_read_off_the_records_when_asked_and_then_marked(page, server, tmp_path):
@@ -153,7 +153,7 @@ def test_a_link_opens_the_same_state(page, server, chromium):
     before = verdict(page).inner_text()
     other = chromium.new_context().new_page()
     other.goto(page.url)
-    expect(other.get_by_text("Table: titanic, 2,201 rows")).to_be_visible()
+    expect(other.get_by_text("titanic · 2,201 rows")).to_be_visible()
     expect(other.get_by_text(before)).to_be_visible()
     other.context.close()
 

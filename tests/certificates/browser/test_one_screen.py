@@ -189,6 +189,7 @@ def test_the_jump_between_stages_is_marked_and_explained(page, server):
 def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened(page, server, "?sample=census&epsilon=0.5")
+    page.get_by_role("button", name="Share").click()
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_text("Copied: settings only, no data is in the link.")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")

@@ -118,7 +118,7 @@ def test_the_chosen_epsilon_goes_to_other_pages_and_comes_back(page, server):
     link = page.get_by_role("link", name="Take a sample")
     expect(link).to_have_attribute("href", re.compile(r"epsilon=10"))
     link.click()
-    expect(page.get_by_text("Table: berkeley, 4,526 rows")).to_be_visible()
+    expect(page.get_by_text("berkeley · 4,526 rows")).to_be_visible()
     page.wait_for_url(re.compile(r"/explore\?.*epsilon=10"))
     expect(slider(page)).to_have_attribute("aria-valuetext", "10")
     slider(page).press("ArrowLeft")

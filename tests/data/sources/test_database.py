@@ -219,6 +219,25 @@ def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, 
     assert "hunter2" not in str(caught.value)
 
 
+def test_no_file_outside_the_database_is_read(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    secret, path = tmp_path / "secret.csv", tmp_path / "d.duckdb"
+    secret.write_text("a\n1\n2\n")
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE t AS SELECT 1 AS a")
+        made.execute("CREATE VIEW v AS SELECT * FROM t")
+        made.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{secret}')")
+    domain = domain_from_json({"columns": {"a": {"kind": "integer", "low": 0, "high": 3}}})
+    assert [connect(f"duckdb://{path}#{name}").count(domain, [(0,)]).n for name in ("t", "main.t", "v")] == [1] * 3
+    for name in (str(secret), secret.name, "secret", "duckdb_settings", "outside"):
+        with pytest.raises(InputError):
+            connect(f"duckdb://{path}#{name}").count(domain, [(0,)])
+    os.mkfifo(tmp_path / "pipe")
+    for other in (tmp_path / "pipe", "/dev/zero", ":memory:", "md:far", f"{path}?enable_external_access=true"):
+        with pytest.raises(InputError, match=r"cannot be opened \((there is no such file|a pipe|a device)"):
+            connect(f"duckdb://{other}#t")
+
+
 def test_engines_that_were_not_tested_are_refused():
     backend = type("Backend", (), {"name": "sqlite"})()
     with pytest.raises(InputError, match="sqlite is no database whose codes were tested"):

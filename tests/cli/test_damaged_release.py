@@ -1,0 +1,99 @@
+"""A release that somebody damaged is bad input: `ask` ends with 2 and one line that names the file."""
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from dpcore.cli import main
+from tests.cli.files import write_files
+from tests.cli.test_release import release
+from tests.helpers import one_line_of_error
+
+QUESTION = "sex = m and age > 21"
+ODD = [None, [], {}, "x", -1, 1e308, True, [[1]], "\ud800"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A folder with a release of each kind: with weights, and with synthetic rows alone."""
+    here = tmp_path_factory.mktemp("releases")
+    write_files(here)
+    before = os.getcwd()
+    os.chdir(here)
+    try:
+        assert release(epsilon=5, total=("40", "1e-6")) == 0
+    finally:
+        os.chdir(before)
+    shutil.copytree(here / "out", here / "rows")
+    (here / "rows" / "weights.parquet").unlink()
+    return here
+
+
+def asked(folder, capsys) -> int:
+    """The exit code of `ask`, whose error is one line that names a file."""
+    capsys.readouterr()
+    code = main(["ask", str(folder), QUESTION])
+    if code:
+        assert code == 2
+        one_line_of_error(capsys, str(folder))
+    return code
+
+
+FILES = [("out", "release.json"), ("out", "tables.npz"), ("out", "weights.parquet"), ("rows", "synthetic.parquet")]
+
+
+@pytest.mark.parametrize(("kind", "name"), FILES)
+def test_a_damaged_file_is_named(whole, tmp_path, capsys, kind, name):
+    folder = tmp_path / "r"
+    shutil.copytree(whole / kind, folder)
+    assert asked(folder, capsys) == 0
+    path, content = folder / name, (whole / kind / name).read_bytes()
+    rng = np.random.default_rng(0)
+    for share in (0, 0.001, 0.5, 0.9, 0.999):
+        path.write_bytes(content[: int(share * len(content))])
+        assert asked(folder, capsys) == 2, share
+    for _ in range(40):
+        damaged = bytearray(content)
+        for at in rng.integers(0, len(content), 3):
+            damaged[at] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        asked(folder, capsys)  # a flipped digit may still be a release; what is not must be named
+    for other in ("tables.npz", "release.json", "answers.csv", "card.html"):
+        if other != name:
+            shutil.copyfile(whole / kind / other, path)
+            assert asked(folder, capsys) == 2, other
+    path.unlink()
+    for make in (os.mkfifo, lambda p: os.symlink("/dev/zero", p), os.mkdir):
+        make(path)
+        assert asked(folder, capsys) == 2
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+def test_odd_facts_are_refused_or_ignored(whole, tmp_path, capsys):
+    folder = tmp_path / "r"
+    shutil.copytree(whole / "out", folder)
+    facts = json.loads((folder / "release.json").read_text())
+    for key, value in facts.items():
+        inner = [(key, part) for part in value] if isinstance(value, dict) else []
+        for place in [(key,), *inner]:
+            for odd in ODD:
+                changed = json.loads(json.dumps(facts))
+                holder = changed if len(place) == 1 else changed[key]
+                holder[place[-1]] = odd
+                (folder / "release.json").write_text(json.dumps(changed))
+                asked(folder, capsys)
+
+
+def test_tables_of_other_shapes_are_refused(whole, tmp_path, capsys):
+    folder = tmp_path / "r"
+    shutil.copytree(whole / "out", folder)
+    with np.load(folder / "tables.npz") as told:
+        tables = dict(told)
+    for name, odd in (("parts", np.zeros(3)), ("sets", np.zeros((1, 1))), ("variances", np.array(["a"])), ("parts", 1)):
+        np.savez(folder / "tables.npz", **(tables | {name: odd}))
+        assert asked(folder, capsys) == 2
+    np.savez(folder / "tables.npz", **{name: table for name, table in tables.items() if name != "sets"})
+    assert asked(folder, capsys) == 2
