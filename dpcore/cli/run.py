@@ -92,7 +92,7 @@ def execute(chosen: argparse.Namespace) -> None:
     about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)
     if words := useful(first["final"]):
-        print(f"seed {first['seed']}: {words} (private peek)")
+        print(f"seed {first['seed']}: {words} (do not publish)")
     for found in runs[0].get("answers", []):
         print(f"{line(interval_of(found))}; real (do not publish) {found['real']:.4g}")
     if any(run["line"] is None for run in runs):

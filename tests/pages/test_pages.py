@@ -40,7 +40,8 @@ def open_page(path, **query):
 
 def settled(app):
     """Run again, as the page's own polling does, until no job is on its way."""
-    while any(button.label == "Cancel" for button in app.button) or any("replayed" in c.value for c in app.caption):
+    waits = ("replayed", "made once, for everyone")
+    while any(b.label == "Cancel" for b in app.button) or any(w in c.value for c in app.caption for w in waits):
         app.run()
     return app
 
