@@ -144,7 +144,7 @@ def _try() -> None:
         division = divide(budget, share.part, categories=share.categories)
         found = explore_schema(
             mine.opening,
-            mine.records,
+            mine.frame,
             mine.unit,
             division,
             seed=seed,

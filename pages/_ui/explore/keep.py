@@ -179,7 +179,7 @@ def _python(table: Table, facts: dict[str, Any]) -> str:
 )
 
 domain = domain_from_json(read_json("schema.json")).project({facts["columns"]!r})
-table = read_table({_file(table)!r})
+table = read_table({_file(table)!r}, format=domain.file)
 rows = domain.encode({limit})
 workload, notes = read_queries({facts["queries"]!r}, domain)
 problem = QueryRelease(workload, rows.n, group={table.unit.most_rows})

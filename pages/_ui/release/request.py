@@ -250,7 +250,7 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
     mine = session().held.get(ASKING)
     if not isinstance(mine, Asking) or mine.of != of:
         _stop_asking()
-        work = begin(KIND, partial(_ask_aside, table.large, table.measured, ready, ledger))
+        work = begin(KIND, partial(_ask_aside, table.large, ready, ledger))
         mine = session().own(ASKING, lambda: Asking(of, work))
     st.caption("The ledger knows a table by all of its rows, so all of them are read, once.")
     if not watch(mine.work, ASKING):
@@ -264,10 +264,8 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
     return False
 
 
-def _ask_aside(
-    large: Large, measured: bool, ready: PreparedRelease, ledger: Path, work: Work
-) -> Reservation | InputError:
-    told = Content.of(large, measured, counting.told(work, large)) if not is_new(ledger) else NOTHING
+def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path, work: Work) -> Reservation | InputError:
+    told = NOTHING if is_new(ledger) else Content(large.source, large, counting.told(work, large))
     return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
 
 
