@@ -1,5 +1,6 @@
 """Gaussian noise on every answer once, then the maximum-entropy fit. Sees a Curator, never records."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,7 @@ from ..workloads import Marginals, TableQueries, Union, Workload
 from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY, Evidence, tables_of, tables_read
 from .fitting import staged, stages_of
-from .tree_choice import TABLES, chosen_tables, measure_chosen, model_of
+from .tree_choice import chosen_tables, measure_chosen, model_of
 
 CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
@@ -94,15 +95,15 @@ class GaussianMaxEnt(Algorithm):
     def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
         """One iteration of the fit a step; the first one pays for everything."""
         measured, model = self._setting(problem)
-        spend = plan.spend(TABLES if model is None else "measure")
         if model is None:
-            evidence, model = measure_chosen(
-                tables_read(problem.workload, "gaussian_maxent"), problem.effective_n, plan, curator
-            )
+            tables = tables_read(problem.workload, "gaussian_maxent")
+            told, model = measure_chosen(tables, problem.effective_n, plan, curator, problem.log_start)
+            evidence, weight = told.evidence, plan["alpha"] * math.sqrt(2 * told.told)
         else:
+            spend = plan.spend("measure")
             m = curator.measure(Answers(measured), spend)
             evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
-        weight = plan["alpha"] * spend.mu * problem.effective_n
+            weight = plan["alpha"] * spend.mu * problem.effective_n
         iterates = staged(evidence, weight, self.rounds, model, problem.log_start)
         shown = iterates if isinstance(model, Cells) else thinned(iterates)
         for t, (D, note) in enumerate(shown, start=1):
