@@ -43,7 +43,7 @@ class GaussianMaxEnt(Algorithm):
     each through its smooth dual, strongly concave in the noise-scaled residuals φ: log D = log base − Σ_j (φ_j/σ_j) q_j
     /(αμn) − log Z, with gradient φ + (y − answers(D))/σ. α scales with μn so that one value serves every ε and n; the
     default was chosen on two public tables. D is held on listed cells, or on a junction tree over the measured tables
-    where that is small. Where neither is possible the tables are chosen first (`measure_chosen`), and α is halved.
+    where that is small. Where neither is possible tables are chosen in batches (`measure_chosen`), and α is halved.
     Raises InputError at δ = 0.
     Source: not in the papers; the baseline to beat. Log-linear fits: McKenna, Sheldon, Miklau 2019.
     """
@@ -57,7 +57,7 @@ class GaussianMaxEnt(Algorithm):
         title="Gaussian + maximum entropy",
         summary="Adds Gaussian noise to every answer once, with the whole budget, then fits the smoothest distribution "
         "that explains the noisy answers. Non-negativity and smoothness remove most of the noise. Where the cells "
-        "cannot be listed it first finds out, with a small share of the budget, which columns to tie together.",
+        "cannot be listed it finds out in a few batches which columns to tie together, measuring as it goes.",
         use_when="the workload is a set of marginals: the most accurate choice here, with any number of columns",
         avoid_when="δ must be 0, or queries that are a matrix are asked of more cells than can be listed",
         cost="two passes over k cells, or over the cells of a tree, an iteration, typically 60 to 350 iterations",
