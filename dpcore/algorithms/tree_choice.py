@@ -30,7 +30,7 @@ from .fitting import staged
 
 # Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that the whole tree holds.
 PAIRS, BATCH, TABLES = "pairs", "tables of a batch", "tables"
-BATCHES, LEARNING = 6, 0.5  # of draws, and the share of what is left to measure that pays for the tables of all batches
+BATCHES, LEARNING = 6, 0.2  # of draws, and the share of what is left to measure that pays for the tables of all batches
 PRIOR, ITERATIONS = 0.4, 40  # of the fit between batches: weight of the prior in units of n √Σμ², and most iterations
 LARGE, SIGNAL, RANGE = 1_000_000, 200, (10_000, 3_000_000)  # cells of a tree: by public sizes, and by n√ρ
 STEPWISE = (10_000, 300_000)  # the same where the model is fitted anew after every table
