@@ -11,6 +11,10 @@ from streamlit.runtime.caching import clear_session_data_cache, clear_session_re
 from streamlit.runtime.pages_manager import PagesManager
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.chromium import chromium, page, server
+
+__all__ = ["chromium", "page", "server"]
+
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
     "![x](http://evil.example/x.png)",
@@ -25,6 +29,15 @@ class Together(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         return "browser" if "/browser/" in nodeid else nodeid.split("::")[0]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "browser" in item.path.parts:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.flaky(reruns=2))  # a busy machine may outlast even 30 seconds
+        elif "pages" in item.path.parts:  # these wait for threads, and headless tabs have little patience
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 _managed = PagesManager.__init__

@@ -161,7 +161,7 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
 
 
 # Who must be trusted that a release of a table is private: its curator, and at most so many lines with all it imports.
-CURATORS = {"table": ("privacy.curator", 7_800)}
+CURATORS = {"table": ("privacy.curator", 7_900)}
 
 
 def trusted(curator: str) -> int:

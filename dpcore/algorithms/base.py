@@ -20,9 +20,10 @@ ROWS_ONLY = "what it releases can have mass where constraints forbid it; rows dr
 
 @dataclass(frozen=True)
 class About:
-    """The words of an algorithm, shown on pages and by the command line."""
+    """The words of an algorithm, shown on pages and by the command line; `brief` says in six words what it does."""
 
     title: str
+    brief: str
     summary: str
     use_when: str
     avoid_when: str

@@ -55,6 +55,7 @@ class DualQuery(Algorithm):
 
     about = About(
         title="DualQuery",
+        brief="Builds rows, one question at a time",
         summary="Draws queries at random, the more often the worse the synthetic rows so far answer them, and adds the "
         "row that fits the drawn ones best. It keeps a weight for each query and never lists the cells.",
         use_when="there are too many cells to list them, or δ = 0",
@@ -123,6 +124,7 @@ class DQRS(DualQuery):
     adaptive = True
     about = About(
         title="DualQuery with rejection sampling (DQRS)",
+        brief="DualQuery that reuses its earlier draws",
         summary="DualQuery that keeps old draws where it may, decided by private coin flips, and pays only for those "
         "that it replaces. Stops when the budget is used up.",
         use_when="DualQuery is the right choice, and n is large enough for many small steps",

@@ -62,6 +62,7 @@ class PEP(Algorithm):
     graphical = True
     about = About(
         title="Projection by entropy (PEP)",
+        brief="Corrects the worst answers, one each step",
         summary="Picks the worst-answered query in each round, measures it with noise, and takes the most even "
         "distribution whose answers stay close to everything measured. What is within the noise is left alone.",
         use_when="only some of many queries matter, δ = 0, or to compare a hard margin with mwem's soft one",

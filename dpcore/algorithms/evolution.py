@@ -73,6 +73,7 @@ class PrivateEvolution(Algorithm):
     problem = PointRelease
     about = About(
         title="Private Evolution",
+        brief="Lets random points evolve by votes",
         summary="Starts from random points, varies them, lets the private points vote for their nearest candidate, and "
         "keeps what was chosen, again and again. It needs no grid of the space.",
         use_when="the points are too many-dimensional for a grid, or a generator of realistic candidates is there",

@@ -53,6 +53,7 @@ class PrivateEvolutionTable(Algorithm):
 
     about = About(
         title="Private Evolution on a table",
+        brief="Lets random rows evolve by votes",
         summary="Measures every column alone, draws rows as if columns were independent, then varies them and lets the "
         "real rows vote for the most similar, so that columns get related. It never lists the cells.",
         use_when="the table has so many columns that its cells cannot be enumerated, and δ > 0",

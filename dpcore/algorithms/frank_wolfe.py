@@ -55,6 +55,7 @@ class DPFW(Algorithm):
     graphical = True
     about = About(
         title="Private Frank-Wolfe (DPFW)",
+        brief="Mixes in the worst question each step",
         summary="Picks the worst-answered query in each round and tilts a maximum-entropy distribution towards it. "
         "It never measures an answer, it only selects.",
         use_when="you want the algorithm of the linear-queries paper, or δ = 0",

@@ -84,6 +84,7 @@ class NoisyGD(Algorithm):
     problem = RiskMinimisation
     about = About(
         title="Noisy gradient descent",
+        brief="Follows noisy slopes of the error",
         summary="Walks downhill on the risk's gradient over all records, with Gaussian noise on every step.",
         use_when="the loss is smooth, and a good step size is known from public data",
         avoid_when="the step size would have to be tuned on the records, which costs privacy too",
@@ -139,6 +140,7 @@ class DPSGD(Algorithm):
     problem = RiskMinimisation
     about = About(
         title="Mini-batch DP-SGD",
+        brief="Follows noisy slopes of small samples",
         summary="Walks downhill on gradients of small random samples of the records, with noise on every step; that "
         "nobody knows who was sampled makes each step cheaper.",
         use_when="a pass over all records a step is too slow, or as the classic of deep learning to compare with",

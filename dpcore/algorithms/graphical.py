@@ -65,6 +65,7 @@ class AIM(Algorithm):
     adaptive = True
     about = About(
         title="Adaptive marginals (AIM)",
+        brief="Measures the tables that help most",
         summary="Measures single columns first, then in each round the table that is still answered worst, with noise "
         "that shrinks once it hides what is left to learn. All measurements together shape one distribution.",
         use_when="the workload has many marginal tables, or queries on tables, and few of them tell most, or δ = 0",

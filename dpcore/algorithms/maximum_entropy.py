@@ -55,6 +55,7 @@ class GaussianMaxEnt(Algorithm):
     graphical = True
     about = About(
         title="Gaussian + maximum entropy",
+        brief="Adds noise once, then fits smoothly",
         summary="Adds Gaussian noise to every answer once, with the whole budget, then fits the smoothest distribution "
         "that explains the noisy answers. Non-negativity and smoothness remove most of the noise. Where the cells "
         "cannot be listed it finds out in a few batches which columns to tie together, measuring as it goes.",

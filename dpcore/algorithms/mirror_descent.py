@@ -74,6 +74,7 @@ class DPAM(Algorithm):
     graphical = True
     about = About(
         title="Private accelerated mirror descent (DPAM)",
+        brief="Fits noisy answers by fast descent",
         summary="Follows the worst-answered query downhill with momentum, on answers blurred by Gaussian noise, and "
         "keeps the distribution as even as they allow. By default the noise is drawn once and reused in every round.",
         use_when="you want the linear-queries paper's second algorithm, or to see what reusing noise gains",

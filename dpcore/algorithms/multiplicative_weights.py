@@ -64,6 +64,7 @@ class MWEM(Algorithm):
     graphical = True
     about = About(
         title="Multiplicative weights (MWEM)",
+        brief="Reweights cells by the worst answer",
         summary="Picks the worst-answered query in each round, measures it with noise, and reweights all cells until "
         "they agree with everything measured so far. It spends its budget only on queries that are still wrong.",
         use_when="only some of many queries matter, δ = 0, or as the classic to compare with; with measure = marginal "

@@ -41,6 +41,7 @@ class OutputPerturbation(Algorithm):
     problem = RiskMinimisation
     about = About(
         title="Output perturbation",
+        brief="Learns first, then adds noise",
         summary="Finds the regularised optimum exactly and adds noise to it, as much as one record could move it.",
         use_when="simplicity counts, or for a mean, where nothing better is known",
         avoid_when="accuracy counts: the noise ignores in which directions the risk is flat",
@@ -96,6 +97,7 @@ class ObjectivePerturbation(Algorithm):
     problem = RiskMinimisation
     about = About(
         title="Objective perturbation",
+        brief="Adds noise first, then learns",
         summary="Tilts the risk by a random linear function and solves that exactly: the noise goes where the risk is "
         "flat, and no step size is needed.",
         use_when="a smooth loss such as the logistic one, in any number of dimensions",

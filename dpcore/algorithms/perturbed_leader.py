@@ -67,6 +67,7 @@ class FEM(Algorithm):
     noise: ClassVar[str] = "exponential"
     about = About(
         title="Follow the perturbed leader (FEM)",
+        brief="Finds rows against noisy worst questions",
         summary="Picks the worst-answered query in each round and adds rows that fit everything picked so far, each up "
         "to some randomness of its own. It never lists the cells.",
         use_when="there are too many cells to list them: the most accurate of the methods that make rows",
@@ -137,6 +138,7 @@ class SepFEM(FEM):
     noise: ClassVar[str] = "laplace"
     about = About(
         title="Follow the perturbed leader with separators (sepFEM)",
+        brief="FEM with noise on few questions",
         summary="FEM with another kind of randomness, tied to queries that tell any two cells apart; it also keeps "
         "every single column right.",
         use_when="as fem, and single columns matter too",

@@ -73,6 +73,7 @@ class PMW(Algorithm):
     adaptive = True
     about = About(
         title="Online multiplicative weights (PMW)",
+        brief="Answers questions as they arrive",
         summary="Answers queries one after the other from its current distribution, and pays only when a noisy "
         "comparison says that an answer is far off. Then it measures that query and reweights the distribution.",
         use_when="queries arrive over time, or there are very many of them and most are easy",

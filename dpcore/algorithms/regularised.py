@@ -60,6 +60,7 @@ class RegularizedExponential(Algorithm):
     problem = RiskMinimisation
     about = About(
         title="Regularised exponential mechanism",
+        brief="Draws good answers near a centre",
         summary="Draws the answer at random, the likelier the smaller its risk plus a small pull to the centre. It is "
         "as private as Gaussian noise of a matching size, but the risk itself decides where the noise goes.",
         use_when="the loss has sharp or flat minima: medians and other quantiles, hinge, logistic in few dimensions",
@@ -137,6 +138,7 @@ class AlternatingSampler(Algorithm):
     problem = RiskMinimisation
     about = About(
         title="Alternating sampler (as published)",
+        brief="Shows the published sampler at work",
         summary="The paper's sampler, step by step: blur the current point, propose near it, and accept by a random "
         "product that reads a few records only. Faithful and slow.",
         use_when="you want to see how the published sampler works, on at most 200 records",
@@ -177,6 +179,7 @@ class Exponential(Algorithm):
     problem = RiskMinimisation
     about = About(
         title="Exponential mechanism",
+        brief="Draws good answers more often",
         summary="Draws the answer at random, the likelier the smaller its risk, without any regulariser. Its privacy "
         "comes from how little one record can change the risk anywhere on the region.",
         use_when="δ = 0, or in one dimension",
@@ -228,6 +231,7 @@ class RankExponential(Algorithm):
     problem = RiskMinimisation
     about = About(
         title="Exponential mechanism on ranks",
+        brief="Draws a quantile by its rank",
         summary="Draws a quantile at random, the likelier the nearer its rank is to the wanted one. Distances between "
         "values play no part, only how many records lie below.",
         use_when="a quantile of a column with few equal values, or δ = 0",

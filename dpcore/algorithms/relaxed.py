@@ -72,6 +72,7 @@ class GEM(Algorithm):
 
     about = About(
         title="Generative network (GEM)",
+        brief="Trains a small generator on answers",
         summary="Picks the worst-answered query in each round, measures it or its table with noise, and trains a small "
         "network to generate a distribution that agrees. It never lists the cells, so many columns are no obstacle.",
         use_when="the table has too many columns to enumerate its cells, or you want a smooth fit at a small ε",
@@ -122,6 +123,7 @@ class RAP(Algorithm):
 
     about = About(
         title="Relaxed rows (RAP)",
+        brief="Moves soft rows to noisy answers",
         summary="Picks a few of the worst-answered queries in each round, measures them or their tables with noise, "
         "and moves synthetic rows whose values are probabilities until they agree. It never lists the cells, and fits "
         "only once for several measurements.",

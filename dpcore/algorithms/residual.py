@@ -57,6 +57,7 @@ class Residual(Algorithm):
 
     about = About(
         title="Residual answers",
+        brief="Gives unbiased answers to all tables",
         summary="Answers all tables at once without any bias, with the least noise that an unbiased Gaussian release "
         "can have. Tables agree with each other, and the standard error of every cell is known exactly.",
         use_when="unbiased answers with exact error bars are needed, of any number of columns, and no synthetic rows",

@@ -49,6 +49,7 @@ class PSMM(Algorithm):
     problem = PointRelease
     about = About(
         title="Private Signed Measure Mechanism (PSMM)",
+        brief="Counts points on a grid with noise",
         summary="Counts the points in each cell of a grid with noise, once, and takes the distribution that is nearest "
         "to the noisy counts in a distance that knows which cells are close.",
         use_when="a grid can be enumerated (d ≤ 3): the most accurate choice there, also at δ = 0",

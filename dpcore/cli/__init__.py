@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import InputError, OverspendError, in_words, place
-from . import algorithms, ask, audit, evolve, learn, ledger, release, run, schema, score, sweep
+from . import algorithms, ask, audit, evolve, learn, ledger, purposes, release, run, schema, score, sweep
 from .files import Plain, tell
 
 COMMANDS = {
@@ -20,6 +20,7 @@ COMMANDS = {
     "run": run,
     "learn": learn,
     "sweep": sweep,
+    "purposes": purposes,
     "score": score,
     "release": release,
     "ask": ask,

@@ -24,11 +24,11 @@ from ..data.inputs import opened
 from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..errors import InputError, written_out
-from ..evaluation.run import real_answers
+from ..evaluation.run import Run, real_answers
 from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
 from ..intervals.linked import Linked, linked
-from ..intervals.questions import KINDS, Interval, answer, compare, independent
+from ..intervals.questions import KINDS, Interval, adaptively, answer, compare, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
 from ..privacy.accounting.budget import Accounting, Budget
@@ -91,6 +91,8 @@ def execute(chosen: argparse.Namespace) -> None:
             answer(known, q, n, estimate=e, level=chosen.level, laplace=laplace)
             for q, e in zip(questions, said, strict=True)
         ]
+    if any(one.facts["made_by"]["adaptive"] for one in releases):
+        found = list(map(adaptively, found))
     more = [] if chosen.within is None else [_more(releases[0].facts, known, q, chosen) for q in questions]
     if chosen.json:
         told = [interval.to_json() for interval in found]
@@ -216,12 +218,13 @@ def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -
     return float(known.answers(question.workload)[0]) if there else None
 
 
-def told(known: UnbiasedAnswers, texts: list[str], release: Any, rows: Any, n: float, laplace: bool) -> list[dict]:
+def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any, laplace: bool) -> list[dict]:
     """Questions of a run: real answers (a private peek) beside what the release says of them."""
     out = []
     for text in texts:
         question = understand(text, known.domain)
-        estimate = float(release.answers(question.workload)[0])
-        found = answer(known, question, n, estimate=estimate, laplace=laplace)
+        estimate = float(run.release.answers(question.workload)[0])  # type: ignore[union-attr]
+        found = answer(known, question, run.problem.effective_n, estimate=estimate, laplace=laplace)
+        found = adaptively(found) if run.algorithm.adaptive else found
         out.append({"real": float(real_answers(rows, question.workload)[0]), **found.to_json()})
     return out

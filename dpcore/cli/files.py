@@ -11,6 +11,8 @@ from typing import TextIO
 
 from ..errors import InputError, one_line, written_out
 from ..privacy.accounting.budget import Budget
+from ..publishing.chain import is_new
+from ..publishing.leftovers import tidied
 
 
 def check_writable(path: str | None) -> None:
@@ -109,6 +111,9 @@ def total_of(chosen: argparse.Namespace) -> Budget | None:
         raise InputError("--total-epsilon and --total-delta go together")
     total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
     check_writable(chosen.ledger)
-    if total is None and not Path(chosen.ledger).exists():
+    if not is_new(Path(chosen.ledger)):
+        for said in tidied(Path(chosen.ledger)):
+            tell("note", said)
+    if total is None and is_new(Path(chosen.ledger)):
         raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
     return total

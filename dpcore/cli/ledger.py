@@ -9,10 +9,12 @@ Two examples:
 
 import argparse
 import json
+from pathlib import Path
 
 from ..data.readers import read_json
 from ..errors import InputError
 from ..publishing.ledger_store import DataSet, Store, verify
+from ..publishing.leftovers import tidied
 from .files import tell
 
 
@@ -27,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(chosen: argparse.Namespace) -> int:
     """Print; exit code 1 when verification finds something wrong."""
     if chosen.what == "show":
+        for said in tidied(Path(chosen.ledger)):
+            tell("note", said)
         shown = Store(chosen.ledger).show()
         print(json.dumps([d.to_json() for d in shown], indent=1) if chosen.json else "\n\n".join(map(_table, shown)))
         return 0

@@ -83,8 +83,7 @@ def execute(chosen: argparse.Namespace) -> None:
         if chosen.ask:
             known_now = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
             laplace = budget.delta == 0
-            people = problem.effective_n
-            told["answers"] = answers_told(known_now, chosen.ask, run.release, task.rows, people, laplace)
+            told["answers"] = answers_told(known_now, chosen.ask, run, task.rows, laplace)
             told["tags"] |= {"answers": Tag.PAID, "answers.real": Tag.PEEK}
         runs.append(told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}})
     if chosen.json:
@@ -93,7 +92,7 @@ def execute(chosen: argparse.Namespace) -> None:
     about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)
     if words := useful(first["final"]):
-        print(f"seed {first['seed']}: {words} (private peek)")
+        print(f"seed {first['seed']}: {words} (do not publish)")
     for found in runs[0].get("answers", []):
         print(f"{line(interval_of(found))}; real (do not publish) {found['real']:.4g}")
     if any(run["line"] is None for run in runs):

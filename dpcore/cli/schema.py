@@ -31,6 +31,9 @@ Two examples:
 import argparse
 import json
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from ..data.guessing import propose
 from ..data.readers import read_table
@@ -39,7 +42,9 @@ from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
 from ..publishing.private_schema import SchemaRequest, publish_schema
 from .arguments import DELTA, EPSILON, add_ledger, add_person, real, unit_of
-from .files import tell, total_of
+from .files import Progress, tell, total_of
+
+MANY = 10_000_000  # cells that take seconds to look at
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,13 +66,32 @@ def execute(chosen: argparse.Namespace) -> None:
         return
     if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    schema = propose(read_table(chosen.table), peek=chosen.peek)
+    schema = _proposed(read_table(chosen.table), chosen)
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     if chosen.peek:
         tell("note", "bounds and values were read off the records, which is not private; the schema says so")
     else:
         tell("note", "kinds were guessed from the records: check that they are what everybody may know")
         tell("note", "fill in every null (bounds and values are public knowledge, not read off the records)")
+
+
+def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]:
+    """The proposed schema; progress by columns, after a line beforehand where even the first one takes long."""
+    rows, columns = frame.shape
+    if frame.size >= MANY:
+        tell("note", f"{chosen.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while")
+    progress = Progress()
+
+    def told(done: int) -> None:
+        progress.say(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
+
+    try:
+        return propose(frame, peek=chosen.peek, told=told)
+    except MemoryError:
+        advice = "try a file with fewer rows of it, or with fewer columns"
+        raise InputError(f"{chosen.table}: the table needs more memory than there is; {advice}") from None
+    finally:
+        progress.clear()
 
 
 def _measure(chosen: argparse.Namespace) -> None:

@@ -125,7 +125,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
         pool = Pool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
         with closing(pool) if pool else nullcontext():
             more: dict[str, Any] = {"pool": pool} if pool else {}
-            _collect(points, waiting, chosen, file, partial(run, **more))
+            collect(points, waiting, partial(_write, points, chosen, file), partial(run, **more))
     finally:
         _write(points, chosen, file)
     asked = {case.key for case in planned}
@@ -155,11 +155,10 @@ def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]
         yield run_made(case, partial(measured.run, case.algorithm, case.budget, case.seed, every=seldom), watch)
 
 
-def _collect(
+def collect(
     points: list[SweepPoint],
     waiting: Sequence[Case],
-    chosen: argparse.Namespace,
-    file: dict[str, Any],
+    write: Callable[[], None],
     run: Callable[..., Iterator[SweepPoint]],
 ) -> None:
     """Add points as they come, write them every so often, say where it stands."""
@@ -179,7 +178,7 @@ def _collect(
         known.add(point.key)
         progress.say(line)
         if (now := progress.elapsed) - written > WRITE_SECONDS:
-            _write(points, chosen, file)
+            write()
             written = now
     progress.clear()
 

@@ -156,14 +156,19 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
     return spec | round_bounds(found, seen.counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
 
 
-def propose(frame: pd.DataFrame, *, peek: bool = False) -> dict[str, Any]:
+def propose(
+    frame: pd.DataFrame, *, peek: bool = False, told: Callable[[int], object] = lambda _: None
+) -> dict[str, Any]:
     """Propose a schema of every column's guessed kind; bounds and values are left null for a person to fill in.
 
     Dates and free text get the kinds "date" and "text", which a schema refuses with advice. With `peek` values and
-    bounds are read off the records, which is not private: the schema is then marked "peeked".
+    bounds are read off the records, which is not private: the schema is then marked "peeked". `told` hears before each
+    column how many are done.
     """
     columns = {}
-    for guess, (_, cells) in zip(guess_columns(frame), frame.items(), strict=True):
+    for i, (name, cells) in enumerate(frame.items()):
+        told(i)
+        guess = guess_column(str(name), cells)
         kind = guess.kind if guess.name else "categorical"
         if kind in (DATE, TEXT):
             columns[guess.name] = {"kind": kind}

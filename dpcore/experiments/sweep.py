@@ -175,13 +175,19 @@ def run_case(
     return _ended(case, lambda: Run(case.algorithm, problem, rows, case.budget, seed=case.seed, **how), watch)
 
 
-def run_made(case: Case, make: Callable[[], Run], watch: Callable[[], None] = lambda: None) -> SweepPoint:
-    """The point of a case whose problem is found on the way, as with a schema that is measured; InputError refuses."""
+def run_made(
+    case: Case, make: Callable[[], Run], watch: Callable[[], None] = lambda: None,
+    found: Callable[[Run], dict[str, Any]] = Run.to_json,
+) -> SweepPoint:  # fmt: skip
+    """The point of a case whose problem is found on the way, as with a schema that is measured; InputError refuses.
+
+    `found` says what of the finished run is kept, in place of its summary.
+    """
     try:
         run = make()
     except InputError as error:
         return case.unserved(str(error))
-    return _ended(case, lambda: run, watch)
+    return _ended(case, lambda: run, watch, found)
 
 
 def seldom(rounds: int) -> int:
@@ -189,14 +195,16 @@ def seldom(rounds: int) -> int:
     return max(1, math.ceil(rounds / LOOKS))
 
 
-def _ended(case: Case, make: Callable[[], Run], watch: Callable[[], None]) -> SweepPoint:
+def _ended(
+    case: Case, make: Callable[[], Run], watch: Callable[[], None], found: Callable[[Run], dict[str, Any]] = Run.to_json
+) -> SweepPoint:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)
             run = make()
         for _ in run:
             watch()
-        return case.point(run.to_json())
+        return case.point(found(run))
     except Exception as error:  # noqa: BLE001 - a bug must end one point with a message, not the sweep
         return case.failed(in_words(error))
 

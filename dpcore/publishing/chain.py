@@ -26,6 +26,7 @@ from ..errors import InputError
 
 KIND, FORMAT = 0x64706C67, 1  # application_id ("dplg") and user_version
 KEY = 32  # bytes
+CHECKED = "-checked"  # ends the name of what is remembered beside a ledger once something was charged
 MOST = 20  # problems named at once
 
 TABLES = {
@@ -110,6 +111,18 @@ def missing(content: Content, receipt: Any) -> list[str]:
     return [] if same else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
 
 
+def is_new(path: Path) -> bool:
+    """Whether no ledger is there yet: no file, or an empty one, as a full disk leaves it before the first charge."""
+    try:
+        return not os.path.lexists(path) or (path.is_file() and path.stat().st_size == 0 and not _charged(path))
+    except (OSError, ValueError):
+        return False
+
+
+def _charged(path: Path) -> bool:
+    return os.path.lexists(f"{path}{CHECKED}")
+
+
 @contextmanager
 def opened(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
     """A connection without implicit transactions to a ledger, which is made by `create` where there is none.
@@ -118,6 +131,9 @@ def opened(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3
     """
     name = str(path)[:200]
     try:
+        if path.is_file() and path.stat().st_size == 0 and (_charged(path) or not create):
+            done = "but releases were charged in it: bring back a copy" if _charged(path) else "and may be deleted"
+            raise InputError(f"{name}: an empty file and no ledger, {done}")
         if create and not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes
         if not path.is_file():

@@ -15,8 +15,9 @@ import stat
 from pathlib import Path
 
 from ..privacy.accounting.lifetime import Total
+from .chain import CHECKED
 
-ENDING = "-checked"
+ENDING = CHECKED
 LONGEST = 1 << 20  # bytes read of it
 # Where SQLite counts in its header how often a file was written, and by which version; nothing that is read.
 COUNTERS = (slice(24, 28), slice(92, 100))

@@ -8,8 +8,6 @@ import inspect
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -67,62 +65,57 @@ def write(
     measurements: Sequence[MeasuredAnswers],
     workload: Workload,
     *,
+    made: Path,
     neutralize: bool,
     schema: dict[str, Any] | None = None,
     account: dict[str, Any],
     proof: Proof,
     key: Key,
 ) -> dict[str, Any]:
-    """Write all files into a new folder, which appears whole or not at all; the facts with the files' hashes.
+    """Write all files into `made`, which becomes the new folder whole or not at all; the facts with the files' hashes.
 
     With `neutralize` texts that a spreadsheet would take for formulas get an apostrophe in front, in CSV files.
     `schema` is one that was measured with this release, to be used again. `account` is that of the data set, `proof`
     that of the plan, and `key` signs all of it.
     """
-    parent = folder.absolute().parent
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}-", dir=parent))
-    try:
-        found = known(release, measurements, workload.domain)
-        n, laplace = independent(facts["protects"]), facts["promise"]["delta"] == 0
-        tables = {"answers": _answers(workload, release, measurements, found, n, laplace=laplace)}
-        np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
-        if synthetic is not None:
-            tables["synthetic"] = synthetic
-        others = [m for m in measurements if m.workload is not workload]
-        if others:
-            tables["measurements"] = pd.concat([_measured(m) for m in others], ignore_index=True)
-        if isinstance(release, Histogram) and len(release.D) <= MOST_WEIGHTS:
-            tables["weights"] = _weights(release.domain, release.D)
-        for name, table in tables.items():
-            if name in ("synthetic", "weights"):
-                _storable(table).to_parquet(made / f"{name}.parquet", index=False)
-            if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
-                safe = neutral(table) if neutralize else table
-                safe.to_csv(made / f"{name}.csv", index=False)
-        if schema:
-            (made / "schema.json").write_text(_json(schema), encoding="utf-8")
-        files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
-        rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
-        utility = uses(found, rows, laplace=laplace).to_json()
-        utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
-        facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
-        facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
-        for name, shown in (("card.html", card), ("review.html", review_page)):
-            (made / name).write_text(shown(facts), encoding="utf-8")
-        (made / "proof.html").write_text(proof_page(proof), encoding="utf-8")
-        for name, content in (("release.json", facts), ("account.json", account)):
-            (made / name).write_text(_json(content), encoding="utf-8")
-        entry = registry.entry(facts, len(account["releases"]))
-        (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
-        (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
-        key.sign(made)
-        made.chmod(0o755)
-        if folder.exists():
-            folder.rmdir()  # only an empty folder goes
-        made.rename(folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
+    found = known(release, measurements, workload.domain)
+    n, laplace = independent(facts["protects"]), facts["promise"]["delta"] == 0
+    tables = {"answers": _answers(workload, release, measurements, found, n, laplace=laplace)}
+    np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
+    if synthetic is not None:
+        tables["synthetic"] = synthetic
+    others = [m for m in measurements if m.workload is not workload]
+    if others:
+        tables["measurements"] = pd.concat([_measured(m) for m in others], ignore_index=True)
+    if isinstance(release, Histogram) and len(release.D) <= MOST_WEIGHTS:
+        tables["weights"] = _weights(release.domain, release.D)
+    for name, table in tables.items():
+        if name in ("synthetic", "weights"):
+            _storable(table).to_parquet(made / f"{name}.parquet", index=False)
+        if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
+            safe = neutral(table) if neutralize else table
+            safe.to_csv(made / f"{name}.csv", index=False)
+    if schema:
+        (made / "schema.json").write_text(_json(schema), encoding="utf-8")
+    files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
+    rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
+    utility = uses(found, rows, laplace=laplace).to_json()
+    utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
+    facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
+    facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
+    for name, shown in (("card.html", card), ("review.html", review_page)):
+        (made / name).write_text(shown(facts), encoding="utf-8")
+    (made / "proof.html").write_text(proof_page(proof), encoding="utf-8")
+    for name, content in (("release.json", facts), ("account.json", account)):
+        (made / name).write_text(_json(content), encoding="utf-8")
+    entry = registry.entry(facts, len(account["releases"]))
+    (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
+    (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
+    key.sign(made)
+    made.chmod(0o755)
+    if folder.exists():
+        folder.rmdir()  # only an empty folder goes
+    made.rename(folder)
     return facts
 
 

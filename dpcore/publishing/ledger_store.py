@@ -161,6 +161,14 @@ class Store:
                 raise InputError(f"{self.path}: there is no release {release}")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
 
+    def unfinished(self) -> list[tuple[int, dict[str, Any]]]:
+        """The releases of which nobody noted how they ended, with their settings, where they say where they lie."""
+        with self._read() as (db, _):
+            ended = "SELECT release FROM states WHERE state != 'note'"
+            rows = db.execute(f"SELECT seq, settings FROM releases WHERE seq NOT IN ({ended})").fetchall()
+            read = [(seq, json.loads(settings)) for seq, settings in rows]
+        return [(seq, found) for seq, found in read if isinstance(found, dict) and {"folder", "draft"} <= set(found)]
+
     def show(self) -> list[DataSet]:
         """Every data set with its versions, releases, what is spent and what is left."""
         with chain.opened(self.path, WAIT) as db:

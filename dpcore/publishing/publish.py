@@ -26,13 +26,13 @@ from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
-from . import verifier
 from .files import check_folder, write, write_schema
 from .ledger_store import Reservation, Store
+from .leftovers import draft, noted
 from .measured import OpenRelease, SettledRelease
 from .proof import proof_of
 from .request import PreparedRelease, plain
-from .signing import key_of
+from .signing import Key, key_of
 
 FLOATING = "floating-point noise ({}); the proof speaks of real numbers, and a float's last bits may tell more"
 WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating system's entropy)"
@@ -50,7 +50,19 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
     """
     check_folder(folder)
     key = key_of(store.path)
-    reservation = ready.reserve(store, signed_by=key.public)
+    with draft(folder) as made:
+        place = {"folder": str(folder.absolute()), "draft": str(made)}
+        reservation = ready.reserve(store, signed_by=key.public, **place)
+        facts = _publish(ready, store, reservation, folder, made, key, progress)
+        store.note(reservation.number, "released", json.dumps(noted(folder)))
+    return facts
+
+
+def _publish(
+    ready: PreparedRelease, store: Store, reservation: Reservation, folder: Path, made: Path, key: Key,
+    progress: Progress | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Draw what is reserved, and write it into the draft `made`, which becomes `folder`."""
     schema: dict[str, Any] = {}
     try:
         if isinstance(ready, OpenRelease):
@@ -61,13 +73,14 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
         release, measurements, draws, noise = _draw(ready, progress)
         count = ready.request.rows or ready.problem.n
         synthetic = _rows(release, count, draws)
-        facts = write(
+        return write(
             folder,
             _facts(ready, reservation, noise, account["releases"][-1]),
             release,
             synthetic,
             measurements,
             ready.problem.workload,
+            made=made,
             schema=schema,
             neutralize=ready.request.neutralize,
             account=account,
@@ -84,9 +97,6 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
         if kept and isinstance(error, InputError):
             raise InputError(f"{error}{more}") from None
         raise
-    noted = {**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)}
-    store.note(reservation.number, "released", json.dumps(noted))
-    return facts
 
 
 def _draw(

@@ -31,6 +31,7 @@ from ..privacy.curator import check_readable
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Workload
 from ..workloads.union import marginal_tables
+from .chain import is_new
 from .ledger_store import Reservation, Store
 
 NOISES = ("auto", "exact", "float")
@@ -114,13 +115,13 @@ class PreparedRelease:
     plan: Plan
     events: tuple[tuple[Event, int], ...]
 
-    def reserve(self, store: Store, *, preview: bool = False, signed_by: str = "") -> Reservation:
+    def reserve(self, store: Store, *, preview: bool = False, **leaving: str) -> Reservation:
         """Charge it in the ledger, or with `preview` say what that would give; see `Store.reserve`.
 
-        `signed_by` is the public key under which it will leave, kept in the ledger with the settings.
+        `leaving` is kept in the ledger with the settings: the key that signs it, and where it is written.
         """
         request = self.request
-        asked = {"asked": list(request.asked)} | ({"signed_by": signed_by} if signed_by else {})
+        asked = {"asked": list(request.asked)} | leaving
         return reserve(
             store,
             request,
@@ -182,7 +183,7 @@ def records_of(
 
 def fixed_for(request: ReleaseRequest, ledger: Path) -> Accounting | None:
     """The accounting that the request's data set has in a ledger since its first release; None for a new one."""
-    if request.noise != "auto" or not ledger.exists():
+    if request.noise != "auto" or is_new(ledger):
         return None  # nothing depends on it
     return Store(ledger).accounting(
         request.frame, dataset=request.dataset, default_name=request.default_name, new_version=request.new_version

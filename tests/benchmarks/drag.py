@@ -10,7 +10,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from tests.benchmarks.live import main
-from tests.browser.conftest import FLAGS
+from tests.chromium import FLAGS
 from tests.serving import serving
 
 GOAL = 50.0  # milliseconds, for 95 of 100 moves

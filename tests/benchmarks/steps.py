@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.benchmarks.live import main
-from tests.browser.conftest import FLAGS
+from tests.chromium import FLAGS
 from tests.serving import serving
 
 VERDICT, SETTLED = 0.6, 1.5  # goals, in seconds, on a quiet machine

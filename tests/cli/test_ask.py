@@ -25,6 +25,15 @@ def asked(capsys, *extra):
     return json.loads(capsys.readouterr().out)
 
 
+def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact(here, capsys):
+    assert release(algorithm="aim", epsilon=5, total=("40", "1e-6")) == 0
+    assert asked(capsys, "sex = m")[0]["how"].startswith("nearly exact, as tables were chosen: linear in noisy tables")
+    what = ["--schema=s.json", "--queries=marginals:2", "--epsilon=5", "--delta=1e-6", "--ask=sex = m", "--json=r.json"]
+    for name, words in (("aim", "nearly exact, as "), ("gaussian_maxent", "exact: ")):
+        assert main(["run", "t.csv", f"--algorithm={name}", *what]) == 0
+        assert json.loads((here / "r.json").read_text())["answers"][0]["how"].startswith(words)
+
+
 @pytest.mark.parametrize("algorithm", ["gaussian_maxent", "residual"])
 def test_a_release_answers_with_intervals_without_its_table(here, capsys, algorithm):
     assert release(algorithm=algorithm, epsilon=5, total=("40", "1e-6")) == 0  # so that no interval is cut at 0

@@ -127,7 +127,7 @@ def test_a_caution_is_one_line_and_the_run_goes_on(here, capsys):
     assert [line.split("=")[0] for line in told] == ["warning: delta", "warning: epsilon"]
 
 
-@pytest.mark.parametrize("epsilon", ["1e-12", "1e5", "1e6", "1e9"])
+@pytest.mark.parametrize("epsilon", ["1e5", "1e9"])
 @pytest.mark.parametrize("name", QUERIES)
 def test_absurd_but_legal_budgets_run_or_are_refused(here, capsys, name, epsilon):
     assert main(arguments(epsilon=epsilon, algorithm=name)) in (0, 2)

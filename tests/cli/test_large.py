@@ -1,12 +1,14 @@
 """Commands on tables that are read in parts: the same numbers as in memory, the same files, clear refusals."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.cli import main
+from dpcore.cli import main, schema
+from dpcore.data import guessing
 from dpcore.data.sources import files
 from tests.cli.files import write_files
 
@@ -141,3 +143,17 @@ def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
         said.append([line for line in capsys.readouterr().err.splitlines() if "uses real data" in line])
     assert said[0] == said[1]
     assert "of 500 records break" in said[0][0]
+
+
+def test_a_schema_of_many_cells_tells_progress_and_gives_advice_that_fits(here, capsys, monkeypatch):
+    monkeypatch.setattr(schema, "MANY", 1)
+    monkeypatch.setattr("dpcore.cli.files.time", SimpleNamespace(monotonic=iter(range(0, 1000, 3)).__next__))
+    assert main(["schema", "t.csv", "--peek"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("note: t.csv: looking at ")
+    assert said[1].startswith("0 of ")
+    assert said[2].startswith("1 of ")
+    monkeypatch.setattr(guessing, "guess_column", lambda *_: (_ for _ in ()).throw(MemoryError))
+    assert main(["schema", "t.csv"]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "t.csv: the table needs more memory than there is; try a file with fewer rows" in error

@@ -106,6 +106,16 @@ def test_without_delta_numbers_are_measured_and_categories_refused(here, capsys)
     assert len(Store("l.sqlite").show()[0].releases) == 1
 
 
+def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_on(here, capsys):
+    """The first release kept no δ for thresholds that may fail, so categories cannot be measured later; numbers can."""
+    typed = {"sex": OPEN["columns"]["sex"], "pay": {"kind": "numeric", "edges": [0, 5000, 1e9]}}
+    (here / "typed.json").write_text(json.dumps({"columns": typed}), encoding="utf-8")
+    assert release("out", schema="typed.json", epsilon=1) == 0
+    assert release("open", epsilon=1) == 3
+    assert "enter the categories of columns in place of measuring them" in capsys.readouterr().err
+    assert release("open", schema="numbers.json", epsilon=1) == 0
+
+
 @pytest.mark.parametrize("schema", ["numbers.json", "typed.json"])
 @pytest.mark.parametrize("noise", ["auto", "exact"])
 def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here, schema, noise):

@@ -4,6 +4,7 @@ import hashlib
 import html
 import json
 import math
+import os
 import re
 import signal
 import subprocess
@@ -20,7 +21,8 @@ from dpcore.data.schema import domain_from_json
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
-from dpcore.publishing import publish
+from dpcore.publishing import leftovers, publish
+from dpcore.publishing import request as publish_request
 from dpcore.publishing.card import card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
@@ -354,6 +356,85 @@ def test_a_kill_right_after_the_charge_leaves_it_charged(tmp_path):
     assert release["state"] == "reserved, never finished"
     assert release["total_epsilon"] > 0.04
     assert not (tmp_path / "dead").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "left"),
+    [
+        ("publish._draw", "killed before it was written", ()),
+        ("files.registry.entry", "killed before it was written", ()),
+        ("publish.noted", "killed after it was written", ("dead",)),
+    ],
+)
+def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(
+    tmp_path, monkeypatch, capsys, place, said, left
+):
+    write_table(tmp_path)
+    code = (
+        "import os, signal, sys\nfrom dpcore.publishing import files, publish\nfrom dpcore.cli import main\n"
+        f"{place} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, *order("dead")]
+    subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, timeout=60, check=False)
+    (draft,) = [p for p in tmp_path.iterdir() if p.name.startswith(".dead-")] or [None]
+    assert (draft is None) == bool(left)
+    monkeypatch.chdir(tmp_path)
+    if draft is not None:
+        (draft / "mine.txt").write_text("no file of a release")
+        (tmp_path / "other").mkdir()
+        with leftovers._held(draft) as held:  # by a process that lives
+            assert held
+            assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+        assert said not in capsys.readouterr().err
+        (draft / "mine.txt").unlink()
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    assert said in capsys.readouterr().err
+    (release,) = Store("l.sqlite").show()[0].releases
+    assert release["state"] == ("released" if left else "failed")
+    assert release["total_epsilon"] > 0.04, "it stays charged"
+    assert sorted(p.name for p in tmp_path.iterdir() if "dead" in p.name) == list(left)
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    assert said not in capsys.readouterr().err
+    assert main(order("alive")) == 0
+    if left:
+        assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"], check=False).returncode == 0
+
+
+def test_what_is_no_draft_of_a_release_is_not_removed(tmp_path, monkeypatch):
+    write_table(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "papers"
+    other.mkdir()
+    (other / "thesis.csv").touch()
+    monkeypatch.setattr(
+        publish.PreparedRelease, "reserve", lambda self, store, signed_by, **_: forged(self, store, other)
+    )
+    monkeypatch.setattr(publish, "_publish", lambda *_: os._exit(9))
+    pid = os.fork()
+    if pid == 0:
+        main(order("dead"))
+        os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 9 << 8
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    assert (other / "thesis.csv").exists()
+
+
+def forged(ready, store, place):
+    """A charge whose ledger says that another folder is the draft."""
+    settings = {"folder": str(place.parent / "dead"), "draft": str(place)}
+    return publish_request.reserve(store, ready.request, ready.events, settings=settings)
+
+
+def test_a_full_disk_leaves_no_ledger_that_is_refused_for_good(here, capsys):
+    (here / "l.sqlite").touch()
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 2
+    assert "may be deleted" in capsys.readouterr().err
+    assert release(total=None) == 2
+    assert "a new ledger" in capsys.readouterr().err
+    assert release() == 0
+    (here / "l.sqlite").write_bytes(b"")
+    assert release("b") == 2
+    assert "bring back a copy" in capsys.readouterr().err
 
 
 def test_answers_that_no_distribution_holds_are_released_without_rows(tmp_path, monkeypatch):

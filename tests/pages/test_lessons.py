@@ -24,13 +24,6 @@ from tests.pages.test_pages import EXPLORE, button, dragged, open_page, said, se
 each = pytest.mark.parametrize("key", LESSONS)
 
 
-@each
-def test_every_seed_alone_gives_the_same_answer_as_all_together(key):
-    right = LESSONS[key].found().right
-    assert len(SEEDS) == 5
-    assert [LESSONS[key].found((seed,)).right for seed in SEEDS] == [right] * 5
-
-
 def test_the_first_lesson_s_factor_by_hand():
     """Counted anew, beside what the lesson does: the mean error over all cells of all pairs, at both ε."""
     sample = samples.census()

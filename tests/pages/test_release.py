@@ -413,11 +413,13 @@ def tampered(path):
         db.execute("CREATE TABLE extra (a)")
 
 
-def empty(path):
+def emptied(path):
+    """As it is after something was charged in it."""
     path.touch()
+    path.with_name(f"{path.name}-checked").touch()
 
 
-@pytest.mark.parametrize("break_it", [garbage, other_kind, tampered, Path.mkdir, empty])
+@pytest.mark.parametrize("break_it", [garbage, other_kind, tampered, Path.mkdir, emptied])
 def test_a_broken_ledger_is_a_message(tmp_path, break_it):
     break_it(tmp_path / "ledger.sqlite")
     app = opened(tmp_path)

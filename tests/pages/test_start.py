@@ -21,11 +21,11 @@ def final(name: str, problem: QueryRelease, rows, budget: Budget, seed: int) -> 
     return run.records[-1].empirical.mean_l1
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "budget"),
-    [(n, s, b) for n, s in variants() if n in HISTOGRAMS for b in BUDGETS if serves(n, s, "3-way of 4", b)],
-)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize(("name", "settings"), [variant for variant in variants() if variant[0] in HISTOGRAMS])
 def test_cells_outside_the_support_stay_empty_at_every_step(name, settings, budget):
+    if not serves(name, settings, "3-way of 4", budget):
+        return
     problem, rows = task("3-way of 4")
     start = histogram(problem.domain, rows) * (np.arange(problem.domain.size) % 3 > 0)
     start /= start.sum()

@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,19 +12,23 @@ import numpy as np
 from ...errors import InputError
 from ..column import MISSING_TEXTS, OTHER, Column
 from ..domain import Domain
+from ..inputs import opened
 from ..readings import AS_WRITTEN, written
 from .base import Axes, Tally, Watch, places, unwatched
 from .counting import cover, narrowed
 
 ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes characters off both ends of a text
 SCHEMES = ("duckdb://", "postgres://", "postgresql://")
+# DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
+CLOSED = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+}
+MOST_BYTES = 1 << 50  # of a database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
-# DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
-CLOSED = (
-    "SET enable_external_access = false; SET autoload_known_extensions = false; "
-    "SET autoinstall_known_extensions = false"
-)
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
 OWN = (
     "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() AND table_name = ? "
@@ -47,13 +52,11 @@ def connect(text: str) -> "DatabaseSource":
     ibis = _ibis()
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     try:
-        backend: Any = ibis.connect(address, **({"read_only": True} if engine == "duckdb" else {}))
+        backend: Any = _duckdb(address.partition("://")[2]) if engine == "duckdb" else ibis.connect(address)
         *schema, name = table.split(".")
         database = schema[0] if schema else None
-        if engine == "duckdb":
-            backend.raw_sql(CLOSED)
-            if not backend.con.execute(OWN, [name, database]).fetchall():
-                raise InputError("there is no such table or view in it")
+        if engine == "duckdb" and not backend.con.execute(OWN, [name, database]).fetchall():
+            raise InputError("there is no such table or view in it")
         found = backend.table(name, database=database)
     except ImportError:
         raise InputError(EXTRA) from None
@@ -230,6 +233,13 @@ def _ibis() -> Any:
     except ImportError:
         raise InputError(EXTRA) from None
     return ibis
+
+
+def _duckdb(path: str) -> Any:
+    """A connection to a regular file, which reads no other file, loads no extension and changes nothing."""
+    with opened(path, MOST_BYTES):
+        pass
+    return _ibis().duckdb.connect(Path(path), read_only=True, **CLOSED)
 
 
 def _exactly(value: float) -> Any:

@@ -14,10 +14,11 @@ from ..charts.drag import Frames
 from ..jobs.job import watch
 from ..jobs.work import Work, begin
 from ..shell.controls import EPSILONS
-from ..shell.session import session
 from ..shell.words import meaning
 from . import moving, runs
 from .runs import SEEDS, Found, Tries
+
+SHARED = "These runs are made once, for everyone who opens the lesson."
 
 
 @dataclass(frozen=True)
@@ -123,28 +124,26 @@ def lesson() -> Lesson | None:
 
 
 def predict(current: Lesson) -> bool:
-    """The lesson's panel; True once the prediction was made and the charts may be shown."""
+    """Draw the lesson's panel; return whether the prediction was made and the charts may be shown."""
     key = next((key for key, lesson in LESSONS.items() if lesson is current), "")
     number = f" {list(LESSONS).index(key) + 1} of {len(LESSONS)}" if key else ""
+    work = _made(current)
     with st.container(border=True, key=f"lesson-{current.title}"):
         st.subheader(f"Lesson{number}: {current.title}", anchor=False)
         words = meaning(*current.words)
         guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
         if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
             st.session_state[f"_revealed-{current.title}"] = True
-            _retry(current)
         revealed = st.session_state.get(f"_revealed-{current.title}", False)
-        if revealed:
-            _answer(current, guess)
+        if revealed and _answer(current, guess, work):
             _onward(key)
     return revealed
 
 
-def _answer(current: Lesson, guess: str | None) -> None:
-    """The answer and why, as soon as the runs are there that decide it."""
-    work = session().own(f"lesson-{current.title}", lambda: _begun(current))
-    if not watch(work, f"lesson-{current.title}") or work.state != "done":
-        return
+def _answer(current: Lesson, guess: str | None, work: Work) -> bool:
+    """Draw the answer and why, as soon as the runs that decide it have ended; return whether it is there."""
+    if not watch(work, f"lesson-{current.title}", final=SHARED) or work.state != "done":
+        return False
     found: Found
     found, frames = work.result
     right = current.answers[found.right]
@@ -152,25 +151,28 @@ def _answer(current: Lesson, guess: str | None) -> None:
         verdict = f"Right: {right}."
     else:
         verdict = f"Not quite: you said “{guess}”. The answer: {right}." if guess else f"The answer: {right}."
-    runs = f" In the median of {len(SEEDS)} seeds {found.words}." if current.settings else f" {found.words}"
+    runs = f" In the median of {len(SEEDS)} repeats {found.words}." if current.settings else f" {found.words}"
     st.markdown(f"**{verdict}**{runs}")
     st.markdown(current.explanation)
     if frames is not None:
         here = st.session_state.get("epsilon", float(current.settings["epsilon"]))
         moving.draw(frames, f"lesson-{current.title}", here)
+    return True
 
 
-def _retry(current: Lesson) -> None:
-    """Forget runs that were cancelled or failed, so that a second press starts them again."""
-    held = session().held.get(f"lesson-{current.title}")
-    if isinstance(held, Work) and held.ended and held.state != "done":
-        del session().held[f"lesson-{current.title}"]
+@st.cache_resource(show_spinner=False)
+def _shared() -> dict[str, Work]:
+    """Return the works of all lessons by title: the samples are public, so one answer serves everyone."""
+    return {}
 
 
-def _begun(current: Lesson) -> Work:
-    work = begin("lesson", lambda work: current.answered(work.tell))
-    work.patience = 0.1  # the page below it waits too
-    return work
+def _made(current: Lesson) -> Work:
+    """Begin the runs of a lesson where nobody has opened it yet, or where they failed; they go on beside the page."""
+    works = _shared()
+    if (known := works.get(current.title)) is None or (known.ended and known.state != "done"):
+        works[current.title] = begin("lesson", lambda work: current.answered(work.tell))
+        works[current.title].patience = 0.1  # the page below it waits too
+    return works[current.title]
 
 
 def _onward(key: str) -> None:

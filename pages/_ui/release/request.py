@@ -19,6 +19,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
+from dpcore.publishing.chain import is_new
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.publishing.measured import OpenRecords, OpenRelease, prepare_open
 from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
@@ -265,7 +266,7 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
 def _ask_aside(
     large: Large, measured: bool, ready: PreparedRelease, ledger: Path, work: Work
 ) -> Reservation | InputError:
-    told = Content.of(large, measured, counting.told(work, large)) if ledger.exists() else NOTHING
+    told = Content.of(large, measured, counting.told(work, large)) if not is_new(ledger) else NOTHING
     return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
 
 
@@ -294,7 +295,7 @@ def _reservation(ready: PreparedRelease, ledger: Path, of: tuple) -> Reservation
 
 def _ask(ready: PreparedRelease, ledger: Path) -> Reservation | InputError:
     try:
-        if ledger.exists():
+        if not is_new(ledger):
             return ready.reserve(Store(ledger), preview=True)
         with tempfile.TemporaryDirectory() as empty:  # the ledger itself is made by the first release
             return ready.reserve(Store(Path(empty) / ledger.name, create=True), preview=True)

@@ -61,7 +61,8 @@ def algorithm() -> str:
     titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
     name = titles[st.selectbox("Algorithm", list(titles), key="algorithm", **KEPT)]
     about = ALGORITHMS[name].about
-    st.caption(f"{about.summary} Use it when {about.use_when}; not when {about.avoid_when}.")
+    words = f"{about.summary} Use it when {about.use_when}; not when {about.avoid_when}."
+    st.caption(f"{about.brief}.", help=words)
     return name
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from dpcore.publishing.chain import is_new
 from dpcore.publishing.dataset import DataSet
 from dpcore.publishing.ledger_store import Store
 
@@ -67,6 +68,6 @@ def words(error: object, ledger: Path) -> str:
 
 def known(ledger: Path) -> list[DataSet]:
     """The data sets of the ledger, none where it is not made yet. Raises InputError for a file that is no ledger."""
-    if not os.path.lexists(ledger) and ledger.parent.is_dir():
+    if is_new(ledger) and ledger.parent.is_dir():
         return []
     return Store(ledger).show()

@@ -98,7 +98,7 @@ def main() -> None:
         __import__(name)
     wanted = {name: MUTANTS[name] for name in sys.argv[1:] or MUTANTS}
     killers = sorted({mutant.killer for mutant in wanted.values()})
-    waiting: list[tuple[str, list[str], float]] = [("", killers, 3 * LIMIT)]
+    waiting: list[tuple[str, list[str], float]] = [("", killers, 10 * LIMIT)]
     waiting += [(name, [mutant.killer], LIMIT) for name, mutant in wanted.items()]
     running: dict[str, tuple[int, Path, float, float]] = {}
     with tempfile.TemporaryDirectory() as folder:

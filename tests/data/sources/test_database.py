@@ -232,6 +232,10 @@ def test_no_file_outside_the_database_is_read(tmp_path):
     for name in (str(secret), secret.name, "secret", "duckdb_settings", "outside"):
         with pytest.raises(InputError):
             connect(f"duckdb://{path}#{name}").count(domain, [(0,)])
+    os.mkfifo(tmp_path / "pipe")
+    for other in (tmp_path / "pipe", "/dev/zero", ":memory:", "md:far", f"{path}?enable_external_access=true"):
+        with pytest.raises(InputError, match=r"cannot be opened \((there is no such file|a pipe|a device)"):
+            connect(f"duckdb://{other}#t")
 
 
 def test_engines_that_were_not_tested_are_refused():

@@ -1,0 +1,163 @@
+"""Find out what synthetic rows are good for, at several ε: models, links, tests (uses real data: for exploring).
+
+A quarter of the rows is held out before anything is released; models are tested on it (extra "models"). Beside each
+number stand the real table's, that of a sample as exact as the release, and what knowing nothing gives. Files are kept
+up to date, so that an interrupted run goes on with --resume. For what TABLE and --queries may be, see:
+python -m dpcore run --help
+
+Two examples:
+  python -m dpcore purposes people.csv --schema s.json --queries marginals:2 --algorithm aim --target income
+  python -m dpcore purposes people.csv --schema s.json --queries marginals:2 --algorithm aim --epsilons 1 --json o.json
+"""
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..algorithms import solving
+from ..data.domain import Rows
+from ..data.readers import read_json
+from ..errors import InputError
+from ..evaluation.purposes import TESTS, Purposes, alarms_in_words
+from ..evaluation.run import Run
+from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, settings_of
+from ..experiments.sweep_point import SweepPoint
+from ..parsing.questions import understand
+from ..privacy.accounting.budget import Budget
+from ..problems import QueryRelease
+from ..publishing.files import neutral
+from .arguments import DELTA, EPSILON, add_repeat, add_seed, real, reals
+from .files import check_writable, tell, write
+from .sweep import collect
+from .task import add_task_arguments, choose, read_task, shown
+
+LINES = ("real", "sample", "nothing")
+FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *LINES)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `purposes`."""
+    add_task_arguments(parser)
+    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
+    words = f"{EPSILON}, several (default: %(default)s)"
+    parser.add_argument("--epsilons", metavar="E,E", default="0.1,0.3,1,3", help=words)
+    parser.add_argument("--delta", type=real("--delta"), default=1e-9, help=f"{DELTA} (default: %(default)s)")
+    parser.add_argument("--target", metavar="COLUMN", help="train models that predict this column")
+    parser.add_argument("--group", metavar="COLUMN", help="say how well the target is predicted in each group")
+    parser.add_argument("--ask", metavar="QUESTION", help="a question of your own, such as 'age > 50'")
+    add_seed(parser)
+    add_repeat(parser, 3)
+    words = "write a list of what was found; kept up to date, also when interrupted"
+    parser.add_argument("--json", metavar="out.json", help=words)
+    parser.add_argument("--csv", metavar="out.csv", help="write one line for each purpose, ε and seed")
+    parser.add_argument("--resume", action="store_true", help="run only what out.json lacks")
+
+
+def execute(chosen: argparse.Namespace) -> None:
+    """Check everything first, then run point by point, keep the files up to date, and print the means."""
+    for target in (chosen.json, chosen.csv):
+        check_writable(target)
+    if chosen.resume and not chosen.json:
+        raise InputError("--resume continues the file that --json names; give one")
+    budgets = [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
+    algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
+    whole, rows = read_task(chosen)
+    if not isinstance(rows, Rows) or chosen.person:
+        raise InputError(f"{chosen.table}: rows are held out one by one; read the table whole, and protect rows")
+    question = None if chosen.ask is None else understand(chosen.ask, whole.domain)
+    asked = Purposes.of(whole.domain, rows, target=chosen.target, group=chosen.group, question=question)
+    problem = QueryRelease(whole.workload, asked.train.n, whole.group, whole.start)
+    seeds = range(chosen.seed, chosen.seed + chosen.repeat)
+    planned = cases({chosen.algorithm: algorithm}, problem, budgets, seeds)
+    about = [identity(problem), settings_of(algorithm), chosen.delta, chosen.target, chosen.group, chosen.ask]
+    task = json.dumps([*about, rows_digest(rows)], sort_keys=True, default=str)
+    points = _resumed(chosen.json, task, planned) if chosen.resume and Path(chosen.json).exists() else []
+    for caution in dict.fromkeys(text for budget in budgets for text in budget.cautions(problem.n)):
+        tell("warning", caution)
+    waiting, keep = missing(planned, points), partial(_write, points, chosen, task)
+    try:
+        collect(points, waiting, keep, partial(_each, asked, problem))
+    finally:
+        keep()
+    print(f"n={problem.n} held_out={asked.test.n} algorithm={chosen.algorithm} delta={chosen.delta:g}")
+    print("\n".join(report(points)))
+
+
+def _each(
+    asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]
+) -> Iterator[SweepPoint]:
+    """One point for each case, whose errors are what the purposes' names and lines say."""
+
+    def found(run: Run) -> dict[str, Any]:
+        served = {s.purpose: s.to_json() for s in asked.served(run, watch)}
+        return run.to_json() | {"final": served}
+
+    for case in waiting:
+        make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)
+        yield run_made(case, make, watch, found)
+
+
+def entries(points: Iterable[SweepPoint]) -> list[dict[str, Any]]:
+    """One entry for each purpose of each point that is done, in the order of ε and seed."""
+    done = sorted((p for p in points if p.state == "done"), key=lambda p: (p.epsilon, p.seed))
+    return [{**served, "epsilon": p.epsilon, "seed": p.seed} for p in done for served in p.errors.values()]  # type: ignore[dict-item]
+
+
+def report(points: list[SweepPoint]) -> list[str]:
+    """Means over seeds of each purpose at each ε, the false alarms in words, and what was refused or failed."""
+    found, out = entries(points), []
+    if found:
+        together: dict[tuple[str, float], list[dict[str, Any]]] = {}
+        for one in found:
+            together.setdefault((f"{one['purpose']} ({one['unit']})", one["epsilon"]), []).append(one)
+        out.append("compared with the real table (uses real data: do not publish), means over seeds:")
+        out.append(f"{'ε':>7} " + " ".join(f"{name:>9}" for name in ("value", *LINES)) + "  purpose")
+        for (purpose, epsilon), some in sorted(together.items()):
+            cells = " ".join(f"{shown(_mean(some, name)):>9}" for name in ("value", *LINES))
+            out.append(f"{epsilon:>7g} {cells}  {purpose}")
+        for epsilon in sorted({one["epsilon"] for one in found}):
+            tests = [together.get((f"test a hypothesis: {name} (false alarms)", epsilon), []) for name in TESTS]
+            out.append(f"ε={epsilon:g}: {alarms_in_words(*(_mean(some, 'value') for some in tests))}")
+    return out + [f"{p.state}: ε={p.epsilon:g} seed {p.seed}: {p.message}" for p in points if p.state != "done"]
+
+
+def _mean(some: list[dict[str, Any]], name: str) -> float | None:
+    there = [one[name] for one in some if one[name] is not None]
+    return sum(there) / len(there) if there else None
+
+
+def _write(points: list[SweepPoint], chosen: argparse.Namespace, task: str) -> None:
+    """Both files with all that is there; nothing before there is a point."""
+    found = entries(points)
+    if found and chosen.json:
+        told = [{**one, "task": _digest(task)} for one in found]
+        write(chosen.json, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    if found and chosen.csv:
+        write(chosen.csv, neutral(pd.DataFrame(found, columns=pd.Index(FIELDS))).to_csv(index=False))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _resumed(path: str, task: str, planned: list[Case]) -> list[SweepPoint]:
+    """The points that an earlier list holds of the cases planned; InputError unless it is of the same task."""
+    told = read_json(path)
+    if not isinstance(told, list) or not all(isinstance(one, dict) and {*FIELDS, "task"} <= set(one) for one in told):
+        raise InputError(f"{path[:200]}: not a list that `purposes` wrote")
+    if any(one["task"] != _digest(task) for one in told):
+        raise InputError(f"{path[:200]} belongs to another table, target, group, question or algorithm")
+    out = []
+    for case in planned:
+        mine = [one for one in told if (one["epsilon"], one["seed"]) == (case.budget.epsilon, case.seed)]
+        served = {one["purpose"]: {name: one[name] for name in ("purpose", "value", "unit", *LINES)} for one in mine}
+        if served:
+            out.append(case.point({"final": served, "spent": {}, "seconds": 0.0, "memory": None}))
+    return out

@@ -1,0 +1,325 @@
+"""What synthetic rows are good for, purpose by purpose, beside what real rows are: private peeks, to explore by."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.stats import chi2_contingency
+
+from ..data.domain import Domain, Rows
+from ..errors import InputError
+from ..intervals.known import known
+from ..intervals.linked import LEVEL, linked
+from ..parsing.questions import Question
+from ..problems import QueryRelease
+from ..tags import Tag
+from ..workloads import Marginals
+from .run import Run, compare_tables
+
+NUMBERS = 20  # whole numbers from which a target is one to come near to, and not to hit
+HELD_OUT, LEAST = 0.25, 50  # share of the rows that models are tested on, and how many at the least
+LINKS, REPEATS, ELSEWHERE = 10, 199, 2**32  # the strongest links looked for; tables of a test; seeds of its table
+TESTS = ("χ² on synthetic rows", "our test")
+LEAF = 20  # rows in a leaf, of which equal ones are trained on together
+MODELS = ("logistic regression", "gradient boosting")
+
+
+@dataclass(frozen=True)
+class Served:
+    """How well one purpose is served: by the release (`value`), by the real rows, by a sample as exact, by nothing."""
+
+    purpose: str
+    value: float | None
+    unit: str
+    real: float | None
+    sample: float | None
+    nothing: float | None
+    tag: ClassVar[Tag] = Tag.PEEK
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Purposes:
+    """What is asked of a table: a `target` to predict, also by `group`, a `question`, and links between columns.
+
+    `train` is all that any release sees; `test` was held out of it, by a public seed and nothing of the rows.
+    """
+
+    domain: Domain
+    train: Rows
+    test: Rows
+    target: str | None = None
+    group: str | None = None
+    question: Question | None = None
+    _real: dict[str, Callable[[Rows], float | None]] = field(default_factory=dict)  # models of the real rows, once
+
+    @classmethod
+    def of(
+        cls, domain: Domain, rows: Rows, *, target: str | None = None, group: str | None = None,
+        question: Question | None = None,
+    ) -> "Purposes":  # fmt: skip
+        """Hold out a quarter of the rows; InputError for purposes that this table cannot serve, in one sentence."""
+        if group is not None and target is None:
+            raise InputError("a group is compared by how well a target is predicted; name the target too")
+        held = int(HELD_OUT * rows.n)
+        if held < LEAST:
+            raise InputError(f"{held} rows can be held out and {LEAST} are needed: the table needs {4 * LEAST} rows")
+        test = sample(rows, held, np.random.default_rng(0))
+        left = rows.weights - _counts(rows, test)
+        train = Rows(rows.values[left > 0], left[left > 0])
+        asked = cls(domain, train, test, target, group, question)
+        for what, name in (("target", target), ("group", group)):
+            if name is not None and min(len(asked._values(part, name)) for part in (train, test)) < 2:
+                raise InputError(f"the {what} {name!r} has one value only in this table; choose another column")
+        if len(asked._links) == 0:
+            raise InputError("links need two columns with two values each, and this table has fewer")
+        if target is not None:
+            _sklearn()
+        return asked
+
+    def served(self, run: Run, watch: Callable[[], None] = lambda: None) -> list[Served]:
+        """All purposes by the last release of a finished run on `train`; `watch` is called now and then."""
+        release, exact = run.release, run.records[-1].to_json()["as_exact_as_sample"]
+        if release is None:
+            raise InputError("the algorithm released nothing")
+        rng = np.random.default_rng([run.seed, 1])
+        size = None if exact is None else max(1, round(exact * self.train.n))
+        synthetic = self.domain.encode(run.sample())
+        like = None if size is None else sample(self.train, size, rng)
+        out = []
+        for about in (self._models, self._found, self._asked):
+            watch()
+            with _one_thread():
+                out += about(release, synthetic, like)
+        return out + self._alarms(run, rng, watch)
+
+    def _values(self, rows: Rows, name: str) -> np.ndarray:
+        return np.unique(rows.values[:, self.domain.axes([name])[0]])
+
+    def _models(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
+        """Models that are trained on each table and tested on the rows held out, for all and for each group."""
+        if self.target is None:
+            return []
+        parts: dict[str, Rows] = {"": self.test}
+        if self.group is not None:
+            axis = self.domain.axes([self.group])[0]
+            for code in self._values(self.test, self.group):
+                mine = self.test.values[:, axis] == code
+                label = f" ({self.group} = {self.domain.columns[axis].labels[code]})"
+                parts[label] = Rows(self.test.values[mine], self.test.weights[mine])
+        out = []
+        for model in MODELS:
+            if model not in self._real:
+                self._real[model] = self._fitted(model, self.train)
+            scores = {
+                "value": self._fitted(model, synthetic),
+                "real": self._real[model],
+                "sample": None if like is None else self._fitted(model, like),
+            }
+            for label, part in parts.items():
+                found = {name: None if score is None else score(part) for name, score in scores.items()}
+                unit, nothing = self._blind(part)
+                out.append(Served(f"train a model: {model}{label}", unit=unit, nothing=nothing, **found))
+        return out
+
+    @property
+    def _numeric(self) -> bool:
+        """Whether the target is a number to come near to: one in bins, or one of many whole numbers."""
+        column = self.domain.columns[self.domain.axes([self.target or ""])[0]]
+        return column.size > 2 and (bool(column.edges) or (column.kind != "categorical" and column.size > NUMBERS))
+
+    def _blind(self, part: Rows) -> tuple[str, float]:
+        """The unit of a score, and what knowing nothing but the shares of the target's values gives."""
+        if self._numeric:
+            return "R²", 0.0
+        if len(self._values(self.train, self.target or "")) == 2:
+            return "AUC", 0.5
+        counts = np.bincount(part.values[:, self.domain.axes([self.target or ""])[0]], part.weights)
+        return "accuracy", float(counts.max() / counts.sum())
+
+    def _fitted(self, model: str, table: Rows) -> Callable[[Rows], float | None]:
+        """A model trained on one table; what it scores on others, None where a score is not defined."""
+        metrics = _sklearn().metrics
+        axis = self.domain.axes([self.target or ""])[0]
+        numeric, classes = self._numeric, self._values(self.train, self.target or "")
+        X, y = self._features(table, model), table.values[:, axis]
+        learner = None
+        if len(np.unique(y)) > 1:
+            learner = _learner(model, numeric, LEAF * len(y) / table.n).fit(X, y, sample_weight=table.weights)
+
+        def score(part: Rows) -> float | None:
+            truth, weights = part.values[:, axis], part.weights
+            if len(np.unique(truth)) < 2:
+                return None
+            if numeric:
+                guess = np.full(len(truth), y[0]) if learner is None else learner.predict(self._features(part, model))
+                return float(metrics.r2_score(truth, guess, sample_weight=weights))
+            if len(classes) == 2:
+                if learner is None:
+                    return 0.5
+                chance = learner.predict_proba(self._features(part, model))[:, list(learner.classes_).index(classes[1])]
+                return float(metrics.roc_auc_score(truth == classes[1], chance, sample_weight=weights))
+            guess = np.full(len(truth), y[0]) if learner is None else learner.predict(self._features(part, model))
+            return float(weights[guess == truth].sum() / weights.sum())
+
+        return score
+
+    def _features(self, rows: Rows, model: str) -> np.ndarray:
+        """Everything but the target: one indicator a value for a regression, the values' numbers for trees."""
+        own = [a for a, name in enumerate(self.domain.names) if name != self.target]
+        if model != MODELS[0]:
+            return rows.values[:, own].astype(float)
+        return np.concatenate([np.eye(self.domain.shape[a])[rows.values[:, a], 1:] for a in own], axis=1)
+
+    @property
+    def _links(self) -> list[tuple[str, str]]:
+        """The pairs of columns that have two values each."""
+        return list(combinations([name for name in self.domain.names if len(self._values(self.train, name)) > 1], 2))
+
+    def _found(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
+        """The share of the strongest links of the real rows that are among as many strongest ones of another table."""
+        pairs = Marginals(self.domain, self._links)
+        k = max(1, min(LINKS, len(self._links) // 3))
+
+        def strongest(table: Rows) -> set[int]:
+            shares = compare_tables(table, table, pairs).real
+            strength = [_information(shares[t].reshape(s)) for t, s in zip(pairs.tables, pairs.shapes, strict=True)]
+            return set(np.argsort(strength)[::-1][:k].tolist())
+
+        real = strongest(self.train)
+        value, sampled = (None if t is None else len(real & strongest(t)) / k for t in (synthetic, like))
+        nothing = k / len(self._links)
+        return [Served("find what is linked", value, f"share of the {k} strongest links", 1.0, sampled, nothing)]
+
+    def _asked(self, release: Any, _synthetic: Rows, like: Rows | None) -> list[Served]:
+        """A question of one's own: its share, and what knowing nothing but the schema would say."""
+        if self.question is None:
+            return []
+        workload = self.question.workload
+        real = compare_tables(self.train, _even(self.domain, workload), workload)
+        value = float(release.answers(workload)[0])
+        sampled = None if like is None else float(compare_tables(like, like, workload).real[0])
+        return [
+            Served(
+                f"answer: {self.question.text}",
+                value,
+                "share of rows",
+                float(real.real[0]),
+                sampled,
+                float(real.synthetic[0]),
+            )
+        ]
+
+    def _alarms(self, run: Run, rng: np.random.Generator, watch: Callable[[], None]) -> list[Served]:
+        """How often tests find links that are not there, in a table of independent columns released by the same plan.
+
+        Its columns have the shares of the release. χ² takes synthetic rows for as many real ones; ours knows the noise.
+        """
+        problem: QueryRelease = run.problem
+        singles = Marginals.all(self.domain, 1)
+        shares = np.maximum(run.release.answers(singles), 0)  # type: ignore[union-attr]
+        columns = [rng.choice(t.stop - t.start, problem.n, p=shares[t] / shares[t].sum()) for t in singles.tables]
+        rows = self.domain.group(np.column_stack(columns))
+        other = Run(run.algorithm, problem, rows, run.budget, seed=run.seed + ELSEWHERE)
+        for _ in other:
+            watch()
+        noisy, synthetic = known(other.release, other.measured, self.domain), self.domain.encode(other.sample())  # type: ignore[arg-type]
+        chi, ours = [], []
+        for names in self._links:
+            watch()
+            axes = self.domain.axes(names)
+            counts = synthetic.count(axes, [self.domain.shape[a] for a in axes])
+            chi.append(_chi_square(counts.reshape([self.domain.shape[a] for a in axes])))
+            laplace = run.budget.delta == 0
+            test = linked(noisy, names, problem.effective_n, laplace=laplace, repeats=REPEATS, seed=run.seed)
+            ours += [] if test.p_value is None else [test.p_value]
+        return [
+            Served(f"test a hypothesis: {name}", _below(values), "false alarms", LEVEL, LEVEL, LEVEL)
+            for name, values in zip(TESTS, (chi, ours), strict=True)
+        ]
+
+
+def sample(rows: Rows, count: int, rng: np.random.Generator) -> Rows:
+    """A simple random sample of rows, without replacement."""
+    counts = rng.multivariate_hypergeometric(rows.weights.astype(np.int64), count, method="marginals")
+    return Rows(rows.values[counts > 0], counts[counts > 0])
+
+
+def alarms_in_words(chi: float | None, ours: float | None) -> str:
+    """The false alarms of both tests in one sentence; what is not known is left out."""
+    if chi is None:
+        return "No pair of columns could be tested."
+    said = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"
+    return f"{said}; " + ("our test has nothing to go by." if ours is None else f"with our test in {100 * ours:.0f}.")
+
+
+def _counts(rows: Rows, part: Rows) -> np.ndarray:
+    """How often each of the distinct rows stands in a part of them, which keeps their order."""
+    place = {row.tobytes(): i for i, row in enumerate(rows.values)}
+    out = np.zeros_like(rows.weights)
+    out[[place[row.tobytes()] for row in part.values]] = part.weights
+    return out
+
+
+def _even(domain: Domain, workload: Any) -> Rows:
+    """A table in which the values of every column that a question names are equally frequent, and independent."""
+    base = getattr(workload, "base", workload)
+    axes = sorted({a for table in base.axes for a in table})
+    cells = np.indices([domain.shape[a] for a in axes]).reshape(len(axes), -1).T
+    codes = np.zeros((len(cells), len(domain.shape)), dtype=np.int64)
+    codes[:, axes] = cells
+    return Rows(codes, np.ones(len(codes), dtype=np.int64))
+
+
+def _information(table: np.ndarray) -> float:
+    """The mutual information of a table of shares, in nats."""
+    product = np.outer(table.sum(axis=1), table.sum(axis=0))
+    there = table > 0
+    return float((table[there] * np.log(table[there] / product[there])).sum())
+
+
+def _chi_square(counts: np.ndarray) -> float:
+    """The p-value of Pearson's χ² test on a table of counts without its empty lines; 1 where one line is left."""
+    kept = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    found: Any = chi2_contingency(kept, correction=False) if min(kept.shape) > 1 else None
+    return 1.0 if found is None else float(found.pvalue)
+
+
+def _below(p_values: list[float]) -> float | None:
+    return float(np.mean([p < LEVEL for p in p_values])) if p_values else None
+
+
+def _sklearn() -> Any:
+    try:
+        import sklearn.ensemble
+        import sklearn.linear_model
+        import sklearn.metrics
+    except ImportError:
+        raise InputError("training models needs scikit-learn: install this package with its extra 'models'") from None
+    return sklearn
+
+
+def _one_thread() -> Any:
+    """Keep models to one thread, as tables of distinct rows are small: threads that wait for each other are slower."""
+    try:
+        from threadpoolctl import threadpool_limits  # comes with scikit-learn
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1)
+
+
+def _learner(model: str, numeric: bool, leaf: float) -> Any:
+    """An untrained model of scikit-learn; `leaf` distinct rows or more in a leaf of its trees."""
+    library = _sklearn()
+    if model == MODELS[0]:
+        return library.linear_model.Ridge() if numeric else library.linear_model.LogisticRegression(max_iter=300)
+    kind = "HistGradientBoostingRegressor" if numeric else "HistGradientBoostingClassifier"
+    return getattr(library.ensemble, kind)(
+        max_iter=60, early_stopping=False, random_state=0, min_samples_leaf=max(1, round(leaf))
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""What a release that was killed left behind: its ledger knows where it was written, and the next command tidies up."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ..errors import InputError
+from . import verifier
+from .ledger_store import Store
+from .signing import key_of
+
+try:
+    import fcntl
+except ImportError:  # where folders cannot be held, nothing is tidied
+    fcntl = None
+
+ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # of the files of a release
+
+
+@contextmanager
+def draft(folder: Path) -> Iterator[Path]:
+    """A hidden folder beside where a release is to appear, held by this process until the release is noted."""
+    try:
+        made = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.absolute().parent))
+    except OSError as error:
+        raise InputError(f"{str(folder)[:200]}: cannot be made here: {error.strerror or error}") from None
+    try:
+        with _held(made):
+            yield made
+    finally:
+        _remove(made)
+
+
+def tidied(ledger: Path) -> list[str]:
+    """What was done about releases that were killed after their charge, a sentence for each.
+
+    One that was written whole is noted as released; of another nothing stays but its charge. Those that another
+    process still works on are left alone.
+    """
+    if fcntl is None or not ledger.exists():
+        return []
+    store, said = Store(ledger), []
+    for number, settings in store.unfinished():
+        folder, made = Path(settings["folder"]), Path(settings["draft"])
+        if made.parent != folder.parent or not made.name.startswith(_prefix(folder)):
+            continue  # this program never wrote it
+        with _held(made) as free, _held(folder) as complete:
+            if free is False or complete is False:
+                continue
+            if complete and _is_release(folder, ledger, number):
+                store.note(number, "released", json.dumps(noted(folder)))
+                said.append(f"release {number} was killed after it was written; {folder} is whole, and noted now")
+                continue
+            _remove(made)
+            store.note(number, "failed", "killed")
+            said.append(f"release {number} was killed before it was written; it stays charged, and nothing of it left")
+    return said
+
+
+def noted(folder: Path) -> dict[str, str]:
+    """What a ledger notes when a release leaves: the hash of its signature, which holds those of all files."""
+    facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    return {**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)}
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool | None]:
+    """Whether a folder is held by this process and no other, None where there is none; it ends with the process."""
+    if fcntl is None:
+        yield True
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        yield None
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        free = True
+    except OSError:
+        free = False
+    try:
+        yield free
+    finally:
+        os.close(handle)
+
+
+def _is_release(folder: Path, ledger: Path, number: int) -> bool:
+    """Whether a folder holds this very release as it was signed."""
+    with suppress(Exception):  # a folder may hold anything
+        facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+        holds = all(holds for holds, *_ in verifier.checks(folder, key_of(ledger).public))
+        return holds and facts["ledger"]["entry"] == number
+    return False
+
+
+def _prefix(folder: Path) -> str:
+    return f".{folder.name[:40]}-"
+
+
+def _remove(made: Path) -> None:
+    """Remove a draft with the files of a release in it, and no others."""
+    with suppress(OSError):
+        for path in made.iterdir():
+            if path.suffix in ENDINGS and not path.is_dir():
+                path.unlink()
+        made.rmdir()

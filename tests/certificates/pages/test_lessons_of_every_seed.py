@@ -1,0 +1,12 @@
+"""A lesson's right answer does not hang on the noise of one seed."""
+
+from pages._ui.lessons.lesson import LESSONS
+from pages._ui.lessons.runs import SEEDS
+from tests.pages.test_lessons import each
+
+
+@each
+def test_every_seed_alone_gives_the_same_answer_as_all_together(key):
+    right = LESSONS[key].found().right
+    assert len(SEEDS) == 5
+    assert [LESSONS[key].found((seed,)).right for seed in SEEDS] == [right] * 5

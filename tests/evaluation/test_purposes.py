@@ -1,0 +1,131 @@
+"""Purposes: models, links, tests and questions of synthetic rows, beside lines that are what they say."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.cli import main
+from dpcore.data.domain import Rows
+from dpcore.errors import InputError
+from dpcore.evaluation import purposes
+from dpcore.evaluation.purposes import Purposes, alarms_in_words
+from dpcore.evaluation.run import Run
+from dpcore.parsing.questions import understand
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals
+from tests.helpers import codes, rows_of
+
+DOMAIN = codes(2, 3, 2, 4)
+
+
+def table(n=4000, seed=0):
+    """d follows a and b, c is nothing but noise; a is 1 for one row in four."""
+    rng = np.random.default_rng(seed)
+    a, b, c = (rng.random(n) < 0.25).astype(int), rng.integers(0, 3, n), rng.integers(0, 2, n)
+    d = np.where(rng.random(n) < 0.8, a + b, rng.integers(0, 4, n))
+    return rows_of(DOMAIN, np.ravel_multi_index((a, b, c, d), DOMAIN.shape))
+
+
+def served(epsilon, **asked):
+    mine = Purposes.of(DOMAIN, table(), **asked)
+    problem = QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n)
+    run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(epsilon, 1e-6)).finish()
+    return mine, {found.purpose: found for found in mine.served(run)}
+
+
+def test_what_is_held_out_is_a_quarter_and_no_release_sees_it():
+    rows = table()
+    mine = Purposes.of(DOMAIN, rows, target="a")
+    assert (mine.test.n, mine.train.n) == (1000, 3000)
+    both = {tuple(v): 0 for v in rows.values}
+    for part in (mine.train, mine.test):
+        for value, weight in zip(part.values, part.weights, strict=True):
+            both[tuple(value)] += weight
+    assert both == {tuple(v): w for v, w in zip(rows.values, rows.weights, strict=True)}
+
+
+def test_models_links_and_questions_stand_between_nothing_and_the_real_rows():
+    _, good = served(10.0, target="a", group="b", question=understand("a = 1 and b = 2", DOMAIN))
+    _, poor = served(0.02, target="a", question=understand("a = 1 and b = 2", DOMAIN))
+    for model in purposes.MODELS:
+        best = good[f"train a model: {model}"]
+        assert (best.unit, best.nothing) == ("AUC", 0.5)
+        assert best.real > 0.7
+        assert best.nothing + 0.3 < best.value < best.real + 0.02
+        assert abs(poor[f"train a model: {model}"].value - 0.5) < best.real - 0.5
+        assert f"train a model: {model} (b = 2)" in good
+    links = good["find what is linked"]
+    assert (links.value, links.real) == (1, 1)
+    assert links.nothing == pytest.approx(2 / 6)
+    answer = good["answer: a = 1 and b = 2"]
+    assert answer.nothing == pytest.approx(1 / 6)
+    assert answer.value == pytest.approx(answer.real, abs=0.01)
+    assert abs(poor["answer: a = 1 and b = 2"].value - answer.real) > abs(answer.value - answer.real)
+
+
+def test_many_values_are_scored_by_accuracy_against_the_commonest():
+    mine, found = served(10.0, target="b")
+    model = found["train a model: logistic regression"]
+    shares = np.bincount(mine.test.values[:, 1], mine.test.weights) / mine.test.n
+    assert (model.unit, model.nothing) == ("accuracy", pytest.approx(shares.max()))
+    assert model.nothing < model.value <= 1
+
+
+def test_chi_square_on_synthetic_rows_alarms_and_ours_does_not():
+    alarms = [[], []]
+    for seed in range(8):
+        mine = Purposes.of(DOMAIN, table(seed=seed))
+        problem = QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n)
+        run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(0.1, 1e-9), seed=seed).finish()
+        for name, one in zip(purposes.TESTS, alarms, strict=True):
+            found = {f.purpose: f for f in mine.served(run)}[f"test a hypothesis: {name}"]
+            assert (found.real, found.unit) == (0.05, "false alarms")
+            one.append(found.value)
+    assert np.mean(alarms[0]) > 0.3
+    assert np.mean(alarms[1]) < 0.15
+    words = "Tests on these synthetic rows would find a link that is not there in 38 of 100 cases; with our test in 5."
+    assert alarms_in_words(0.38, 0.05) == words
+
+
+def test_what_cannot_be_asked_is_one_sentence(monkeypatch):
+    constant = Rows(np.array([[0, 0, 0, 0], [0, 1, 0, 0]]), np.array([200, 200]))
+    for rows, asked, words in (
+        (constant, {"target": "a"}, "the target 'a' has one value only"),
+        (table(), {"target": "nose"}, "there is no column 'nose'"),
+        (table(), {"group": "a"}, "name the target too"),
+        (constant, {"target": "b", "group": "a"}, "the group 'a' has one value only"),
+        (table(100), {"target": "a"}, "25 rows can be held out and 50 are needed"),
+        (constant, {}, "links need two columns with two values each"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Purposes.of(DOMAIN, rows, **asked)
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    with pytest.raises(InputError, match="needs scikit-learn"):
+        Purposes.of(DOMAIN, table(), target="a")
+    assert Purposes.of(DOMAIN, table()).target is None
+
+
+def test_the_command_writes_a_list_resumes_it_and_refuses_anothers(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = table(800)
+    values = np.repeat(rows.values, rows.weights, axis=0)
+    pd.DataFrame(values, columns=list("abcd")).to_csv("t.csv", index=False)
+    (tmp_path / "s.json").write_text(json.dumps({"a": 2, "b": 3, "c": 2, "d": 4}))
+    asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
+    files = ["--repeat=1", "--json=p.json", "--csv=p.csv"]
+    assert main([*asked, "--epsilons=1", "--target=a", *files]) == 0
+    out, first = capsys.readouterr().out, json.loads((tmp_path / "p.json").read_text())
+    assert "n=600 held_out=200" in out
+    assert "Tests on these synthetic rows" in out
+    assert {"purpose", "epsilon", "seed", "value", "unit", "real", "sample", "nothing"} <= set(first[0])
+    monkeypatch.setattr("dpcore.cli.purposes.run_made", None)
+    assert main([*asked, "--epsilons=1", "--target=a", *files, "--resume"]) == 0, "nothing is run again"
+    assert json.loads((tmp_path / "p.json").read_text()) == first
+    assert list(pd.read_csv("p.csv")["purpose"]) == [one["purpose"] for one in first]
+    assert main([*asked, "--epsilons=1", "--target=b", *files, "--resume"]) == 2
+    assert "belongs to another table, target" in capsys.readouterr().err
