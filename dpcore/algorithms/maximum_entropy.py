@@ -13,9 +13,9 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..workloads import Marginals, TableQueries, Union, Workload
 from .base import About, Algorithm, Step, model_cells
@@ -93,7 +93,9 @@ class GaussianMaxEnt(Algorithm):
         measured, model = self._setting(problem)
         return plan["sigma"] if model is not None and measured is problem.workload else None
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One iteration of the fit a step; the first one pays for everything."""
         measured, model = self._setting(problem)
         if model is None:

@@ -1,4 +1,4 @@
-"""Which model a problem gets, and which columns a junction tree ties together. Sees a Curator, never records."""
+"""Which model a problem gets, and which columns a junction tree ties together. Sees a TableCurator, never records."""
 
 import math
 from collections import Counter
@@ -18,9 +18,9 @@ from ..models.tree import Tree
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN, enlarged, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.answers import Answers, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
+from ..privacy.table_curator import TableCurator
 from ..problems import MAX_CELLS, PublicStart, QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets
@@ -270,7 +270,7 @@ class Found:
 
 
 def choose_tree(
-    tables: Marginals, plan: Plan, curator: Curator, start: np.ndarray | PublicStart | None = None
+    tables: Marginals, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
 ) -> Found:
     """Measure the 1-way tables, and choose a tree of at most plan["cells"] cells and measure its pairs batch by batch.
 
@@ -336,7 +336,7 @@ def room_for(pairs: Marginals, junction: JunctionTree, most: float) -> np.ndarra
 
 
 def measure_chosen(
-    tables: Marginals, n: float, plan: Plan, curator: Curator, start: np.ndarray | PublicStart | None = None
+    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
 ) -> tuple[Pool, Tree]:
     """Noisy answers of the tables that a tree holds, and the model on that tree, of at most plan["cells"] cells.
 

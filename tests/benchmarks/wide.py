@@ -24,7 +24,7 @@ from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.models.graphical import Graphical
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.curator import Curator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.releases import Histogram, Release, systematic
 from dpcore.workloads import Marginals
@@ -96,7 +96,7 @@ def measure(name: str, folder: Path, epsilon: float, seeds: tuple[int, ...]) -> 
         algorithm = ALGORITHMS[task.algorithm]()
         plan = make_plan(algorithm, problem, Budget(epsilon, DELTA))
         said = words(*forecast(algorithm, problem, Budget(epsilon, DELTA)))
-        curator = Curator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
+        curator = TableCurator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
         start, busy = time.perf_counter(), time.process_time()
         last = deque(algorithm.steps(problem, plan, curator, np.random.default_rng(seed)), maxlen=1).pop()
         seconds, cpu = time.perf_counter() - start, time.process_time() - busy
