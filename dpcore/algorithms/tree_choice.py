@@ -1,4 +1,4 @@
-"""Which model a problem gets, and which columns a junction tree ties together. Sees a TableCurator, never records."""
+"""Which model a problem gets, and which columns a junction tree ties together. Sees a Curator, never records."""
 
 import math
 from collections import Counter
