@@ -134,7 +134,7 @@ class Fit(Protocol):
     """A release that is made when it is first asked for: post-processing, of released numbers alone."""
 
     def release(self) -> Release:
-        """It."""
+        """Make the release, or return it where it was made before."""
         ...
 
 

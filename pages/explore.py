@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.evaluation.run import compare
+from dpcore.privacy.accounting.guarantee import cautions
 from pages._ui.explore import ask as asking
 from pages._ui.explore import comparison, keep, outcome, run, screen, setup, ties
 from pages._ui.jobs import counting
@@ -32,7 +33,7 @@ try:
 except InputError as error:
     st.error(plain(error, 400))
     st.stop()
-for caution in chosen.budget.cautions(chosen.problem.n):
+for caution in cautions(chosen.budget, chosen.problem.n):
     st.warning(plain(caution, 300))
 if table.trial is not None and (other := table.trial.elsewhere(chosen.budget)):
     st.caption(other)

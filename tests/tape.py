@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.algorithms.base import Step, make_plan
 from dpcore.privacy import grid
-from dpcore.privacy.curator import Curator
+from dpcore.privacy.curators import curator_of
 from tests.helpers import identical
 
 
@@ -81,7 +81,7 @@ def asked_as_planned(algorithm, plan, asked) -> None:
 def replay(algorithm, problem, rows, budget) -> None:
     """Run as planned, run again without data, and compare every release bit for bit."""
     plan = make_plan(algorithm, problem, budget)
-    recorder = Recorder(Curator(rows, problem.n, plan, np.random.default_rng(3), group=problem.group))
+    recorder = Recorder(curator_of(problem, rows, plan, np.random.default_rng(3)))
     first = releases(algorithm, problem, plan, recorder)
     asked_as_planned(algorithm, plan, recorder.asked)
     replayer = Replayer(recorder.tape)

@@ -19,7 +19,7 @@ from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
 from dpcore.privacy import grid
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.curator import Curator
+from dpcore.privacy.curators import curator_of
 from dpcore.privacy.statistics.answers import CellAnswers
 from dpcore.problems import PointRelease, QueryRelease, RiskMinimisation
 from dpcore.releases import Histogram, UnbiasedAnswers
@@ -426,7 +426,7 @@ class Leaking:
 
     def steps(self, problem, plan, curator, rng):
         for step in self.inner.steps(problem, plan, curator, rng):
-            held = getattr(getattr(curator, "_curator", curator), "_Curator__rows", None)
+            held = getattr(getattr(curator, "_curator", curator), "_rows", None)
             peek = 0.0 if held is None else 1e-9 * held.values[0, 0]
             D = step.release.D + peek
             yield Step(step.t, Histogram(problem.domain, D / D.sum()), step.note)
@@ -443,7 +443,7 @@ def test_asking_more_than_before_is_caught():
     problem, rows = task("2-way")
     algorithm = ALGORITHMS["dpfw"](rounds=3)
     plan = algorithm.plan(problem, Budget(1, 1e-6))
-    recorder = Recorder(Curator(rows, problem.n, plan, np.random.default_rng(0)))
+    recorder = Recorder(curator_of(problem, rows, plan, np.random.default_rng(0)))
     releases(algorithm, problem, plan, recorder)
     with pytest.raises(IndexError):
         releases(algorithm, problem, plan, Replayer(recorder.tape[:-1]))

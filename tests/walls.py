@@ -12,6 +12,13 @@ ASKED = {*VERBS, "affords"}
 NAMES = {"getattr", "setattr", "delattr", "vars", "globals", "locals", "eval", "exec", "compile", "open", "__import__"}
 ATTRIBUTES = {"answers_of_rows", "encode", "group", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save"}
 ATTRIBUTES |= {"savez", "savetxt", "tofile", "dump", "ctypes", "seterr", "seterrcall", "errstate", "setflags"}
+HOLDING = {
+    "curator",
+    "curators",
+    "table_curator",
+    "point_curator",
+    "risk_curator",
+}  # files of privacy that hold records
 PACKAGES = {"math", "numpy", "collections", "collections.abc", "dataclasses", "functools", "itertools", "typing"}
 PACKAGES |= {"scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special"}
 
@@ -33,15 +40,15 @@ def _wrong(tree: ast.Module, above: dict[ast.AST, ast.AST], holders: set[str]) -
                 private = word[0] == "_" and word != "__name__"
                 if private or word in ATTRIBUTES or not isinstance(context, ast.Load):
                     yield node
-            case ast.Name(id=word) if word in NAMES or (word == "Curator" and not isinstance(parent, ast.arg)):
+            case ast.Name(id=word) if word in NAMES or (word.endswith("Curator") and not isinstance(parent, ast.arg)):
                 yield node
             case ast.Name(id=word, ctx=ast.Load()) if word in holders and not _asked_or_handed_on(node, parent, above):
                 yield node
             case ast.Import(names=names) if not {n.name for n in names} <= PACKAGES:
                 yield node
             case ast.ImportFrom(module=module, level=level, names=names):
-                private = any(n.name[0] in "_*" or n.name == "curator" for n in names)
-                more = (module or "").endswith("curator") and [n.name for n in names] != ["Curator"]
+                private = any(n.name[0] in "_*" or n.name in HOLDING for n in names)
+                more = (module or "").split(".")[-1] in HOLDING and not all(n.name.endswith("Curator") for n in names)
                 if private or more or not (level or module in PACKAGES):
                     yield node
 

@@ -10,7 +10,6 @@ from ..errors import BudgetError, InputError
 from ..params import check_parameters, param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice, Plan
-from ..privacy.curator import Curator
 from ..problems import QueryRelease
 from ..releases import Release
 
@@ -60,7 +59,7 @@ class Algorithm:
         """Calibrated charges and settled choices from public numbers; the choice "rounds" is the number of steps."""
         raise NotImplementedError
 
-    def steps(self, problem: Any, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, problem: Any, plan: Plan, curator: Any, rng: np.random.Generator) -> Iterator[Step]:
         """Released objects, one a step; the last one is the algorithm's answer."""
         raise NotImplementedError
 

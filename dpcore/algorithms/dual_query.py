@@ -10,8 +10,8 @@ from ..params import param
 from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
 from .base import About, Algorithm, Step
@@ -77,9 +77,11 @@ class DualQuery(Algorithm):
         charges = tuple(Charge("draw_queries", spend, s.value, SummedErrors) for spend in spends)
         return Plan(budget, charges, self._choices(T, s, eta))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """s draws and one row a step."""
-        player, eta = _Rows(problem, self.memory, self.seconds), plan["eta"]
+        player, eta = _RowPlayer(problem, self.memory, self.seconds), plan["eta"]
         for t in range(1, plan["rounds"] + 1):
             if t == 1:
                 drawn = player.uniform(plan["samples"], rng)
@@ -144,9 +146,11 @@ class DQRS(DualQuery):
         found = _Expected(problem, budget, T.value, s.value, math.exp(low))
         return Plan(budget, found.charges(problem), self._choices(T, s, found.eta))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """s coin flips, fresh draws for what was rejected, and one row a step."""
-        player, eta, s = _Rows(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
+        player, eta, s = _RowPlayer(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
         expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * _width(problem))
         drawn = player.uniform(s, rng)
         yield player.respond(drawn, rng)
@@ -191,7 +195,7 @@ class _Expected:
         return (*bits, *(Charge("draw_queries", _draw(problem, self.eta, t), r, SummedErrors) for t, r in redraws if r))
 
 
-class _Rows:
+class _RowPlayer:
     """The player who answers: public draws in, rows out."""
 
     def __init__(self, problem: QueryRelease, memory: float, seconds: float) -> None:

@@ -11,13 +11,13 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Sensitivity, SignedErrors, SomeAnswers
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY
-from .ground import footing, grounded
+from .ground import grounded, model_setup
 from .past_measurements import LONGEST, Fact, Queries, balanced_rounds
 
 SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
@@ -73,7 +73,7 @@ class PEP(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
-        stand = footing(problem, budget, self.cells, "pep")
+        stand = model_setup(problem, budget, self.cells, "pep")
         most = min(problem.workload.m, MOST_ROUNDS, max(20, MOST_WORK // stand.cells))
         auto = balanced_rounds(problem, stand.left, RULE[budget.delta == 0], most)
         rounds = Choice("rounds", self.rounds, "given") if self.rounds else auto
@@ -91,7 +91,9 @@ class PEP(Algorithm):
         charges = (Charge("select", select, T, SignedErrors), Charge("measure", measure, T, SomeAnswers))
         return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One selection and one measurement a step."""
         select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
         ground = grounded(problem, plan, curator, self.cells, "pep")

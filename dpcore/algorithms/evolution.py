@@ -14,8 +14,8 @@ from ..params import param, values
 from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, equal_thresholded, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
+from ..privacy.point_curator import PointCurator
 from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points, systematic
@@ -135,7 +135,9 @@ class PrivateEvolution(Algorithm):
             return Choice("samples", n, "n, as Algorithm 1 starts with")
         return Choice("samples", best, "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)")
 
-    def steps(self, problem: PointRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One variation, vote and resampling a step; with no rounds one step, number 0, of the initial points."""
         region, count, height = problem.region, plan["samples"], self.threshold * plan["sigma"]
         S = self.random(region, count, rng)

@@ -9,10 +9,10 @@ from ..params import param, values
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
 from ..privacy.statistics.votes import CodeVotes
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, systematic
 from ..workloads import Marginals
@@ -77,7 +77,9 @@ class PrivateEvolutionTable(Algorithm):
         counts = Charge("measure", marginals, 1, Answers(_single(problem)), "columns")
         return Plan(budget, (counts, Charge("measure", votes, T, CodeVotes, "votes")), choices)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """The marginals and the first votes in step 1, then votes a step."""
         single, T = _single(problem), plan["rounds"]
         votes = plan.spend("votes")

@@ -11,11 +11,11 @@ from .. import theory
 from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.answers import SignedErrors
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
-from .ground import footing, grounded
+from .ground import grounded, model_setup
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # of the default rule
 
@@ -66,7 +66,7 @@ class DPFW(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections that use the whole budget, and α; both from n, k, m and the budget where not given."""
-        stand = footing(problem, budget, self.cells, "dpfw")
+        stand = model_setup(problem, budget, self.cells, "dpfw")
         left = stand.left
         choices = self._paper(problem, left) if self.schedule == "paper" else self._practical(problem, left)
         rounds = choices[0].value
@@ -75,7 +75,9 @@ class DPFW(Algorithm):
         given = Choice("schedule", self.schedule, "given")
         return Plan(budget, (charge, *stand.charges), (*choices, star, given, *stand.choices))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One selection a step; the last step releases the output of the schedule."""
         T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
         ground = grounded(problem, plan, curator, self.cells, "dpfw")

@@ -12,8 +12,8 @@ from ..params import param
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share, sampled_steps
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
+from ..privacy.risk_curator import RiskCurator
 from ..privacy.statistics.gradients import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
@@ -108,7 +108,7 @@ class NoisyGD(Algorithm):
         return Plan(budget, (Charge("measure", spend, self.rounds, MeanGradient),), choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One gradient a step."""
         x, spend, mean = problem.region.centre, plan.spend("measure"), _Average(self.average, plan["rounds"])
@@ -168,7 +168,7 @@ class DPSGD(Algorithm):
         return Plan(budget, (Charge("measure", spend, self.rounds, MeanGradient),), choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One sampled gradient a step."""
         x, spend = problem.region.centre, plan.spend("measure")

@@ -12,10 +12,10 @@ from ..params import param
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, Release
 from ..workloads import Marginals
@@ -97,7 +97,9 @@ class AIM(Algorithm):
         charges = (Charge("measure", measure, d + T, SomeAnswers), Charge("select", select, T, TableErrors))
         return Plan(budget, charges, choices)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """The 1-way tables, then a selection and a measurement a step."""
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)

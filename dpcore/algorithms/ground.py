@@ -15,8 +15,8 @@ from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import SMALLEST, SMALLEST_DELTA, BoundedRange, Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, equal_selections, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.scores import TableErrors
+from ..privacy.table_curator import TableCurator
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Workload
 from .evidence import singles_of, tables_read
@@ -61,8 +61,8 @@ class Ground:
 
 
 @dataclass(frozen=True, eq=False)
-class Footing:
-    """What a plan pays for its ground: the budget that is `left` beside the `charges`, and the `choices` made."""
+class ModelSetup:
+    """The cost of finding a model: its `charges`, the budget that they leave, and the `choices` made."""
 
     left: Budget
     charges: tuple[Charge, ...]
@@ -81,7 +81,7 @@ class Footing:
         return BoundedRange(math.sqrt(8 * self.left.rho / times) * MARGIN)  # as ρ it adds up with the charges
 
 
-def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -> Footing:
+def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: str) -> ModelSetup:
     """Nothing, where `model_of` knows a model for all that is asked. Else 1-way tables and draws of pairs.
 
     Both are shares of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up with them. Raises
@@ -89,7 +89,7 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
     """
     if (model := model_of(problem, problem.workload, most)) is not None:
         of = "of the tree that holds all tables asked" if isinstance(model, Tree) else "all there are"
-        return Footing(budget, (), (Choice("cells", model.size, of),), listed=isinstance(model, Cells))
+        return ModelSetup(budget, (), (Choice("cells", model.size, of),), listed=isinstance(model, Cells))
     tables = tables_read(problem.workload, who)
     cells = cells_of(problem, tables, budget, most)
     n = problem.effective_n
@@ -106,7 +106,7 @@ def footing(problem: QueryRelease, budget: Budget, most: int | None, who: str) -
         Charge("select", draw, times, TableErrors, PAIRS),
     )
     letter = "ρ" if budget.delta > 0 else "ε"
-    return Footing(left, charges, (
+    return ModelSetup(left, charges, (
         cells,
         *drawing(tables, times, measure_once(budget, kept), n),
         Choice("kept", kept, f"share of {letter} for the algorithm; the rest finds 1-way tables and a tree"),
@@ -126,7 +126,7 @@ def promise_of(rho: float, budget: Budget) -> Budget:
     return Budget(budget.epsilon, math.exp(low), additive=True)
 
 
-def grounded(problem: QueryRelease, plan: Plan, curator: Curator, most: int | None, who: str) -> Ground:
+def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int | None, who: str) -> Ground:
     """The model that `model_of` knows with the queries as they are asked, from the public start or uniform.
 
     Else a tree that is found, those of its tables that are asked or part of one that is, and the public start or the

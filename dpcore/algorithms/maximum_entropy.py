@@ -1,5 +1,6 @@
 """Gaussian noise on every answer once, then the maximum-entropy fit. Sees a Curator, never records."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -12,15 +13,15 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..workloads import Marginals, TableQueries, Union, Workload
 from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY, Evidence, tables_of, tables_read
 from .fitting import staged, stages_of
-from .tree_choice import TABLES, chosen_tables, measure_chosen, model_of
+from .tree_choice import chosen_tables, measure_chosen, model_of
 
 CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
@@ -42,7 +43,7 @@ class GaussianMaxEnt(Algorithm):
     each through its smooth dual, strongly concave in the noise-scaled residuals φ: log D = log base − Σ_j (φ_j/σ_j) q_j
     /(αμn) − log Z, with gradient φ + (y − answers(D))/σ. α scales with μn so that one value serves every ε and n; the
     default was chosen on two public tables. D is held on listed cells, or on a junction tree over the measured tables
-    where that is small. Where neither is possible the tables are chosen first (`measure_chosen`), and α is halved.
+    where that is small. Where neither is possible tables are chosen in batches (`measure_chosen`), and α is halved.
     Raises InputError at δ = 0.
     Source: not in the papers; the baseline to beat. Log-linear fits: McKenna, Sheldon, Miklau 2019.
     """
@@ -57,7 +58,7 @@ class GaussianMaxEnt(Algorithm):
         brief="Adds noise once, then fits smoothly",
         summary="Adds Gaussian noise to every answer once, with the whole budget, then fits the smoothest distribution "
         "that explains the noisy answers. Non-negativity and smoothness remove most of the noise. Where the cells "
-        "cannot be listed it first finds out, with a small share of the budget, which columns to tie together.",
+        "cannot be listed it finds out in a few batches which columns to tie together, measuring as it goes.",
         use_when="the workload is a set of marginals: the most accurate choice here, with any number of columns",
         avoid_when="δ must be 0, or queries that are a matrix are asked of more cells than can be listed",
         cost="two passes over k cells, or over the cells of a tree, an iteration, typically 60 to 350 iterations",
@@ -92,18 +93,20 @@ class GaussianMaxEnt(Algorithm):
         measured, model = self._setting(problem)
         return plan["sigma"] if model is not None and measured is problem.workload else None
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One iteration of the fit a step; the first one pays for everything."""
         measured, model = self._setting(problem)
-        spend = plan.spend(TABLES if model is None else "measure")
         if model is None:
-            evidence, model = measure_chosen(
-                tables_read(problem.workload, "gaussian_maxent"), problem.effective_n, plan, curator
-            )
+            tables = tables_read(problem.workload, "gaussian_maxent")
+            told, model = measure_chosen(tables, problem.effective_n, plan, curator, problem.log_start)
+            evidence, weight = told.evidence, plan["alpha"] * math.sqrt(2 * told.told)
         else:
+            spend = plan.spend("measure")
             m = curator.measure(Answers(measured), spend)
             evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
-        weight = plan["alpha"] * spend.mu * problem.effective_n
+            weight = plan["alpha"] * spend.mu * problem.effective_n
         iterates = staged(evidence, weight, self.rounds, model, problem.log_start)
         shown = iterates if isinstance(model, Cells) else thinned(iterates)
         for t, (D, note) in enumerate(shown, start=1):

@@ -14,15 +14,15 @@ from ..params import param, values
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.answers import Answers, CellAnswers
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Histogram
 from ..workloads import Explicit, Marginals, Workload
 from .base import About, Algorithm, Step, model_cells, softmax
 from .evidence import tables_read
-from .ground import Footing, footing, grounded
+from .ground import ModelSetup, grounded, model_setup
 
 LOWEST_ALPHA, HIGHEST_ALPHA = 1e-7, 10.0
 ENTROPY = 0.1  # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
@@ -86,7 +86,7 @@ class DPAM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """One Gaussian measurement, or T equal ones, with the whole budget; T and α where not given."""
         (whole,) = gaussian_share(budget, [1.0])
-        stand = footing(problem, budget, self.cells, "dpam")
+        stand = model_setup(problem, budget, self.cells, "dpam")
         if self.noise != "reused" and not stand.listed:
             raise InputError(f"noise={self.noise} is drawn on all cells, which cannot be listed; choose noise=reused")
         given = Choice("noise", self.noise, "given")
@@ -114,7 +114,7 @@ class DPAM(Algorithm):
         return Plan(budget, (charge,), (rounds, self._or_given(alpha), *public, sigma, *stand.choices))
 
     def _plan_reused(
-        self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...], stand: Footing
+        self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...], stand: ModelSetup
     ) -> Plan:  # fmt: skip
         """One release; α from its noise, T from both. Where a tree is found first, of all tables asked, at the most."""
         asked = tables_read(problem.workload, "dpam") if stand.charges else problem.workload
@@ -141,7 +141,9 @@ class DPAM(Algorithm):
         value = values(self)[choice.name]
         return choice if value is None else Choice(choice.name, value, "given")
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One round a step; with reused noise the first one pays for everything."""
         if self.noise == "reused":
             ground, spend = grounded(problem, plan, curator, self.cells, "dpam"), plan.spend("measure")
@@ -154,7 +156,7 @@ class DPAM(Algorithm):
         else:
             yield from self._follow(problem, plan, curator)
 
-    def _follow(self, problem: QueryRelease, plan: Plan, curator: Curator) -> Iterator[Step]:
+    def _follow(self, problem: QueryRelease, plan: Plan, curator: TableCurator) -> Iterator[Step]:
         """Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
         workload, alpha, k = problem.workload, plan["alpha"], problem.domain.size
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")

@@ -9,13 +9,13 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from .base import About, Algorithm, Step, model_cells
 from .evidence import tables_read
-from .ground import footing, grounded
+from .ground import grounded, model_setup
 from .past_measurements import balanced_rounds, past_of
 
 SHARES = {"query": 0.25, "marginal": 0.65}  # of the budget that measurements get; all constants fitted on two tables
@@ -77,7 +77,7 @@ class MWEM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
         workload, share = problem.workload, SHARES[self.measure]
-        stand = footing(problem, budget, self.cells, "mwem")
+        stand = model_setup(problem, budget, self.cells, "mwem")
         best = self._best_rounds(problem, stand.left, stand.cells)
         rounds = Choice("rounds", self.rounds, "given") if self.rounds else best
         select, measure = select_and_measure(stand.left, rounds.value, share)
@@ -110,7 +110,9 @@ class MWEM(Algorithm):
         most = min(most, MOST_ROUNDS, max(20, MOST_WORK[self.measure] // size))
         return balanced_rounds(problem, budget, RULE[self.measure, budget.delta == 0], most, cells)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One selection and one measurement a step."""
         select, spend = plan.spend("select"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells, "mwem")

@@ -24,7 +24,7 @@ SWEEPS = 50  # of coordinate ascent at the most
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class BestResponses:
     """Best responses: `codes` (c, d), their `values` (c,), and how many the time limit cut short."""
 
     codes: np.ndarray
@@ -52,7 +52,7 @@ class Oracle:
             require_enumerable(workload.domain)
             self.enumerates = True
 
-    def argmax(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None = None) -> Points:
+    def argmax(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None = None) -> BestResponses:
         """Best responses to weights (m,): one, or one for each row of scores (c, Σ_i d_i), columns side by side."""
         if self.enumerates:
             return self._enumerate(weights, rng, scores)
@@ -60,14 +60,14 @@ class Oracle:
         rows = [None] if scores is None else list(scores)
         found = [parts.solve(row, self.seconds, rng) for row in rows]
         codes, values, late = zip(*found, strict=True)
-        return Points(np.array(codes), np.array(values), sum(late))
+        return BestResponses(np.array(codes), np.array(values), sum(late))
 
-    def argmin(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None = None) -> Points:
+    def argmin(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None = None) -> BestResponses:
         """The same for the smallest sum."""
         found = self.argmax(-weights, rng, None if scores is None else -scores)
-        return Points(found.codes, -found.values, found.late)
+        return BestResponses(found.codes, -found.values, found.late)
 
-    def _enumerate(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None) -> Points:
+    def _enumerate(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None) -> BestResponses:
         values = self.workload.adjoint(weights)
         if scores is None:
             top = float(values.max())
@@ -81,7 +81,7 @@ class Oracle:
                 field += values
                 cells[i] = field.argmax()
                 found[i] = field[cells[i]]
-        return Points(np.column_stack(np.unravel_index(cells, self.shape)), found)
+        return BestResponses(np.column_stack(np.unravel_index(cells, self.shape)), found)
 
 
 class Counter:

@@ -12,8 +12,8 @@ from ..params import param
 from ..privacy.accounting.budget import Approximate, Budget
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
+from ..privacy.risk_curator import RiskCurator
 from ..privacy.statistics.gradients import RegularisedMinimiser
 from ..privacy.statistics.targets import PerturbedRisk
 from ..problems import RiskMinimisation
@@ -71,7 +71,7 @@ class OutputPerturbation(Algorithm):
         return Plan(budget, (Charge("measure", spend, statistic=_minimiser(problem, mu)),), choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One release."""
         x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend("measure")).values
@@ -129,7 +129,7 @@ class ObjectivePerturbation(Algorithm):
         return PerturbedRisk(loss, problem.region, self.share, problem.location)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw."""
         x = curator.draw_parameter(self._target(problem), "objective", plan.spend("draw"))

@@ -12,8 +12,8 @@ from ..params import param, values
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.answers import SignedErrors
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
 from ..workloads import Explicit, Marginals, Union, Workload
@@ -98,7 +98,9 @@ class FEM(Algorithm):
         charge = Charge("select", equal_selections(budget, rounds.value), rounds.value, SignedErrors)
         return Plan(budget, (charge,), (rounds, samples, scale, *given))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """s rows and one selection a step."""
         workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
         oracle, spend, size = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)

@@ -12,14 +12,14 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import threshold_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Release, StreamedHistogram
 from .base import About, Algorithm, Step, model_cells
 from .evidence import tables_read
-from .ground import Ground, footing, grounded
+from .ground import Ground, grounded, model_setup
 from .past_measurements import balanced_rounds, past_of
 
 SHARE = {"query": 0.15, "marginal": 0.5}  # of the budget that measurements get; all constants fitted on two tables
@@ -85,7 +85,7 @@ class PMW(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """U thresholds and as many measurements with the whole budget; U and the last level where not given."""
         workload, n = problem.workload, problem.effective_n
-        stand = footing(problem, budget, self.cells, "pmw")
+        stand = model_setup(problem, budget, self.cells, "pmw")
         U = Choice("updates", self.updates, "given") if self.updates else self._best(problem, stand.left)
         share = SHARE[self.measure]
         compare, measure = threshold_and_measure(stand.left, U.value, share)
@@ -119,7 +119,9 @@ class PMW(Algorithm):
         found = balanced_rounds(problem, budget, RULE[self.measure, budget.delta == 0], max(most, FEWEST), cells)
         return Choice("updates", max(found.value, FEWEST), found.why)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
         left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells, "pmw")

@@ -12,7 +12,7 @@ from ..params import param
 from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import equal_draws, regularised_stages
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
+from ..privacy.risk_curator import RiskCurator
 from ..privacy.samplers import AUTOMATIC, SAMPLERS, choose
 from ..privacy.samplers.alternating import schedule
 from ..privacy.statistics.targets import PlainRisk, RankError, RegularisedRisk
@@ -107,7 +107,7 @@ class RegularizedExponential(Algorithm):
         return Plan(budget, (Charge("draw", spend, m, RegularisedRisk),), choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw a step; μ grows as the radius shrinks."""
         spend, x = plan.spend("draw"), problem.region.centre
@@ -158,7 +158,7 @@ class AlternatingSampler(Algorithm):
         return Plan(budget, inner.charges, choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw."""
         target = _target(problem, problem.region.centre, plan["mu"])
@@ -212,7 +212,7 @@ class Exponential(Algorithm):
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw."""
         target = PlainRisk(problem.loss, problem.region, problem.location)
@@ -253,7 +253,7 @@ class RankExponential(Algorithm):
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
     def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: Curator, _rng: np.random.Generator
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
         """One draw."""
         x = curator.draw_parameter(_ranks(problem), "rank", plan.spend("draw"))

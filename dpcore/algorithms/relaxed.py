@@ -12,9 +12,9 @@ from ..params import param, values
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import enlarged, measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Answers, Sensitivity, SignedErrors, SomeAnswers
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import ProductMixture
 from ..workloads import Marginals, Workload
@@ -86,7 +86,9 @@ class GEM(Algorithm):
         """The counts of single columns, then T equal selections and measurements with the rest of the budget."""
         return _plan(self, problem, budget, most_updates=50)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One selection and one measurement a step; the first step measures the single columns too."""
         return _steps(Generator, problem, plan, curator, rng)
 
@@ -137,7 +139,9 @@ class RAP(Algorithm):
         """The counts of single columns, then T q equal selections and measurements with the rest of the budget."""
         return _plan(self, problem, budget, most_updates=100)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """q selections and q measurements a step; the first step measures the single columns too."""
         return _steps(RelaxedRows, problem, plan, curator, rng)
 
@@ -217,7 +221,7 @@ def _first(problem: QueryRelease, budget: Budget) -> Choice:
 
 
 def _steps(
-    make: type[Generator] | type[RelaxedRows], problem: QueryRelease, plan: Plan, curator: Curator,
+    make: type[Generator] | type[RelaxedRows], problem: QueryRelease, plan: Plan, curator: TableCurator,
     rng: np.random.Generator,
 ) -> Iterator[Step]:  # fmt: skip
     """The rounds of both; they differ in what makes the logits, and in how many queries a round has."""
@@ -244,7 +248,7 @@ def _steps(
         yield Step(t, release, "worst: " + "; ".join(worst))
 
 
-def _single_columns(problem: QueryRelease, plan: Plan, curator: Curator) -> tuple[np.ndarray, list[Target]]:
+def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) -> tuple[np.ndarray, list[Target]]:
     """log p_0 (Σ d_i,) of the product of noisy counts of single columns, and these counts; uniform without them."""
     domain = problem.domain
     base = np.concatenate([np.full(size, -math.log(size)) for size in domain.shape])

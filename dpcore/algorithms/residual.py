@@ -12,10 +12,10 @@ from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.grid import on_steps, step
 from ..privacy.measurement import deviation
 from ..privacy.statistics.residuals import Residuals
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Release, UnbiasedAnswers
 from ..theory.optimal_noise import optimum
@@ -86,7 +86,9 @@ class Residual(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, statistic=asked),), choices)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """The answers, in one step, and the fit to them in another where it is asked for."""
         asked, spend = plan.charge("measure").statistic, plan.spend("measure")
         measured = curator.measure(asked, spend)

@@ -12,8 +12,8 @@ from ..params import param
 from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.measurement import deviation
+from ..privacy.point_curator import PointCurator
 from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points
@@ -79,7 +79,9 @@ class PSMM(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, statistic=Votes),), choices)
 
-    def steps(self, problem: PointRelease, plan: Plan, curator: Curator, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
         """One step."""
         V = grid(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend("measure")).values

@@ -18,16 +18,20 @@ from ..models.tree import Tree
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN, enlarged, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.curator import Curator
 from ..privacy.statistics.answers import Answers, SomeAnswers
 from ..privacy.statistics.scores import TableErrors
-from ..problems import MAX_CELLS, QueryRelease
+from ..privacy.table_curator import TableCurator
+from ..problems import MAX_CELLS, PublicStart, QueryRelease
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets
 from ..workloads.union import marginal_tables
-from .evidence import Evidence, Pool, shares_of, singles_of
+from .evidence import Pool, shares_of, singles_of
+from .fitting import staged
 
-PAIRS, TABLES = "pairs", "tables"  # names of charges: for drawing pairs, and for the tables that a tree holds
+# Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that the whole tree holds.
+PAIRS, BATCH, TABLES = "pairs", "tables of a batch", "tables"
+BATCHES, LEARNING = 6, 0.2  # of draws, and the share of what is left to measure that pays for the tables of all batches
+PRIOR, ITERATIONS = 0.4, 40  # of the fit between batches: weight of the prior in units of n √Σμ², and most iterations
 LARGE, SIGNAL, RANGE = 1_000_000, 200, (10_000, 3_000_000)  # cells of a tree: by public sizes, and by n√ρ
 STEPWISE = (10_000, 300_000)  # the same where the model is fitted anew after every table
 MOST_WEIGHED = 2_000  # tables that are weighed anew in every round
@@ -151,7 +155,7 @@ def barring(penalties: np.ndarray, weights: np.ndarray, free: np.ndarray, scale:
 def chosen_tables(
     tables: Marginals, n: float, budget: Budget, most: int | None
 ) -> tuple[tuple[Charge, ...], tuple[Choice, ...]]:
-    """Charges and choices of `measure_chosen`: 1-way tables, draws of pairs, and one measurement of what a tree holds.
+    """Charges and choices of `measure_chosen`: 1-way tables, draws of pairs, batches, and all tables that a tree holds.
 
     They are shares of ρ, and all enlarged together. InputError when δ = 0, which no Gaussian noise can promise.
     """
@@ -162,11 +166,12 @@ def chosen_tables(
     signal = n * math.sqrt(budget.rho)
     times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
     draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho * MARGIN / times))
-    rest = measure_once(budget, 1 - share - CHOOSING)
+    left = 1 - share - CHOOSING
     charges = (
         *single_charges(tables, budget, share),
         Charge("select", draw, times, TableErrors, PAIRS),
-        Charge("measure", rest, 1, Answers, TABLES),
+        batch_charge(budget, left, times),
+        Charge("measure", measure_once(budget, left * (1 - LEARNING)), 1, Answers, TABLES),
     )
     spends = enlarged(budget, *((charge.spend, charge.times) for charge in charges))
     charges = tuple(replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True))
@@ -183,6 +188,15 @@ def chosen_tables(
         Choice("first", share, f"share of ρ for 1-way tables: L1 noise of {SINGLE_NOISE:g} on a column, if in range"),
         Choice("choosing", CHOOSING, "share of ρ for drawing pairs"),
     )
+
+
+def batch_charge(budget: Budget, left: float, times: int) -> Charge:
+    """The charge for the tables of every batch: the LEARNING share of `left`, the part of ρ (at δ = 0 of ε) to measure.
+
+    A batch is measured at once, as `Answers` of its tables.
+    """
+    batches = min(BATCHES, times)
+    return Charge("measure", measure_once(budget, left * LEARNING / batches), batches, Answers, BATCH)
 
 
 def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> tuple[Choice, Choice]:
@@ -255,50 +269,85 @@ class Found:
         return float(np.minimum(reduce(np.multiply.outer, [self.shares[a] for a in axes]), noise).sum())
 
 
-def choose_tree(tables: Marginals, plan: Plan, curator: Curator) -> Found:
-    """Measure the 1-way tables, and choose a tree of at most plan["cells"] cells.
+def choose_tree(
+    tables: Marginals, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
+) -> Found:
+    """Measure the 1-way tables, and choose a tree of at most plan["cells"] cells and measure its pairs batch by batch.
 
-    Pairs S are drawn, one after the other and none twice, by the score
+    Pairs S of a batch are drawn, one after the other and none twice, by the score
 
-        ‖table_S(P_n) − product of its noisy 1-way tables‖₁ − 0.5 · what noise will hide of that product,   Δ = 2/n
+        ‖table_S(P_n) − table_S(D)‖₁ − 0.5 · what noise will hide of table_S(D),   Δ = 2/n
 
-    (`TableErrors`: what is taken off is released, so it does not move). A pair is tied if the tree stays within its
-    limit with it.
+    (`TableErrors`: D and what is taken off are released, so they do not move). D is the product of the noisy 1-way
+    tables, and after every batch the fit to all that was measured, so that nothing is drawn that D says already. A pair
+    is tied if the tree stays within the batch's limit, which grows by a constant factor from batch to batch: the first
+    pairs would else spend all cells on a few large cliques. The tables of the pairs tied are measured together, Δ₂ =
+    √(2 · tables)/n; where none is, all that were tied before are, or single columns, as the plan has paid for it.
+    A plan that pays for no batches draws all pairs against the product, and measures none of them.
     """
-    shape, singles, pairs = tables.domain.shape, singles_of(tables), pairs_of(tables)
-    told, draw = Pool(tables), plan.spend(PAIRS)
+    singles, pairs = singles_of(tables), pairs_of(tables)
+    told, paid = Pool(tables), [charge for charge in plan.charges if charge.name == BATCH]
+    batches = paid[0].times if paid else 1
     for axes, table in zip(singles.axes, singles.tables, strict=True):
         m = curator.measure(SomeAnswers(singles, table), plan.spend(single(table.stop - table.start)))
         told.add(axes, m.values, m.stddev)
     columns = shares_of(singles, told.evidence.y, told.evidence.sigma)
     shares = {a: part for (a,), part in zip(singles.axes, columns, strict=True)}
     found = Found(told, shares, tied(tables.domain), frozenset())
-    independent = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
-    penalties = np.array([HIDDEN * found.hidden(axes, plan["hides"]) for axes in pairs.axes])
-    junction, ties, weights = found.junction, set(), np.ones(len(pairs.tables))
-    for _ in range(plan["pairs"]):
-        i = curator.select(TableErrors(pairs, independent, penalties.copy(), weights), draw)
-        penalties[i] = DRAWN
-        larger = junction
-        if junction.home(pairs.axes[i]) is None:
-            larger = junction_tree(shape, [*junction.cliques, pairs.axes[i]])
-        if larger.cells <= plan["cells"]:
-            junction = larger
-            ties.add(pairs.axes[i])
+    answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
+    starts, weights, known = [table.start for table in pairs.tables], np.ones(len(pairs.tables)), {}
+    junction, ties = found.junction, []
+    for batch in range(1, batches + 1):
+        limit = plan["cells"] * (found.junction.cells / plan["cells"]) ** ((1 - batch / batches) / 2)
+        penalties = HIDDEN * np.add.reduceat(np.clip(answers, 0, plan["hides"]), starts)
+        penalties[~room_for(pairs, junction, limit)] = DRAWN
+        penalties[[axes in ties for axes in pairs.axes]] = DRAWN
+        new = []
+        for _ in range(plan["pairs"] * batch // batches - plan["pairs"] * (batch - 1) // batches):
+            i = curator.select(TableErrors(pairs, answers, penalties.copy(), weights), plan.spend(PAIRS))
+            penalties[i] = DRAWN
+            larger = joined(junction, pairs.axes[i])
+            if larger.cells <= limit and pairs.axes[i] not in (*ties, *new):
+                junction = larger
+                new.append(pairs.axes[i])
+        ties += new
+        if paid:
+            measured = Marginals.over(tables.domain, new or ties or singles.axes)
+            m = curator.measure(Answers(measured), paid[0].spend)
+            told.add_all(measured, m.values, m.stddev)
+        if batch < batches:
+            tree, weight = Tree(tables.domain, junction), PRIOR * math.sqrt(2 * told.told)
+            *_, (D, _) = staged(told.evidence, weight, ITERATIONS, tree, start, known)
+            answers = tree.release(D).answers(pairs)
     return Found(told, shares, junction, frozenset(ties))
 
 
-def measure_chosen(tables: Marginals, n: float, plan: Plan, curator: Curator) -> tuple[Evidence, Tree]:
+def joined(junction: JunctionTree, axes: Axes) -> JunctionTree:
+    """The tree with one more table in some clique."""
+    held = junction.home(axes) is not None
+    return junction if held else junction_tree(junction.shape, [*junction.cliques, axes])
+
+
+def room_for(pairs: Marginals, junction: JunctionTree, most: float) -> np.ndarray:
+    """Which pairs (tables,) a tree of at most so many cells can hold beside what it holds; all, of very many pairs."""
+    if len(pairs.tables) > MOST_WEIGHED:
+        return np.ones(len(pairs.tables), dtype=bool)
+    return np.array([joined(junction, axes).cells <= most for axes in pairs.axes])
+
+
+def measure_chosen(
+    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
+) -> tuple[Pool, Tree]:
     """Noisy answers of the tables that a tree holds, and the model on that tree, of at most plan["cells"] cells.
 
     The tree is that of `choose_tree`. The tables that are `worth` it are measured together, Δ₂ = √(2 · tables)/n; which
     these are depends on released values only.
     """
-    found, spend = choose_tree(tables, plan, curator), plan.spend(TABLES)
+    found, spend = choose_tree(tables, plan, curator, start), plan.spend(TABLES)
     measured = worth(held(tables, found.junction), found, spend, n)
     noisy = curator.measure(Answers(measured), spend)
     found.told.add_all(measured, noisy.values, noisy.stddev)
-    return found.told.evidence, Tree(tables.domain, found.junction)
+    return found.told, Tree(tables.domain, found.junction)
 
 
 def worth(tables: Marginals, found: Found, spend: Gaussian | Pure, n: float) -> Marginals:

@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, audit, short
 from ..experiments.schema_transcripts import NAME as SCHEMA
 from ..experiments.schema_transcripts import transcribe_schema
-from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, Evidence, Judged, transcribe
+from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, AuditResult, Judged, transcribe
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from .arguments import add_budget, add_seed, budget_of, whole
@@ -118,7 +118,7 @@ def _judged(orders: list[_Order]) -> Iterator[Judged]:
         yield from pool.map(_Order.judge, orders)
 
 
-def _seen(evidence: Evidence) -> str:
+def _seen(evidence: AuditResult) -> str:
     """What transcripts show, beside what is promised."""
     symbol = {"noise": "mu", "failure": "delta of values above a threshold"}.get(
         evidence.kind, "epsilon of a selection"
@@ -138,5 +138,5 @@ def _tell(judged: Judged, budget: Budget) -> None:
     print(CONSISTENT if judged.kept else BROKEN)
 
 
-def _tell_transcripts(evidence: Evidence) -> None:
+def _tell_transcripts(evidence: AuditResult) -> None:
     print(f"transcripts:  {_seen(evidence)}, {TRUST:.0%} confidence, {evidence.transcripts} transcripts")

@@ -50,7 +50,7 @@ def execute(chosen: argparse.Namespace) -> None:
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)
     domain, unit = domain_from_json(read_json(chosen.schema)), unit_of(chosen)
-    table = unit.limited(read_table(chosen.table, as_written=bool(domain.measured)), domain.names)
+    table = unit.limited(read_table(chosen.table, format=domain.file), domain.names)
     place = {"radius": chosen.radius, "region": chosen.region, "group": unit.most_rows}
     problem, rows = read_task(chosen.task, domain, table, **place)
     runs, progress = [], Progress()

@@ -14,8 +14,8 @@ from ..data.open_schema import OpenSchema
 from ..data.readers import read_table
 from ..data.schema import domain_to_json
 from ..errors import BudgetError, InputError
-from ..evaluation.measured import explore_schema
 from ..evaluation.run import Run
+from ..evaluation.schema_trial import explore_schema
 from ..parsing.questions import understand
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
@@ -42,7 +42,7 @@ class Measured:
             raise InputError("a public start needs a schema that is known: it says how likely each cell is")
         self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)
         queries_in(chosen, schema.placeholder)
-        self.frame = read_table(chosen.table, as_written=True)
+        self.frame = read_table(chosen.table, format=schema.file)
         self.said: dict[str, Any] = {}
         self.rows: Rows | None = None
         self._found: tuple[Any, MeasuredSchema] | None = None  # the last one, and what it was measured with

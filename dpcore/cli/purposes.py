@@ -30,6 +30,7 @@ from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run
 from ..experiments.sweep_point import SweepPoint
 from ..parsing.questions import understand
 from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease
 from ..publishing.files import neutral
 from .arguments import DELTA, EPSILON, add_repeat, add_seed, real, reals
@@ -79,7 +80,7 @@ def execute(chosen: argparse.Namespace) -> None:
     about = [identity(problem), settings_of(algorithm), chosen.delta, chosen.target, chosen.group, chosen.ask]
     task = json.dumps([*about, rows_digest(rows)], sort_keys=True, default=str)
     points = _resumed(chosen.json, task, planned) if chosen.resume and Path(chosen.json).exists() else []
-    for caution in dict.fromkeys(text for budget in budgets for text in budget.cautions(problem.n)):
+    for caution in dict.fromkeys(text for budget in budgets for text in cautions(budget, problem.n)):
         tell("warning", caution)
     waiting, keep = missing(planned, points), partial(_write, points, chosen, task)
     try:

@@ -23,8 +23,9 @@ from functools import partial
 from pathlib import Path
 
 from ..algorithms import solving
-from ..data.readers import read_table
+from ..data.readers import read
 from ..errors import written_out
+from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
@@ -58,11 +59,11 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     opening = read_open(chosen)
     workload = read_questions(chosen) if opening is None else queries_in(chosen, opening.placeholder)
-    written = opening is not None or bool(workload.domain.measured)
     check_folder(Path(chosen.out))
-    start = chosen.start and public_start(workload.domain, read_table(chosen.start), support=chosen.start_support)
+    domain = workload.domain
+    start = chosen.start and public_start(domain, read(chosen.start).frame, support=chosen.start_support)
     request = ReleaseRequest(
-        frame=open_table(chosen, as_written=written, whole=opening is not None),
+        frame=open_table(chosen, domain.file, whole=opening is not None),
         workload=workload,
         asked=chosen.queries,
         algorithm=algorithm,
@@ -84,7 +85,7 @@ def execute(chosen: argparse.Namespace) -> None:
     else:
         what = Opening(schema=opening, ask=partial(queries_in, chosen), share=chosen.schema_share)
         ready = prepare_open(request, what, fixed=fixed)
-    for caution in budget.cautions(ready.problem.n):
+    for caution in cautions(budget, ready.problem.n):
         tell("warning", caution)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
     for said in facts["measured"]:

@@ -36,7 +36,7 @@ from typing import Any
 import pandas as pd
 
 from ..data.guessing import propose
-from ..data.readers import read_table
+from ..data.readers import read, read_table
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
@@ -66,8 +66,11 @@ def execute(chosen: argparse.Namespace) -> None:
         return
     if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    schema = _proposed(read_table(chosen.table), chosen)
+    found = read(chosen.table)
+    schema = _proposed(found.frame, chosen) | ({"file": said} if (said := found.format.to_json()) else {})
     print(json.dumps(schema, indent=2, ensure_ascii=False))
+    if "file" in schema:
+        tell("note", f"the file seems to be {found.how}, by all of its rows: check that this is so")
     if chosen.peek:
         tell("note", "bounds and values were read off the records, which is not private; the schema says so")
     else:
@@ -99,7 +102,7 @@ def _measure(chosen: argparse.Namespace) -> None:
         raise InputError("--private needs --epsilon, --delta and --ledger")
     total = total_of(chosen)
     request = SchemaRequest(
-        frame=read_table(chosen.table, as_written=True),
+        frame=read_table(chosen.table),
         budget=Budget(chosen.epsilon, chosen.delta),
         unit=unit_of(chosen),
         dataset=chosen.dataset,

@@ -11,7 +11,7 @@ import argparse
 import json
 from typing import Any
 
-from ..data.readers import read_table
+from ..data.readers import read, read_table
 from ..evaluation.diagnosis import baselines
 from ..evaluation.run import ERRORS, compare_tables
 from ..problems import QueryRelease
@@ -36,8 +36,8 @@ def execute(chosen: argparse.Namespace) -> None:
     check_writable(chosen.json)
     workload = read_questions(chosen)
     domain = workload.domain
-    written = bool(domain.measured)
-    real, synthetic = (domain.encode(read_table(path, as_written=written)) for path in (chosen.real, chosen.synthetic))
+    real = domain.encode(read_table(chosen.real, format=domain.file))
+    synthetic = domain.encode(read(chosen.synthetic).frame)
     both = compare_tables(real, synthetic, workload)
     final = both.errors.to_json()
     final["k_marginal"] = compare_tables(real, synthetic, Marginals.pairs(domain)).errors.k_marginal

@@ -30,11 +30,12 @@ from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
-from ..experiments.pool import Pool
+from ..experiments.pool import WorkerPool
 from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, settings_of, sweep
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease
 from ..publishing.files import harmless
 from ..tags import Tag
@@ -114,7 +115,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
         "table_sha256": digest,
     }
     before = _resumed(chosen.json, file) if chosen.resume else []
-    for caution in dict.fromkeys(text for budget in budgets for text in budget.cautions(problem.n)):
+    for caution in dict.fromkeys(text for budget in budgets for text in cautions(budget, problem.n)):
         tell("warning", caution)
     waiting = missing(planned, before)
     redone = {case.key for case in waiting}
@@ -122,7 +123,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
     try:
         if chosen.scheduler:
             tell("note", _shipped(rows, problem, chosen.scheduler))
-        pool = Pool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
+        pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
         with closing(pool) if pool else nullcontext():
             more: dict[str, Any] = {"pool": pool} if pool else {}
             collect(points, waiting, partial(_write, points, chosen, file), partial(run, **more))

@@ -13,12 +13,13 @@ from ..algorithms.forecasts import SAID, affordable, words
 from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema, is_open, open_schema_from_json
 from ..data.privacy_unit import PrivacyUnit
-from ..data.readers import read_json, read_table
+from ..data.readers import read, read_json, read_table
 from ..data.schema import domain_from_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts, broken
 from ..data.sources.database import connect, is_database
 from ..data.sources.files import is_large, source_at
+from ..data.text_format import TextFormat
 from ..errors import InputError
 from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
@@ -88,7 +89,7 @@ def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
     return read_queries(chosen.queries, domain)[0]
 
 
-def open_table(chosen: argparse.Namespace, *, as_written: bool, whole: bool = False) -> pd.DataFrame | Source:
+def open_table(chosen: argparse.Namespace, format: TextFormat, *, whole: bool = False) -> pd.DataFrame | Source:
     """The table in memory, or where it is large, a folder, or was asked to be read in parts, its source.
 
     What needs the `whole` table is read so, however large it is, unless parts were asked for.
@@ -97,8 +98,8 @@ def open_table(chosen: argparse.Namespace, *, as_written: bool, whole: bool = Fa
         return connect(chosen.table)
     whole = (whole or chosen.person is not None) and not Path(chosen.table).is_dir()
     if not (chosen.stream or (chosen.stream is None and not whole and is_large(chosen.table))):
-        return read_table(chosen.table, as_written=as_written)
-    return source_at(chosen.table, as_written=as_written)
+        return read_table(chosen.table, format=format)
+    return source_at(chosen.table, format)
 
 
 def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Counts:
@@ -119,7 +120,7 @@ def read_task(
     """The problem and the records that the shared arguments describe; `spread` says who counts a source."""
     workload = read_questions(chosen)
     domain, unit = workload.domain, unit_of(chosen)
-    table = open_table(chosen, as_written=bool(domain.measured))
+    table = open_table(chosen, domain.file)
     if isinstance(table, pd.DataFrame):
         rows = records_of(table, workload, unit)
     else:
@@ -130,7 +131,7 @@ def read_task(
             "uses real data – do not publish",
             f"{what}; they are counted where they stand, and no synthetic row is like them",
         )
-    start = chosen.start and public_start(domain, read_table(chosen.start), support=chosen.start_support)
+    start = chosen.start and public_start(domain, read(chosen.start).frame, support=chosen.start_support)
     return QueryRelease(workload, rows.n, unit.most_rows, start), rows
 
 

@@ -3,19 +3,24 @@
 What a cell reads as, and which of the public kinds it is, depends on that cell and on public things alone.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from .column import MISSING_FOLDED, MISSING_LABEL, MISSING_TEXTS, OTHER
-from .readings import ANY_CASE, AS_WRITTEN, ORDERS, distinct, number_of, read_date, read_value, written
+from .cell import MISSING_TEXTS, distinct
+from .column import MISSING_FOLDED, MISSING_LABEL, OTHER
+from .readings import ANY_CASE, AS_WRITTEN, ORDERS, category_of, number_of, read_date
 
 LONGEST = 200  # characters of a text that may become a category
 MISSING, WHOLE, NUMBER, TEXT = 0, 1, 2, 6
 DATES = {order: 3 + i for i, order in enumerate(ORDERS)}
-KINDS = 7  # of cells: missing, a whole number, another number, a day in one of three orders, any other text
+COMMAS = 7
+KINDS = 8  # of cells: missing, a whole number, another number, a day in one of three orders, any other text, and a
+# number with a decimal comma
+DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +57,7 @@ class Cells:
         barred = {OTHER, MISSING_LABEL}
         found: dict[str, int] = {}
         for text, count in zip(self.texts, self.counts.tolist(), strict=True):
-            key = written(read_value(text, self.read))
+            key = category_of(text, self.read)
             if key not in absences and key not in barred and 0 < len(key) <= LONGEST and _is_text(key):
                 found[key] = found.get(key, 0) + count
         return found
@@ -61,9 +66,7 @@ class Cells:
     def missing(self) -> int:
         """How many cells say that the value is missing."""
         absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
-        said = (
-            c for t, c in zip(self.texts, self.counts, strict=True) if written(read_value(t, self.read)) in absences
-        )
+        said = (c for t, c in zip(self.texts, self.counts, strict=True) if category_of(t, self.read) in absences)
         return self.empty + int(sum(said))
 
     @cached_property
@@ -75,18 +78,20 @@ class Cells:
     def kinds(self) -> np.ndarray:
         """How many cells are of each kind (KINDS,)."""
         return np.bincount(
-            [MISSING, *(_kind(written(read_value(text, self.read))) for text in self.texts)],
+            [MISSING, *(_kind(text, self.read) for text in self.texts)],
             np.append(self.empty, self.counts),
             KINDS,
         ).astype(np.int64)
 
 
-def _kind(text: str) -> int:
+def _kind(text: str, how: str) -> int:
     if text in MISSING_TEXTS:
         return MISSING
-    number = number_of(text)
+    number = number_of(text, how)
     if number == number:
         return WHOLE if number == np.floor(number) else NUMBER
+    if DECIMAL_COMMA.fullmatch(text):
+        return COMMAS
     return next((DATES[order] for order in ORDERS if read_date(text, order)), TEXT)
 
 

@@ -10,16 +10,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .readings import ANY_CASE, distinct, folded, numbers_of, read_cells, read_value
-from .readings import written as _key  # one text for one value: 1, 1.0, "1" and " 1" are the same category
+from .cell import MISSING_TEXTS, distinct
+from .cell import written as _key  # one text for one value: 1, 1.0, "1" and " 1" are the same category
+from .readings import ANY_CASE, category_of, folded, number_of
 
-MISSING_TEXTS = frozenset(
-    {
-        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"),
-        *("n/a", "n.a.", "N.A.", "#NA", "NAN", "NaT", "Null", "none", "NONE", "missing", "Missing", "MISSING"),
-        *("-", "--", "–", "—", "?", ".", ".."),
-    }
-)  # a category that is listed among a column's values is one, whatever it is called
 MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
 OTHER = "(other)"  # the category of all that is not listed, where a column has one
@@ -167,16 +161,9 @@ class Column:
         """Codes (n,), clipped into range, and which cells are missing or outside; refuses what is no number at all."""
         if self.values:
             index = {self.key(v): i for i, v in enumerate(self.values)}
-            if self.out_of_range == "other":
-                place, texts = distinct(cells)
-                keys = [_key(read_value(text, self.read)) for text in texts]
-            else:
-                cells = read_cells(cells, self.read)
-                if cells.dtype == object:  # factorize would take True for 1, and stumble over a list
-                    cells = cells.map(_key, na_action="ignore")
-                place, uniques = pd.factorize(cells, use_na_sentinel=True)
-                keys = [_key(u) for u in uniques]
             absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
+            place, texts = distinct(cells)
+            keys = [category_of(text, self.read) for text in texts]
             found = np.array([index.get(key, -2 if key in absences else -1) for key in keys] + [-2])
             codes = found[place]
             return np.maximum(codes, 0), codes == -2, codes == -1
@@ -234,35 +221,21 @@ class Column:
         return None if max(own, steps) > 12 or largest * 10.0 ** max(own, steps) > 2.0**50 else max(own, steps)
 
     def _numbers(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-        """Finite floats (n,) and which of them are missing."""
-        if self.unreadable == "missing":
-            numbers = numbers_of(cells, self.read)
-            return numbers, np.isnan(numbers) | ((self.kind == "integer") & (numbers != np.floor(numbers)))
-        cells = read_cells(cells, self.read)
-        absent = cells.isna().to_numpy(dtype=bool)
-        if isinstance(cells.dtype, pd.StringDtype):  # each text once
-            codes, distinct = pd.factorize(cells, use_na_sentinel=True)
-            numbers, empty = self._parsed(pd.Series(distinct, dtype=object), np.zeros(len(distinct), dtype=bool))
-            numbers, absent = np.append(numbers, np.nan)[codes], absent | np.append(empty, True)[codes]
+        """Finite floats (n,), NaN where a cell says none, and which of them are missing."""
+        if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":  # what their texts say, without them
+            numbers = cells.to_numpy().astype(float)
+            absent, numbers = np.isnan(numbers), np.where(np.isfinite(numbers), numbers, np.nan)
         else:
-            numbers, absent = self._parsed(cells, absent)
-        self._refuse(np.isnan(numbers) & ~absent, cells, f"is not a number in {self.allowed}")
-        self._refuse(np.isinf(numbers), cells, f"is not a finite number in {self.allowed}")
-        if self.kind == "integer":
-            self._refuse(~absent & (numbers != np.floor(numbers)), cells, f"is not a whole number in {self.allowed}")
+            codes, texts = distinct(cells)
+            numbers = np.array([*(number_of(text, self.read) for text in texts), np.nan])[codes]
+            absent = np.array([*(text in MISSING_TEXTS for text in texts), True])[codes]
+        wrong = np.isnan(numbers) & ~absent
+        part = (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~wrong
+        if self.unreadable == "missing":
+            return numbers, absent | wrong | part
+        self._refuse(wrong, cells, f"is not a number in {self.allowed}")
+        self._refuse(part, cells, f"is not a whole number in {self.allowed}")
         return numbers, absent
-
-    def _parsed(self, cells: pd.Series, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Floats (n,), NaN where a cell is missing or no number, and which of them are missing."""
-        if cells.dtype.kind not in "iufb":
-            texts = cells.astype(object).map(lambda v: v.strip() if isinstance(v, str) else v)
-            absent = absent | texts.isin(MISSING_TEXTS).to_numpy(dtype=bool)
-            cells = texts.where(~absent, None)
-        try:
-            parsed = pd.Series(pd.to_numeric(cells, errors="coerce")).astype("Float64")
-        except TypeError:  # a cell that is neither text nor number, e.g. a list in a Parquet file
-            parsed = pd.Series(np.nan, index=cells.index, dtype="Float64")
-        return parsed.to_numpy(dtype=float, na_value=np.nan), absent
 
     def _refuse(self, bad: np.ndarray, cells: pd.Series, why: str, advice: str = "") -> None:
         if bad.any():

@@ -12,6 +12,7 @@ import pandas as pd
 from ..errors import InputError, check_rows
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, kept, merged, witness
+from .text_format import UNSTATED, TextFormat
 
 
 class Countable(Protocol):
@@ -80,13 +81,14 @@ class Domain:
 
     `constraints` name combinations of cells that cannot be. They bind what is made of noisy answers, never how records
     are read: a record that breaks one is counted where it stands. `measured` are the names of the columns whose bounds
-    or values were measured privately, and paid for.
+    or values were measured privately, and paid for. `file` is what is known of the text file that the table comes in.
     """
 
     columns: tuple[Column, ...]
     peeked: bool = False
     constraints: tuple[Constraint, ...] = ()
     measured: tuple[str, ...] = ()
+    file: TextFormat = UNSTATED
 
     def __post_init__(self) -> None:
         if not self.columns:

@@ -1,23 +1,28 @@
 """Whether two tables hold the same records: a keyed fingerprint of a whole table, chunk by chunk.
 
-Neither the order of rows and columns counts nor how a cell is written: 1, 1.0 and "1" are the same, as are an empty and
-a missing one. Without the key it says nothing about the records.
+It is of what the cells say, before any schema: neither the order of rows and columns counts, nor from which kind of
+file they came. Without the key it says nothing about the records.
 """
 
 import hashlib
 import hmac
 import json
+import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .column import _key
+from .cell import canonical, distinct
 from .marks import mixed
 
-SECOND = "2:"  # what fingerprints of the second format begin with; those of the first are bare
+FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
 LANES = 4  # of 64 bits
+
+
+def is_earlier(mark: str) -> bool:
+    """Whether a fingerprint is of an earlier format, with which no table can be compared any more."""
+    return not mark.startswith(FORMAT)
 
 
 def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
@@ -25,11 +30,6 @@ def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
     found = Fingerprint([str(c) for c in frame.columns], key)
     found.add([pd.Series(frame.iloc[:, i]) for i in range(frame.shape[1])])
     return found.hexdigest()
-
-
-def marks_of(frame: pd.DataFrame, key: bytes, *, first: bool) -> tuple[str, ...]:
-    """Fingerprints by which a table in memory may be known, and with `first` also that of the first format."""
-    return (fingerprint(frame, key), *([first_fingerprint(frame, key)] if first else []))
 
 
 class Fingerprint:
@@ -56,8 +56,8 @@ class Fingerprint:
             return
         rows = np.zeros((len(columns[0]), LANES), dtype=np.uint64)
         for place, i in enumerate(self._order):
-            codes, texts = _coded(columns[i])
-            rows += self._bits(place, texts)[codes]
+            codes, texts = distinct(columns[i])
+            rows += self._bits(place, [*map(_known_by, texts), ""])[codes]
         self._n += len(rows)
         for lane in range(LANES):
             self._sum[lane : lane + 1] += mixed(np.uint64(lane + 1), rows[:, lane]).sum(keepdims=True)
@@ -65,7 +65,7 @@ class Fingerprint:
     def hexdigest(self) -> str:
         """The fingerprint of all that was added."""
         told = json.dumps([self.names, self._n, self._sum.tolist()])
-        return SECOND + hmac.new(self._key, told.encode(), hashlib.sha256).hexdigest()
+        return FORMAT + hmac.new(self._key, told.encode(), hashlib.sha256).hexdigest()
 
     def _bits(self, place: int, texts: list[str]) -> np.ndarray:
         who = place.to_bytes(8, "little")
@@ -76,38 +76,16 @@ class Fingerprint:
         return np.frombuffer(joined, dtype="<u8").reshape(-1, LANES).astype(np.uint64)
 
 
-def first_fingerprint(frame: pd.DataFrame, key: bytes) -> str:
-    """The first format, by which ledgers know tables that were released before: HMAC-SHA256 of all rows, sorted.
+def _known_by(text: str) -> str:
+    """What a cell is known by: numbers that are the same float are alike, as 1.50 is written 1.5 where it was a number.
 
-    A cell enters with its length before it, so that different rows never look alike.
+    So a table that is saved anew in another format is known again; whole numbers are known by all of their digits.
     """
-    names = [str(c) for c in frame.columns]
-    order = sorted(range(len(names)), key=names.__getitem__)
-    mac = hmac.new(key, json.dumps([sorted(names), len(frame)]).encode(), hashlib.sha256)
-    if order:
-        rows = np.full(len(frame), "", dtype=object)
-        for i in order:
-            codes, texts = _coded(pd.Series(frame.iloc[:, i]))
-            rows = rows + np.array([f"{len(text)}:{text}" for text in texts], dtype=object)[codes]
-        rows.sort()
-        mac.update("".join(rows).encode("utf-8", "surrogatepass"))
-    return mac.hexdigest()
-
-
-def _coded(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
-    """Texts, the last one that of a missing cell, and which of them each cell is (n,), −1 for the last."""
-    if cells.dtype == object and pd.api.types.infer_dtype(cells, skipna=True) != "string":
-        cells = cells.map(_text)  # factorize takes True for 1, and stumbles over a list
-    codes, distinct = pd.factorize(cells, use_na_sentinel=True)
-    return codes, [*map(_text, distinct), ""]
-
-
-def _text(value: Any) -> str:
-    if value is None or value is pd.NA or value is pd.NaT or value != value:
-        return ""
-    text = _key(value)
+    text = canonical(text)
+    if text.lstrip("-").isdigit():
+        return text
     try:
         number = float(text)
     except ValueError:
         return text
-    return text if number != number or number in (np.inf, -np.inf) else _key(number)
+    return canonical(str(number)) if math.isfinite(number) else text

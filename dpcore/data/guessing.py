@@ -15,20 +15,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .column import MISSING_TEXTS, _key
-from .readings import (
-    ANY_CASE,
-    AS_WRITTEN,
-    COMMA,
-    ORDERS,
-    PARTS,
-    POINT,
-    WEEKDAYS,
-    folded,
-    read_cells,
-    read_date,
-    read_value,
-)
+from .cell import MISSING_TEXTS, canonical, distinct
+from .readings import ANY_CASE, AS_WRITTEN, COMMA, ORDERS, PARTS, POINT, WEEKDAYS, folded, number_of, read_date
 from .schema import LARGEST
 
 MOST_VALUES = 200  # categories of a column that is read off
@@ -114,10 +102,10 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
     if not seen.texts:
         return Guess(name=name, kind="categorical", aside="empty")
     constant = len(seen.texts) == 1 and not seen.missing
-    if orders := _orders(cells, seen.texts):
+    if orders := _orders(seen.texts):
         offers = tuple(f"{part} of {order}" for order in orders for part in PARTS)
         return Guess(name=name, kind=DATE, aside="constant" if constant else "date", offers=offers)
-    read, numbers = _numbers(cells, seen.texts)
+    read, numbers = _numbers(seen.texts)
     if numbers is None or words & CODES:
         return _of_texts(name, seen, words, constant)
     whole = bool((numbers == np.floor(numbers)).all())
@@ -138,7 +126,7 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
         return public | _policy(_seen(cells).missing)
     if kind == "categorical":
         seen = _seen(cells)
-        values = _spellings(seen) if read == ANY_CASE else sorted(seen.texts)
+        values = _spellings(seen) if read == ANY_CASE else sorted({canonical(text) for text in seen.texts})
         if len(values) > MOST_VALUES:
             raise InputError(
                 f"column {name!r}: {len(values)} different values are more than {MOST_VALUES}; set it aside, or group "
@@ -147,8 +135,8 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
         if not values:
             raise InputError(f"column {name!r}: it holds no value that could be read off")
         return spec | {"values": values} | _policy(seen.missing)
-    seen = _seen(read_cells(cells, read))
-    found = pd.Series(pd.to_numeric(pd.Series(seen.texts, dtype=object), errors="coerce")).to_numpy(dtype=float)
+    seen = _seen(cells)
+    found = np.array([number_of(text, read) for text in seen.texts])
     if not len(found) or not (np.abs(found) <= LARGEST).all():
         raise InputError(f"column {name!r}: its cells are not all numbers up to {LARGEST:g}; choose another kind")
     whole = bool((found == np.floor(found)).all())
@@ -213,7 +201,8 @@ def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dic
     if first == last:
         first, last = (first - 1, last) if low > 0 else (first, last + 1)
     kind = int if whole else float
-    ends = kind(max(_times(first, step), -LARGEST)), kind(min(_times(last, step), LARGEST))
+    least, most = min(_times(first, step), low), max(_times(last, step), high)  # a product may be rounded past them
+    ends = kind(max(least, -LARGEST)), kind(min(most, LARGEST))
     filled = np.histogram(np.clip(numbers, *ends), last - first, ends, weights=counts)[0]
     if low >= 0 and not same and filled.max() > CROWDED * filled.sum() and len(edges := _decades(high, kind)) > 2:
         return {"edges": edges} | clip
@@ -281,8 +270,9 @@ def _times(count: int, step: float) -> float:
 
 def _blanks(cells: pd.Series) -> dict[str, Any]:
     """The entry of a column without a value: texts that stand for a missing one are then its categories."""
-    texts = {_key(cell) for cell in cells.dropna()} - {""}
-    return {"kind": "categorical", "values": sorted(texts)} | _policy(len(cells) - sum(_key(c) in texts for c in cells))
+    codes, texts = distinct(cells)
+    said = np.array([*map(bool, texts), False])[codes]
+    return {"kind": "categorical", "values": sorted(set(texts) - {""})} | _policy(int((~said).sum()))
 
 
 def _policy(missing: int) -> dict[str, str]:
@@ -290,34 +280,26 @@ def _policy(missing: int) -> dict[str, str]:
 
 
 def _seen(cells: pd.Series) -> _Seen:
-    if not isinstance(cells.dtype, pd.StringDtype) and cells.dtype.kind not in "iufbM":
-        cells = cells.astype(object).map(_key, na_action="ignore").astype("str")
-    counted = cells.value_counts(sort=False, dropna=True)
+    codes, texts = distinct(cells)
     merged: dict[str, int] = {}
-    for value, count in zip(counted.index.tolist(), counted.tolist(), strict=True):
-        text = _key(value)
+    for text, count in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
         if text not in MISSING_TEXTS:
             merged[text] = merged.get(text, 0) + count
     return _Seen(list(merged), np.fromiter(merged.values(), int, len(merged)), len(cells) - sum(merged.values()))
 
 
-def _orders(cells: pd.Series, texts: Sequence[str]) -> tuple[str, ...]:
+def _orders(texts: Sequence[str]) -> tuple[str, ...]:
     """The orders in which every text is a day, day before month first; none where one of them is no day in any."""
-    if cells.dtype.kind == "M":
-        return ("y-m-d",)
     if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
         return ()
     fit = tuple(order for order in ORDERS if all(read_date(text, order) for text in texts))
     return fit[:1] if fit[:1] == ("y-m-d",) else fit
 
 
-def _numbers(cells: pd.Series, texts: Sequence[str]) -> tuple[str, np.ndarray | None]:
+def _numbers(texts: Sequence[str]) -> tuple[str, np.ndarray | None]:
     """How the texts are read as numbers, and the numbers (r,); None where they are none, or too large to tell apart."""
-    if cells.dtype.kind == "b":
-        return AS_WRITTEN, None
     for read in (AS_WRITTEN, POINT, COMMA):
-        values = pd.Series([read_value(text, read) for text in texts], dtype=object)
-        numbers = pd.Series(pd.to_numeric(values, errors="coerce")).to_numpy(dtype=float)
+        numbers = np.array([number_of(text, read) for text in texts])
         if (np.abs(numbers) <= LARGEST).all():
             return read, numbers
     return AS_WRITTEN, None

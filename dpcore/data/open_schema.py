@@ -13,6 +13,7 @@ from .constraints import Constraint
 from .domain import Domain
 from .readings import AS_WRITTEN
 from .schema import domain_from_json
+from .text_format import UNSTATED, TextFormat
 
 PRIVATE = "private"
 BINS = 16  # where nothing is said
@@ -78,13 +79,15 @@ class OpenColumn:
 class OpenSchema:
     """Public columns, and such as are to be measured, in the order of the schema.
 
-    `constraints` speak of public columns alone. `measured` are those that an earlier release measured and paid for.
+    `constraints` speak of public columns alone. `measured` are those that an earlier release measured and paid for,
+    `file` is what is known of the text file that the table comes in.
     """
 
     columns: tuple[Column | OpenColumn, ...]
     peeked: bool = False
     constraints: tuple[Constraint, ...] = ()
     measured: tuple[str, ...] = ()
+    file: TextFormat = UNSTATED
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,7 +116,8 @@ class OpenSchema:
         """The domain, with what was found in place of what was open."""
         columns = tuple(found[c.name] if isinstance(c, OpenColumn) else c for c in self.columns)
         paid = {*self.measured, *(c.name for c in self.open)}
-        return Domain(columns, self.peeked, self.constraints, tuple(name for name in self.names if name in paid))
+        measured = tuple(name for name in self.names if name in paid)
+        return Domain(columns, self.peeked, self.constraints, measured, self.file)
 
     def cells(self, frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> list[Cells]:
         """The raw cells of the open columns, once all others have said whether they can be read.
@@ -157,7 +161,7 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
     probe = domain_from_json({**schema, "columns": {n: known.get(n) or _probe(n, s) for n, s in columns.items()}})
     found = (c if c.name in known else _open(c.name, columns[c.name]) for c in probe.columns)
     earlier = tuple(name for name in probe.measured if name in known)
-    return OpenSchema(tuple(found), probe.peeked, probe.constraints, earlier)
+    return OpenSchema(tuple(found), probe.peeked, probe.constraints, earlier, probe.file)
 
 
 def open_schema_to_json(schema: OpenSchema) -> dict[str, Any]:
@@ -166,7 +170,7 @@ def open_schema_to_json(schema: OpenSchema) -> dict[str, Any]:
     for c in schema.open:
         what = {"values": PRIVATE} if c.categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
         out[c.name] = {"kind": c.kind, **what} | ({"read": c.read} if c.read else {})
-    return {"columns": out}
+    return {"columns": out} | ({"file": told} if (told := schema.file.to_json()) else {})
 
 
 def private_entry(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .marks import marks, mixed
+from .marks import marks, mixed, persons
 
 ROW = "one row"
 COUNTED = (
@@ -72,23 +72,21 @@ def limit_rows(
     most B others. This holds for every seed, which may be public: who can choose rows with small hashes chooses among
     their own. How many rows are kept, Σ min(rows of a person, B), is not hidden.
 
-    Persons are one when `marks` says so (17, "17.0" and " 17 "; that may merge two, whose rows are then limited
-    together, but splits none), and all rows without a person are one person's. Copies that are written differently are
-    ordered by how. Raises InputError when there is no such column.
+    Persons are one when `persons` says so, and all rows without a person are one person's. Raises InputError when there
+    is no such column.
     """
     place = [str(c) for c in frame.columns]
     if place.count(person) != 1:
         raise InputError(f"the table has no column {person!r} that names the person; it has {', '.join(place)}")
-    who = marks(pd.Series(frame.iloc[:, place.index(person)]))[0]
+    who = persons(pd.Series(frame.iloc[:, place.index(person)]))
     _, group, sizes = np.unique(who, return_inverse=True, return_counts=True)
     left_out = sizes[group] > most
     crowded = np.flatnonzero(left_out)
     who = who[crowded]
-    said = written = np.zeros(len(crowded), np.uint64)
+    said = np.zeros(len(crowded), np.uint64)
     for _, i in sorted((name, i) for i, name in enumerate(place) if columns is None or name in columns):
-        meant, how = marks(pd.Series(frame.iloc[crowded, i]))
-        said, written = mixed(said, meant), mixed(written, how)
-    order = np.lexsort((written, said, who))
+        said = mixed(said, marks(pd.Series(frame.iloc[crowded, i])))
+    order = np.lexsort((said, who))
     who, said = who[order], said[order]
     rank = mixed(mixed(mixed(np.uint64(seed), who), said), _place_in_run(who, said))
     last = np.lexsort((rank, who))  # stable: equal ranks keep the order above

@@ -1,16 +1,15 @@
 """How the cells of a column are read before they are counted: dates, amounts of money, spellings.
 
-A reading is chosen by a person, or guessed once and then stands in the schema. It reads every cell by itself, whatever
-else the column holds, so replacing one person's rows changes what is read in those rows only. What it cannot read stays
-as it was written, and is then missing or refused like any other cell.
+A reading is stated in the schema. It reads every cell by itself, whatever else the column holds, so replacing one
+person's rows changes what is read in those rows only. What it cannot read stays as it was written, and is then missing
+or refused like any other cell.
 """
 
 import math
 import re
 from datetime import date
 
-import numpy as np
-import pandas as pd
+from .cell import Number, canonical
 
 AS_WRITTEN, ANY_CASE = "", "any case"
 POINT, COMMA = "amount, decimal point", "amount, decimal comma"
@@ -27,84 +26,33 @@ AMOUNT = {
     POINT: re.compile(SIGNS + BODY.format(SIGNS, ",", r"\.", SIGNS), re.ASCII),
     COMMA: re.compile(SIGNS + BODY.format(SIGNS, r"\.", ",", SIGNS), re.ASCII),
 }
-PLAIN = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
-
-
-def read_cells(cells: pd.Series, how: str) -> pd.Series:
-    """The cells as `how` (of READINGS) reads them, one by one; numbers stay numbers."""
-    if not how or cells.dtype.kind in "iufb":
-        return cells
-    if isinstance(cells.dtype, pd.StringDtype) or cells.dtype.kind == "M":
-        codes, distinct = pd.factorize(cells, use_na_sentinel=True)
-        values = np.empty(len(distinct) + 1, dtype=object)
-        values[:-1] = [read_value(value, how) for value in distinct]
-        return pd.Series(values[codes], index=cells.index, dtype=object)
-    return cells.astype(object).map(lambda value: read_value(value, how), na_action="ignore")
-
-
-def read_value(value: object, how: str) -> object:
-    """One cell as `how` reads it, or as it was when it cannot be read so; reading twice is reading once."""
-    if not how or isinstance(value, (int, float, np.number)):
-        return value
-    text = str(value).strip()
-    if how == ANY_CASE:
-        return folded(text)
-    if how in AMOUNT:
-        number = _amount(text, how)
-        return value if number is None else number
-    part, _, order = how.partition(" of ")
-    day = read_date(text, order)
-    if day is None:
-        return value
-    return {"year": day.year, "month": day.month, "weekday": WEEKDAYS[day.weekday()]}[part]
-
-
-def numbers_of(cells: pd.Series, how: str) -> np.ndarray:
-    """What every cell says as a number (n,), NaN for one that says none: each by itself, however the others look.
-
-    So a text in a column of numbers is read as missing, and changes nothing about its neighbours.
-    """
-    if cells.dtype.kind in "iuf" and isinstance(cells.dtype, np.dtype):
-        numbers = cells.to_numpy().astype(float)
-        return np.where(np.isfinite(numbers), numbers, np.nan)
-    codes, texts = distinct(cells)
-    return np.append([number_of(text, how) for text in texts], np.nan)[codes]
-
-
-def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
-    """The texts (r,) that cells are, and which of them each is (n,), −1 for no value: whatever they are, one by one."""
-    if isinstance(cells.dtype, pd.StringDtype) or (isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iufbM"):
-        codes, values = pd.factorize(cells, use_na_sentinel=True)
-        if isinstance(cells.dtype, pd.StringDtype):
-            values = values.to_numpy(dtype=object)  # type: ignore[union-attr]  # read one by one in a fifth of the time
-        return codes, [written(value) for value in values]
-    found: dict[str, int] = {}
-    codes = [-1 if _is_none(v) else found.setdefault(written(v), len(found)) for v in cells.astype(object).tolist()]
-    return np.array(codes, dtype=np.int64), list(found)
 
 
 def number_of(text: str, how: str = AS_WRITTEN) -> float:
-    """The finite number that one cell's text says, with a decimal point or a decimal comma; NaN where it says none."""
-    value = read_value(text, how)
-    if isinstance(value, str):
-        value = value.replace(",", ".") if value.count(",") == 1 and "." not in value else value
-        value = float(value) if PLAIN.fullmatch(value) else math.nan
-    number = float(value) if isinstance(value, (int, float)) else math.nan
-    return number if math.isfinite(number) else math.nan
+    """The finite number that one cell's text says as `how` (of READINGS) reads it; NaN where it says none.
 
-
-def written(value: object) -> str:
-    """One text for one value, without spaces around it: 1 and 1.0 are written alike."""
+    Without a reading a number has a decimal point, and no other sign between its digits.
+    """
+    if how and type(text) is not Number:
+        if how in AMOUNT:
+            if found := AMOUNT[how].fullmatch(text):
+                return _amount(found)
+        elif day := read_date(text, how.partition(" of ")[2]):
+            return float({"year": day.year, "month": day.month}.get(how.partition(" of ")[0], math.nan))
     try:
-        if isinstance(value, (float, np.floating)) and float(value).is_integer():
-            return str(int(value))
-        return str(value).strip()
-    except ValueError:  # a whole number of more digits than are written
-        return ""
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) and text.isascii() and "_" not in text else math.nan
 
 
-def _is_none(value: object) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+def category_of(text: str, how: str = AS_WRITTEN) -> str:
+    """The category that one cell's text says as `how` reads it."""
+    if how == ANY_CASE:
+        return folded(canonical(text))
+    if how.startswith("weekday") and (day := read_date(text, how.partition(" of ")[2])):
+        return WEEKDAYS[day.weekday()]
+    return canonical(text)
 
 
 def folded(text: str) -> str:
@@ -129,11 +77,9 @@ def read_date(text: str, order: str) -> date | None:
         return None
 
 
-def _amount(text: str, how: str) -> float | None:
-    """The number of an amount: `€ 1,234.50`, `12 %`, `-$3`; its unit is not converted. None for what is none."""
-    found = AMOUNT[how].fullmatch(text)
-    if found and (found["whole"] or found["part"]):
-        digits = re.sub(r"\D", "", found["whole"] or "0")
-        number = float(f"{digits}.{found['part'] or 0}")
-        return -number if found["sign"] in ("-", "\u2212") else number
-    return float(text) if PLAIN.fullmatch(text) else None
+def _amount(found: re.Match) -> float:
+    """The number of an amount: `€ 1,234.50`, `12 %`, `-$3`; its unit is not converted. NaN for a sign alone."""
+    if not (found["whole"] or found["part"]):
+        return math.nan
+    number = float(f"{re.sub(r'[^0-9]', '', found['whole'] or '0')}.{found['part'] or 0}")
+    return -number if found["sign"] in ("-", "\u2212") else number

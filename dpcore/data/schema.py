@@ -1,5 +1,6 @@
 """The schema file: JSON to Domain and back."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from .column import MAX_COLUMN_CELLS, OTHER, Column, _key, _whole_bins
 from .domain import Domain
 from .readings import ANY_CASE, AS_WRITTEN, READINGS
 from .statements import constrained, stated
+from .text_format import DELIMITERS, ENCODINGS, TextFormat
 
 KINDS = ("categorical", "numeric", "integer")
 ADVICE = {
@@ -23,6 +25,7 @@ MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cann
 LARGEST = 1e15  # number whose neighbours are still distinct
 KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "read"}
 KEYS |= {"unreadable"}
+FILE = {"delimiter": [*DELIMITERS], "encoding": [*ENCODINGS], "line_breaks": [True, False]}
 
 
 def domain_from_json(schema: Any) -> Domain:
@@ -33,14 +36,16 @@ def domain_from_json(schema: Any) -> Domain:
         return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
-    if unknown := set(schema) - {"columns", "peeked", "constraints", "measured"}:
+    if unknown := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
         first = sorted(unknown)[0]
-        raise InputError(f"the schema has an unknown key {first!r}; it may have columns, constraints, measured, peeked")
+        raise InputError(
+            f"the schema has an unknown key {first!r}; it may have columns, constraints, file, measured, peeked"
+        )
     domain = constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
     measured = schema.get("measured", [])
     if not isinstance(measured, list) or any(name not in domain.names for name in measured):
         raise InputError('"measured" must list columns of the schema')
-    return replace(domain, measured=tuple(measured))
+    return replace(domain, measured=tuple(measured), file=_file(schema.get("file", {})))
 
 
 def domain_to_json(domain: Domain) -> dict[str, Any]:
@@ -59,6 +64,7 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
         columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
     said = {"constraints": stated(domain)} if domain.constraints else {}
     said |= {"peeked": True} if domain.peeked else {}
+    said |= {"file": told} if (told := domain.file.to_json()) else {}
     return {"columns": columns} | said | ({"measured": list(domain.measured)} if domain.measured else {})
 
 
@@ -71,6 +77,18 @@ def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
             f"the schema has more than 10^{MOST_DIGITS} cells; leave columns out, or give them fewer values"
         )
     return found
+
+
+def _file(said: Any) -> TextFormat:
+    """What a schema says of a text file."""
+    if not isinstance(said, Mapping):
+        raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
+    for name, value in said.items():
+        if name not in FILE:
+            raise InputError(f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(FILE)}')
+        if json.dumps(value, default=str) not in map(json.dumps, FILE[name]):
+            raise InputError(f'"file": {name}={str(value)[:40]!r} is not one of {", ".join(map(repr, FILE[name]))}')
+    return TextFormat(**said)
 
 
 def _column(name: Any, spec: Any) -> Column:

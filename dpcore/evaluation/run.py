@@ -19,8 +19,9 @@ from ..errors import InputError, PrivacyWarning
 from ..intervals.usefulness import counts_rows
 from ..numbers import check_rows
 from ..privacy.accounting.budget import Budget, Spend, Spent, Sums
+from ..privacy.accounting.guarantee import cautions
 from ..privacy.accounting.ledger import Plan
-from ..privacy.curator import Curator
+from ..privacy.curators import curator_of
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from ..tags import Tag
@@ -28,7 +29,7 @@ from ..theory.meaning import Promise
 from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, errors
-from .truth import TRUTHS, Measured
+from .truth import TRUTHS, ReleaseErrors
 
 ERRORS = tuple(f.name for f in fields(Errors))[:4]  # the errors proper, in the order that tables show them
 
@@ -42,8 +43,8 @@ class Record:
 
     t: int
     spent: Spent
-    empirical: Measured
-    population: Measured | None
+    empirical: ReleaseErrors
+    population: ReleaseErrors | None
     seconds: float
     note: str = ""
     tag: ClassVar[Tag] = Tag.PEEK
@@ -88,7 +89,7 @@ class Run:
         stop: Callable[[], bool] = lambda: False,
         plan: Plan | None = None,
     ) -> None:
-        for caution in budget.cautions(problem.n):
+        for caution in cautions(budget, problem.n):
             warnings.warn(caution, PrivacyWarning, stacklevel=3)
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise InputError(f"seed={seed} must be a whole number ≥ 0")
@@ -99,8 +100,7 @@ class Run:
         self.plan = make_plan(algorithm, problem, budget) if plan is None else plan
         self.every = every(self.plan["rounds"]) if callable(every) else every
         noise, own, draws = generators(seed)
-        domain = getattr(problem, "domain", None)
-        self._curator = Curator(rows, problem.n, self.plan, noise, group=problem.group, domain=domain)
+        self._curator = curator_of(problem, rows, self.plan, noise)
         self._own = own
         self._draws = draws
         self.truth = TRUTHS[type(problem)](problem, rows, population)

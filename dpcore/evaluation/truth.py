@@ -19,7 +19,7 @@ from ..releases import Parameter, Points, Release
 from .metrics import Errors, errors
 
 
-class Measured(Protocol):
+class ReleaseErrors(Protocol):
     """Errors of a release: named numbers, of which a line of progress shows one, the `headline`."""
 
     @property
@@ -35,15 +35,15 @@ class Measured(Protocol):
 class Truth(Protocol):
     """The real records of a problem, and its population where that is known."""
 
-    def empirical(self, release: Any) -> Measured:
+    def empirical(self, release: Any) -> ReleaseErrors:
         """Errors against the records."""
         ...
 
-    def population(self, release: Any) -> Measured | None:
+    def population(self, release: Any) -> ReleaseErrors | None:
         """Errors against the data-generating distribution; None where it is not known."""
         ...
 
-    def both(self, release: Any) -> tuple[Measured, Measured | None]:
+    def both(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
         """The two together."""
         ...
 
@@ -138,7 +138,7 @@ class RiskTruth:
 
 
 @dataclass(frozen=True)
-class Distance:
+class PointErrors:
     """W1 between two distributions of points, and by how much it may be wrong (0 where it was computed exactly)."""
 
     w1: float
@@ -162,16 +162,16 @@ class PointTruth:
             raise InputError("a population of points cannot be compared with; leave it out")
         self.rows = rows
 
-    def empirical(self, release: Points) -> Distance:
+    def empirical(self, release: Points) -> PointErrors:
         """W1 to the records."""
         distance = w1(self.rows.values, self.rows.weights, release.points, release.weights)
-        return Distance(distance.value, distance.error)
+        return PointErrors(distance.value, distance.error)
 
     def population(self, release: Points) -> None:
         """None: the data-generating distribution is not known."""
         return None
 
-    def both(self, release: Points) -> tuple[Distance, None]:
+    def both(self, release: Points) -> tuple[PointErrors, None]:
         """The two together."""
         return self.empirical(release), None
 

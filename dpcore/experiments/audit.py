@@ -21,7 +21,8 @@ from ..errors import InputError
 from ..params import parameters
 from ..privacy.accounting.budget import Accounting, Budget, Sums
 from ..privacy.accounting.ledger import Plan
-from ..privacy.curator import Curator
+from ..privacy.curators import curator_of
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..workloads import Marginals
 
@@ -142,11 +143,13 @@ def two_questions(n: int) -> QueryRelease:
     return QueryRelease(Marginals.all(domain, 1), n)
 
 
-def hand_over(rows: Rows, problem: QueryRelease, plan: Plan, rng: np.random.Generator, bug: bool = False) -> Curator:
-    """A new Curator of a public table, the one that runs and releases have; `bug`: it halves every sensitivity."""
-    curator = Curator(rows, problem.n, plan, rng, domain=problem.domain)
+def hand_over(
+    rows: Rows, problem: QueryRelease, plan: Plan, rng: np.random.Generator, bug: bool = False
+) -> TableCurator:
+    """A new curator of a public table, the one that runs and releases have; `bug`: it halves every sensitivity."""
+    curator = curator_of(problem, rows, plan, rng)
     if bug:
-        object.__setattr__(curator, "_Curator__unit", 2 * curator.unit)
+        object.__setattr__(curator, "_unit", 2 * curator.unit)
     return curator
 
 

@@ -94,7 +94,7 @@ class Result:
 
 
 @dataclass(eq=False)
-class Job:
+class PoolJob:
     """A task on its way: `state` is queued, running, done, cancelled or failed; the lists grow while it runs."""
 
     task: JobSpec
@@ -135,23 +135,23 @@ class Job:
         self._ended.set()
 
 
-class Pool:
+class WorkerPool:
     """`workers` processes, each fed by a thread. Sessions take turns; within a session jobs run in order."""
 
     def __init__(self, workers: int = 2) -> None:
-        self._waiting: dict[str, deque[Job]] = {}
+        self._waiting: dict[str, deque[PoolJob]] = {}
         self._turns: dict[str, int] = {}  # when a session last had its turn
         self._turn = 0
-        self._running: set[Job] = set()
+        self._running: set[PoolJob] = set()
         self._changed = threading.Condition()
         self._closed = False
         self._threads = [threading.Thread(target=self._serve, daemon=True, name=f"pool-{i}") for i in range(workers)]
         for thread in self._threads:
             thread.start()
 
-    def submit(self, task: JobSpec, session: str) -> Job:
+    def submit(self, task: JobSpec, session: str) -> PoolJob:
         """Queue a task for a session."""
-        job = Job(task, session)
+        job = PoolJob(task, session)
         with self._changed:
             self._waiting.setdefault(session, deque()).append(job)
             self._changed.notify()
@@ -170,7 +170,7 @@ class Pool:
         for thread in self._threads:
             thread.join(timeout=10)
 
-    def _next(self) -> Job | None:
+    def _next(self) -> PoolJob | None:
         with self._changed:
             while not self._waiting and not self._closed:
                 self._changed.wait()
@@ -205,7 +205,7 @@ class Pool:
         pipe.close()
 
 
-def _follow(job: Job, pipe: Connection) -> None:
+def _follow(job: PoolJob, pipe: Connection) -> None:
     """Feed a job to a worker and take in what comes back, until it says how the job ended."""
     job.state = "running"
     pipe.send(job.task)

@@ -17,12 +17,12 @@ from ..data.cells import Cells
 from ..data.open_schema import OpenColumn
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget
-from ..privacy.columns import ColumnCurator, passing
+from ..privacy.column_curator import ColumnCurator, passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .audit import BUGS
-from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, Evidence, Noise, check_asked, judged
+from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, judged
 
 NAME = "schema"
 FAR, OFTEN, SURE = 1e6, "a", 12.0  # standard deviations above the threshold
@@ -36,7 +36,7 @@ def transcribe_schema(
     bug: str = "none",
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
-) -> tuple[Evidence, Evidence]:
+) -> tuple[AuditResult, AuditResult]:
     """What a number and a category that are measured with the whole budget show of μ, and of δ₀.
 
     Raises InputError at δ = 0, where no category can be measured, and for transcripts outside 1,000..10,000,000.
@@ -51,7 +51,7 @@ def transcribe_schema(
     def seen(test: _Counted | _Passed, table: tuple[Cells, Cells]) -> float:
         curator = ColumnCurator(table, test.n, plan.plan, rng)
         if bug != BUGS[0]:
-            object.__setattr__(curator, "_ColumnCurator__group", 0.5)
+            object.__setattr__(curator, "_group", 0.5)
         return test.score(curator)
 
     tests, out = (_Counted(plan), _Passed(plan)), []

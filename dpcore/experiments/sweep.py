@@ -22,7 +22,7 @@ from ..params import parameters
 from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
-from .pool import Job, JobSpec, Pool, SharedRows
+from .pool import JobSpec, PoolJob, SharedRows, WorkerPool
 from .sweep_point import Key, SweepPoint
 
 MAX_POINTS = 100_000
@@ -117,7 +117,7 @@ def sweep(
     rows: Rows | Counts,
     *,
     population: np.ndarray | None = None,
-    pool: Pool | None = None,
+    pool: WorkerPool | None = None,
     session: str = "sweep",
     watch: Callable[[], None] = lambda: None,
 ) -> Iterator[SweepPoint]:
@@ -158,7 +158,7 @@ def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.nd
     )
 
 
-def collect(case: Case, job: Job) -> SweepPoint:
+def collect(case: Case, job: PoolJob) -> SweepPoint:
     """The point of a case whose job has ended; one that was cancelled has failed."""
     return case.point(job.results[0].summary) if job.state == "done" else case.failed(job.error or job.state)
 

@@ -36,14 +36,15 @@ SPARE = 2.5  # standard deviations by which a bound may be unlucky and still sho
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Evidence:
+class AuditResult:
     """What transcripts show of a promise: of μ where all a plan does is Gaussian noise, else of one selection's ε₀.
 
     Of a schema that is measured: of the μ of its counts, and of the δ₀ of values above a threshold.
 
-    `there` is what the two tables give away at most, by the stated laws; `low` ≤ what is true with 99 % confidence,
-    whatever the mechanism; `high` is the same from above, if the noise is Gaussian (else none). `sure_low` is
-    `low` with 99.9 %. `false_alarms`, `hits`: the trade-off curve that was measured; `limit`, the promised one.
+    `there` is the largest loss that the stated laws allow on these two tables; `low` ≤ what is true with 99 %
+    confidence, whatever the mechanism; `high` is the same from above, if the noise is Gaussian (else none).
+    `sure_low` is `low` with 99.9 %. `false_alarms`, `hits`: the trade-off curve that was measured; `limit`, the
+    promised one.
     """
 
     algorithm: str
@@ -82,7 +83,7 @@ class Judged:
     """What the releases of an algorithm show of its promise, and what its transcripts do, where they are read."""
 
     found: Audit
-    evidence: Evidence | None
+    evidence: AuditResult | None
 
     @property
     def kept(self) -> bool:
@@ -107,7 +108,7 @@ def transcribe(
     bug: str = "none",
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
-) -> Evidence | None:
+) -> AuditResult | None:
     """Judge as many transcripts as show the share of the promise, `transcripts` at the most.
 
     None where neither all is Gaussian noise nor anything is selected. Raises what the plan raises, and InputError for a
@@ -141,7 +142,7 @@ def check_asked(transcripts: int, bug: str) -> None:
 def judged(
     test: Any, ask: Callable[[Any], Any], name: str, budget: Budget, transcripts: int, bug: str,
     rng: np.random.Generator, progress: Callable[[float], None] | None,
-) -> Evidence:  # fmt: skip
+) -> AuditResult:  # fmt: skip
     """What transcripts show, as many as a test needs, `transcripts` at the most.
 
     `ask` hands one of the test's two tables to a new Curator, and scores what it answers; a coin says which table. The
@@ -160,7 +161,7 @@ def judged(
     false_alarms, hits = (
         (len(s) - np.searchsorted(np.sort(s), thresholds, side="left")) / max(len(s), 1) for s in (first, second)
     )
-    return Evidence(
+    return AuditResult(
         algorithm=name,
         budget=budget,
         kind=test.kind,

@@ -48,7 +48,7 @@ class Interval:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class MeasuredShares:
     """What noisy tables say of questions: unbiased shares (q,), their covariance (q, q) from noise, and from sampling.
 
     `missing` names, for each question, columns of which nothing was measured together.
@@ -60,7 +60,7 @@ class Evidence:
     missing: tuple[str, ...]
 
 
-def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, level: float) -> Evidence:
+def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, level: float) -> MeasuredShares:
     """Shares and covariances of questions.
 
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
@@ -86,7 +86,7 @@ def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, le
         both, most = _together(known, questions[i], questions[j]), spread[i] * spread[j]
         between = -most if both is None else min(max((both - towards[i] * towards[j]) / n, -most), most)
         sampling[i, j] = sampling[j, i] = between
-    return Evidence(np.array(shares), noise, sampling, tuple(missing))
+    return MeasuredShares(np.array(shares), noise, sampling, tuple(missing))
 
 
 def answer(

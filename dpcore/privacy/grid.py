@@ -6,19 +6,18 @@ whatever order. It moves by at most half a step a record. Sensitivities are deri
 coordinate of what one record moves by changes by at most one step, so Δ₁ grows by at most m steps and Δ₂ by √m.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..errors import InputError
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
-from .statistics.answers import CellAnswers, SomeAnswers, whole
-from .statistics.residuals import Residuals
 
 FINEST = 32  # binary digits of an entry at the most
 COARSEST = 16  # and at the least
 DIGITS = 51  # of a sum over all records, so that partial sums are exact
+LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 
 
 def step(n: int) -> float:
@@ -29,40 +28,33 @@ def step(n: int) -> float:
     return 2.0**-digits
 
 
+def gridded(statistic: Any) -> bool:
+    """Whether whole noise can stand for the noise of a statistic; of a class, as a plan names it, for most of it."""
+    return bool(getattr(statistic, "gridded", False))
+
+
+def whole(workload: Workload) -> bool:
+    """Whether a workload's answers count records, times whole numbers, so that n · P_n gives whole numbers.
+
+    The entries are kept small, so that such a sum over up to 2³² records is exact in floating point.
+    """
+    if isinstance(workload, Marginals):
+        return True
+    if isinstance(workload, Union):
+        return all(whole(member) for member in workload.workloads)
+    if not isinstance(workload, Explicit | TableQueries):
+        return False
+    matrix: Any = workload.matrix
+    entries = matrix.data if issparse(matrix) else matrix
+    return bool((np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all())
+
+
 def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
     """The workload, its entries rounded where they are no whole numbers, and the step that all are multiples of."""
     if whole(workload):
         return workload, 1.0
     fine = step(n)
     return _rounded(workload, fine), fine
-
-
-def gridded(statistic: Any) -> bool:
-    """Whether whole noise can stand for the noise of this statistic; of a class, as a plan names it, for most of it.
-
-    Not within a subspace seen through tables, where noise is drawn on all cells and only what is continuous looks alike
-    from every side.
-    """
-    within = isinstance(statistic, CellAnswers) and statistic.subspace
-    return hasattr(statistic, "integer_valued") and (not within or statistic.basis is not None)
-
-
-def on_grid(statistic: Any, n: int) -> tuple[Any, float]:
-    """The statistic with entries on the grid, and its step; a `gridded` one."""
-    if statistic.integer_valued and not isinstance(statistic, SomeAnswers):
-        return statistic, 1.0
-    if isinstance(statistic, CellAnswers):
-        out, fine = CellAnswers(statistic.workload, statistic.subspace), step(n)
-        # All that CellAnswers derives holds for any basis V: Δ is that of VP_n, and AVᵀ of the noisy one leaves.
-        if statistic.basis is None:
-            raise InputError("noise on all cells within a subspace cannot be put on a grid")
-        vars(out)["basis"] = np.rint(statistic.basis / fine) * fine
-        return out, fine
-    if isinstance(statistic, Residuals):  # whole numbers times weights: those are what is rounded
-        fine = step(n)
-        return replace(statistic, weights=on_steps(statistic.weights, fine)), fine
-    workload, fine = workload_on_grid(statistic.workload, n)
-    return replace(statistic, workload=workload), fine
 
 
 def on_steps(weights: np.ndarray, fine: float) -> np.ndarray:

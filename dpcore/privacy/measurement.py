@@ -11,9 +11,7 @@ import numpy as np
 
 from ..workloads import Workload
 from .accounting.budget import Gaussian, Pure, SubsampledGaussian
-from .statistics.answers import Answers, CellAnswers, SomeAnswers
 
-ANSWERED = (Answers, SomeAnswers, CellAnswers)  # what is measured of a workload
 SMALLEST = 1e-150  # standard deviation where nothing moves, so that it can be divided by
 
 
@@ -37,8 +35,7 @@ def deviation(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit:
     The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times ‖q_j‖ where noise is
     drawn on cells and query j sees it. Discrete noise has no more than that.
     """
-    own = noise_scale(statistic, spend, unit) * (math.sqrt(2) if isinstance(spend, Pure) else 1.0)
-    return own * statistic.norms if isinstance(statistic, CellAnswers) else own
+    return noise_scale(statistic, spend, unit) * (math.sqrt(2) if isinstance(spend, Pure) else 1.0) * statistic.norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +71,9 @@ class MeasurementRecorder:
 
         It says how many answers there are and which ones these are; the workload that was asked about is kept by name.
         """
-        if type(sealed) not in ANSWERED:
+        if (part := sealed.answered) is None:
             return
-        workload, part, m = measurement.statistic.workload, getattr(sealed, "part", slice(None)), sealed.workload.m
+        workload, m = measurement.statistic.workload, sealed.workload.m
         empty = (workload, np.zeros(m), np.zeros(m))
         _, weighted, precision = self._sums.setdefault(id(workload), empty)
         weight = np.maximum(measurement.stddev, SMALLEST) ** -2.0

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..data.fingerprint import SECOND, marks_of
+from ..data.fingerprint import fingerprint, is_earlier
 from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..privacy.accounting.budget import Accounting, Budget
@@ -69,10 +69,10 @@ class Store:
         streamed = self._streamed(frame)
         with self._write() as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
-            marks = streamed or _marks(db, frame, key)
+            marks = streamed or _marks(frame, key)
             name, found, known = self._place(db, marks, dataset, default_name, new_version)
             if found is None:
-                _check_comparable(db, frame)
+                _check_comparable(db)
                 if total is None:
                     raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
                 lifetime = Lifetime.fixed_by(total, events)
@@ -127,7 +127,7 @@ class Store:
         streamed = self._streamed(frame)
         with self._read() as (db, _):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
-            found = self._place(db, streamed or _marks(db, frame, key), dataset, default_name, new_version)[1]
+            found = self._place(db, streamed or _marks(frame, key), dataset, default_name, new_version)[1]
             return None if found is None else book.lifetime(found).accounting
 
     def account(self, release: int) -> dict[str, Any]:
@@ -270,23 +270,17 @@ def _problems(content: chain.Content) -> list[str]:
     return chain.problems(content) or Book(content).lost()
 
 
-def _marks(db: sqlite3.Connection, table: Any, key: bytes) -> tuple[str, ...]:
-    """The fingerprints by which a ledger may know a table in memory: that of a new version first."""
-    return marks_of(table, key, first=_has_first(db))
+def _marks(table: Any, key: bytes) -> tuple[str, ...]:
+    """The fingerprint by which a ledger may know a table in memory."""
+    return (fingerprint(table, key),)
 
 
-def _has_first(db: sqlite3.Connection) -> bool:
-    """Whether some table is known by a fingerprint of the first format, which needs all rows in memory at once."""
-    return bool(db.execute(f"SELECT 1 FROM versions WHERE fingerprint NOT LIKE '{SECOND}%' LIMIT 1").fetchone())
-
-
-def _check_comparable(db: sqlite3.Connection, table: pd.DataFrame | Source) -> None:
-    """Refuse a new data set that may be an old one: no source compares with fingerprints of the first format."""
-    if not isinstance(table, pd.DataFrame) and _has_first(db):
+def _check_comparable(db: sqlite3.Connection) -> None:
+    """Refuse a new data set that may be an old one: no table compares with fingerprints of an earlier format."""
+    if any(is_earlier(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")):
         raise InputError(
-            "this ledger knows tables by fingerprints of an earlier format, with which a table that is streamed cannot "
-            "be compared: if it is one of them say so by its name and --new-version, or read it into memory, or "
-            "begin a new ledger"
+            "this ledger knows tables by fingerprints of an earlier format, with which none can be compared: if this "
+            "is one of them say so by its name and --new-version, or begin a new ledger"
         )
 
 

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..privacy.accounting.budget import Accounting
 from ..privacy.accounting.ledger import Plan
 from ..privacy.accounting.lifetime import Concentrated, Event
-from ..privacy.columns import ColumnCurator
+from ..privacy.column_curator import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
 from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within

@@ -13,7 +13,7 @@ from ..data.schema import domain_to_json
 from ..errors import InputError
 from ..privacy import entropy
 from ..privacy.accounting.budget import Budget
-from ..privacy.columns import ColumnCurator
+from ..privacy.column_curator import ColumnCurator
 from ..schemas.measure import Found, guess_kinds, measure_column
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .ledger_store import Store

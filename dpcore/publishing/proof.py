@@ -11,11 +11,12 @@ from typing import Any
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm
-from ..privacy import columns, curator
 from ..privacy.accounting import composition, conversions
 from ..privacy.accounting.budget import Accounting, Gaussian, Spend, SubsampledGaussian, Sums
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Concentrated
+from ..privacy.column_curator import ColumnCurator
+from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, whole
 from .measured import SettledRelease
 from .printing import page, text
@@ -67,7 +68,7 @@ def proof(name: str, algorithm: Algorithm | type[Algorithm], plan: Plan) -> Proo
         algorithm=name,
         source=algorithm.about.source,
         adaptive=algorithm.adaptive,
-        steps=tuple(_step(charge, plan, accounting) for charge in plan.charges),
+        steps=tuple(_step(charge, plan, accounting, CURATORS[algorithm.problem]) for charge in plan.charges),
         total=_total(sums, accounting),
         theorem=_theorem(accounting),
         epsilon=epsilon,
@@ -95,8 +96,8 @@ def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, divisi
     return replace(
         own,
         steps=(
-            *(_step(charge, first, accounting, columns.ColumnCurator, charge.name) for charge in first.charges),
-            *(_step(charge, plan, accounting) for charge in plan.charges),
+            *(_step(charge, first, accounting, ColumnCurator, charge.name) for charge in first.charges),
+            *(_step(charge, plan, accounting, CURATORS[algorithm.problem]) for charge in plan.charges),
         ),
         total=_total(Sums(pure=cost) if pure else Sums(rho=cost, failure=failure), accounting),
         theorem=_theorem(accounting),
@@ -136,7 +137,7 @@ def told(step: Step) -> list[tuple[str, str]]:
     ]
 
 
-def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type = curator.Curator, column: str = "") -> Step:
+def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, column: str = "") -> Step:
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
     named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}

@@ -24,6 +24,7 @@ from ..privacy import entropy, exact
 from ..privacy.accounting.budget import Accounting, Gaussian, Sums
 from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
+from ..privacy.curators import curator_of
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
 from .files import check_folder, write, write_schema
@@ -108,7 +109,7 @@ def _draw(
     """
     noise, own, draws = (entropy.generator() for _ in range(3))
     problem, plan, algorithm = ready.problem, ready.plan, ready.request.algorithm
-    curator = Curator(ready.rows, problem.n, plan, noise, group=problem.group, domain=getattr(problem, "domain", None))
+    curator = curator_of(problem, ready.rows, plan, noise)
     release, tell = None, progress or (lambda _t, _rounds: None)
     tell(0, plan["rounds"])
     for step in algorithm.steps(problem, plan, curator, own):

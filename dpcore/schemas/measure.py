@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.cells import DATES, MISSING, NUMBER, WHOLE
+from ..data.cells import COMMAS, DATES, MISSING, NUMBER, WHOLE
 from ..data.domain import Column, Domain
 from ..data.open_schema import OpenColumn, OpenSchema
+from ..data.readings import AS_WRITTEN, COMMA
 from ..errors import BudgetError
 from ..privacy.accounting.budget import Gaussian
-from ..privacy.columns import ColumnCurator
+from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts
 from ..tags import Tag
 from .numbers import SURE, Leaves, even_cuts, grid, quantile_cuts
@@ -88,10 +89,12 @@ def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) 
         present = max(float(counts.sum() - counts[MISSING]), 1.0)
         days = {order: counts[DATES[order]] for order in DATES}
         best = max(days, key=lambda order: days[order])
-        numbers = counts[WHOLE] + counts[NUMBER]
+        broken = counts[NUMBER] + counts[COMMAS]
+        numbers = counts[WHOLE] + broken
         if numbers >= MOSTLY * present:
-            kind = "numeric" if counts[NUMBER] >= (1 - MOSTLY) * numbers else "integer"
-            out.append(OpenColumn(name=name, kind=kind, ordered=True, quantiles=kind == "numeric"))
+            kind = "numeric" if broken >= (1 - MOSTLY) * numbers else "integer"
+            read = COMMA if kind == "numeric" and counts[COMMAS] > counts[NUMBER] else AS_WRITTEN
+            out.append(OpenColumn(name=name, kind=kind, ordered=True, read=read, quantiles=kind == "numeric"))
         elif sum(days.values()) >= MOSTLY * present:
             out.append(OpenColumn(name=name, kind="integer", ordered=True, read=f"year of {best}"))
         else:

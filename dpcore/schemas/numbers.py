@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..privacy.columns import NoisyCounts
+from ..privacy.column_curator import NoisyCounts
 from ..privacy.statistics.columns import TreeCounts, powers
 
 LEAVES = 500  # cells of the grid on which ends and bins are found
 FINEST = 12  # a power of two is cut into 2^12 parts at the most
-CHANCE = 0.001  # that an empty power of two beside a full one seems full
+CHANCE = 0.001  # that noise makes an empty power of two look full beside one that holds numbers
 ENDS = 4.0  # standard deviations at which there is more beyond an end than noise
 SURE = 3.0  # standard deviations at which a noisy count is taken for more than nothing
 ROOM = 0.25  # of what is found first, on both sides, for what is looked at more closely

@@ -22,7 +22,7 @@ from ..privacy.accounting.budget import SMALLEST, Accounting, Budget, Gaussian, 
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Filtered, reserved
-from ..privacy.columns import passing
+from ..privacy.column_curator import passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import Categories, ColumnStatistic, KindCounts, Magnitudes, Nodes, TreeCounts
 from ..problems import QueryRelease

@@ -81,17 +81,17 @@ class Products:
 
 
 @dataclass
-class _Reader:
+class _RowReader:
     """Answers `rows` = matrix @ values (size,) of whole tables and single cells; the values themselves if None."""
 
     rows: np.ndarray
     matrix: Any
     size: int
-    tables: "list[_Table]"
-    cells: "list[_Cells]"
+    tables: "list[_WholeTable]"
+    cells: "list[_SingleCells]"
 
 
-def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_Reader]:
+def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_RowReader]:
     """One reader for the queries on tables, one for each explicit member."""
     if isinstance(workload, Marginals):
         yield _reader(workload, np.arange(len(chosen)), None, chosen)
@@ -108,7 +108,7 @@ def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_Reader]:
             yield _reader(joint, rows, member.matrix[chosen[rows] - place.start])
 
 
-def _reader(base: Marginals, rows: np.ndarray, matrix: Any, asked: np.ndarray | None = None) -> _Reader:
+def _reader(base: Marginals, rows: np.ndarray, matrix: Any, asked: np.ndarray | None = None) -> _RowReader:
     """A reader of the cells of `base` that the matrix reads, or that are asked for."""
     if asked is not None:
         wanted, back = np.unique(asked, return_inverse=True)
@@ -127,16 +127,16 @@ def _reader(base: Marginals, rows: np.ndarray, matrix: Any, asked: np.ndarray | 
         here = wanted[a:b] - table.start
         if (b - a) * FEW > math.prod(shape):
             only = None if b - a == math.prod(shape) else here
-            tables.append(_Table(slice(a, b), shape, [starts[axis] for axis in axes], only))
+            tables.append(_WholeTable(slice(a, b), shape, [starts[axis] for axis in axes], only))
         else:
             index = [code + starts[axis].start for axis, code in zip(axes, np.unravel_index(here, shape), strict=True)]
             few.setdefault(len(axes), []).append((np.arange(a, b), np.array(index)))
-    cells = [_Cells(*(np.concatenate(x, axis=-1) for x in zip(*some, strict=True))) for some in few.values()]
-    return _Reader(rows, matrix, len(wanted), tables, cells)
+    cells = [_SingleCells(*(np.concatenate(x, axis=-1) for x in zip(*some, strict=True))) for some in few.values()]
+    return _RowReader(rows, matrix, len(wanted), tables, cells)
 
 
 @dataclass
-class _Table:
+class _WholeTable:
     """A whole table of columns whose values stand in `parts` of `p`; of its cells (flat) `only` some are asked for."""
 
     place: slice
@@ -193,7 +193,7 @@ def _add_factors(out: np.ndarray, parts: list[slice], factors: list[np.ndarray],
     out[parts[0], piece] += v
 
 
-class _Cells:
+class _SingleCells:
     """Single cells: each the product of the rows `index` (w, Q) of `p`."""
 
     def __init__(self, place: np.ndarray, index: np.ndarray) -> None:

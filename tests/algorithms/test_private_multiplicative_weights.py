@@ -14,9 +14,9 @@ from dpcore.evaluation.run import Run
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import SignedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors, sparse_scales
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.releases import StreamedHistogram
 from dpcore.workloads import Marginals
 from tests.helpers import codes, data_sets, neighbours, rows_of, signs, task
@@ -45,9 +45,9 @@ def law(values, threshold: float, scale: float) -> np.ndarray:
     return np.array([*out, float(density @ below)])
 
 
-def curator_of(data, *charges: Charge, workload=WORKLOADS["1-way"], delta=0.0) -> Curator:
+def curator_of(data, *charges: Charge, workload=WORKLOADS["1-way"], delta=0.0) -> TableCurator:
     rows = rows_of(workload.domain, data)
-    return Curator(rows, len(data), Plan(Budget(1000, delta), charges), np.random.default_rng(0))
+    return TableCurator(rows, len(data), Plan(Budget(1000, delta), charges), np.random.default_rng(0))
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_scales_are_those_of_one_record_or_of_a_group(asked):
     for group in (1, 2):
         plan = Plan(Budget(10, 0), (Charge("above_threshold", Pure(0.5)),))
         rows = rows_of(PAIR, [0, 1, 2, 3])
-        curator = Curator(rows, 4, plan, np.random.default_rng(0), group=group)
+        curator = TableCurator(rows, 4, plan, np.random.default_rng(0), group=group)
         curator.above_threshold(AbsoluteErrors(workload, np.arange(4), np.zeros(4), 0.0), Pure(0.5))
         first = 0.5 / (1 + 2 ** (2 / 3))
         assert asked.pop(0) == pytest.approx(2 * group / (4 * first))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dpcore.algorithms.evidence import FLOOR, Pool, nearest, shares_of, singles_of
 from dpcore.algorithms.tree_choice import (
+    BATCH,
     DRAWN,
     HIDDEN,
     PAIRS,
@@ -159,9 +160,51 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
     (first, *_, last) = asked
     assert len(asked) == 6
     hidden = np.array([chosen.hidden(axes, 0.02) for axes in pairs.axes])
-    assert first.penalties == pytest.approx(HIDDEN * hidden)
-    assert (last.penalties == DRAWN).sum() == 5, "none is drawn twice"
+    roomy = np.array([math.prod(DOMAIN.shape[a] for a in axes) for axes in pairs.axes]) < 100
+    assert first.penalties == pytest.approx(np.where(roomy, HIDDEN * hidden, DRAWN)), "none is drawn without room"
+    assert (last.penalties == DRAWN).sum() > (first.penalties == DRAWN).sum(), "none is drawn twice"
     assert 2 + HIDDEN < DRAWN, "as a score is within −0.5..2"
     assert chosen.junction.cells <= 100
     assert chosen.pairs == {axes for axes in pairs.axes if chosen.junction.home(axes) is not None}
     assert 1 < len(chosen.pairs) < 6
+
+
+def test_what_measured_pairs_already_say_is_not_drawn_again():
+    """Columns 0, 1 and 2 are equal, and 3 tells little of 4: two of the first three pairs say all of the third."""
+    domain = codes(3, 3, 3, 3, 3)
+    tables = Marginals.all(domain, 2)
+    equal, weak = np.eye(3) / 3, np.full((3, 3), 0.08) + np.eye(3) * (1 - 9 * 0.08) / 3
+    truth = np.full(tables.m, 1 / 9)
+    for axes, table in zip(tables.axes, tables.tables, strict=True):
+        truth[table] = equal.ravel() if set(axes) < {0, 1, 2} else weak.ravel() if axes == (3, 4) else 1 / 9
+    measured = []
+
+    class Exact:
+        """Answers without noise, and draws the pair with the largest score."""
+
+        def measure(self, statistic, spend):
+            axes = statistic.workload.axes
+            single = all(len(own) == 1 for own in axes)
+            if not single:
+                measured.append(axes)
+                values = np.concatenate([truth[tables.tables[tables.axes.index(own)]] for own in axes])
+            return SimpleNamespace(values=np.full(3, 1 / 3) if single else values, stddev=1e-5)
+
+        def select(self, statistic, spend):
+            return int(np.argmax(statistic.value(truth)))
+
+    choices = (Choice("pairs", 3, ""), Choice("hides", 1e-4, ""), Choice("cells", 100_000, ""))
+    single_charge = Charge("measure", Gaussian(1.0), 5, name=single(3))
+    drawing = Charge("select", BoundedRange(0.1), 3, name=PAIRS)
+    curator: Any = Exact()
+
+    def ties(batches):
+        batch = Charge("measure", Gaussian(1.0), batches, name=BATCH)
+        plan = Plan(Budget(10_000, 1e-6), (single_charge, drawing, batch), choices)
+        return choose_tree(tables, plan, curator).pairs
+
+    assert ties(1) == {(0, 1), (0, 2), (1, 2)}, "against independence all three are the farthest"
+    measured.clear()
+    assert (3, 4) in ties(3)
+    assert [len(axes) for axes in measured] == [1, 1, 1], "each batch is measured, and what it tied alone"
+    assert len({axes for batch in measured for axes in batch}) == 3

@@ -22,7 +22,7 @@ from dpcore.data.domain import Domain, Rows
 from dpcore.data.readers import read_json, read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.evaluation.run import Run
-from dpcore.experiments.pool import Pool
+from dpcore.experiments.pool import WorkerPool
 from dpcore.experiments.sweep import cases, sweep
 from dpcore.experiments.sweep_point import Mean, SweepPoint, means
 from dpcore.privacy.accounting.budget import Budget
@@ -57,7 +57,7 @@ def errors(problem: QueryRelease, rows: Rows, delta: float, names: Iterable[str]
     planned = cases({name: known[name]() for name in names}, problem, budgets, SEEDS)
     points: list[SweepPoint] = []
     progress = Progress()
-    with closing(Pool(jobs)) if jobs > 1 else nullcontext() as pool:
+    with closing(WorkerPool(jobs)) if jobs > 1 else nullcontext() as pool:
         for point in sweep(planned, problem, rows, pool=pool):
             points.append(point)
             progress.say(lambda elapsed: f"{len(points)} of {len(planned)} points, {elapsed:.0f} s")

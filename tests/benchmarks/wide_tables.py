@@ -24,6 +24,16 @@ def network(columns: int, values: int, n: int, seed: int = 0) -> tuple[Domain, R
     return domain, domain.group(codes)
 
 
+def redundant(n: int, seed: int = 0) -> tuple[Domain, Rows]:
+    """n records of twenty columns of a random network, and six more that say nearly the same of the first."""
+    rng = np.random.default_rng(seed)
+    _, rows = network(20, 8, n, seed)
+    codes = np.repeat(rows.values, rows.weights.astype(int), axis=0)
+    copies = [np.where(rng.random(len(codes)) < 0.02, rng.integers(8, size=len(codes)), codes[:, 0]) for _ in range(6)]
+    domain = domain_from_json({f"c{i}": 8 for i in range(26)})
+    return domain, domain.group(np.column_stack([codes, *copies]))
+
+
 def wide_census(n: int, seed: int = 0) -> tuple[Domain, Rows]:
     """n people of the invented census with thirteen columns more, each leaning on three of those before it.
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
-from dpcore.data.readers import read_table
 from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
@@ -217,13 +216,6 @@ def test_a_sweep_without_delta_says_at_every_point_that_categories_are_not_measu
     order = ["sweep", "t.csv", "--schema=s.json", "--queries=marginals:1", "--delta=0", "--epsilons=1", "--repeat=1"]
     assert main([*order, "--algorithms=mwem"]) == 0
     assert "refused: mwem at ε=1 (1 points): column 'job': at delta=0" in capsys.readouterr().out
-
-
-def test_a_decimal_comma_is_read_cell_by_cell(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a;b\n1,5;x\n2,5;y\n", encoding="utf-8")
-    assert read_table(path)["a"].tolist() == ["1.5", "2.5"]
-    assert read_table(path, as_written=True)["a"].tolist() == ["1,5", "2,5"], "whatever the other cells are"
 
 
 def schema(*extra, epsilon="4", delta="1e-6") -> int:

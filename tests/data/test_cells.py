@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore.data.cell import Number
 from dpcore.data.cells import Cells
 from dpcore.data.column import OTHER, Column
-from dpcore.data.readings import ANY_CASE, POINT, READINGS, number_of
+from dpcore.data.readings import ANY_CASE, COMMA, POINT, READINGS, number_of
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import InputError
 
 SAID = {
-    "17": 17, " 17.0 ": 17, "1,5": 1.5, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan, "nan": math.nan,
-    "inf": math.nan, "1e999": math.nan, "": math.nan, "x": math.nan, "True": math.nan, "0x10": math.nan,
+    "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan,
+    "nan": math.nan, "inf": math.nan, "1e999": math.nan, "": math.nan, "x": math.nan,
+    "True": math.nan, "0x10": math.nan,
 }  # fmt: skip
 
 
@@ -27,6 +29,8 @@ def test_a_text_says_one_number_or_none(text, number):
 
 def test_a_reading_comes_first():
     assert number_of("€ 1,234", POINT) == 1234
+    assert number_of("1.234", COMMA) == 1234
+    assert number_of(Number("1.234"), COMMA) == 1.234, "a number that is no text is that number"
     assert number_of("2026-11-22", "year of y-m-d") == 2026
 
 

@@ -157,6 +157,7 @@ NUMBERS = st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15).map(float) | s
 @settings(max_examples=300)
 @example([0.0, 5e-324], False)
 @example([1e15 - 0.125, 1e15], False)
+@example([1.8, 1.8], False)
 @given(st.lists(NUMBERS, min_size=1, max_size=30), st.booleans())
 def test_any_numbers_get_bounds_that_a_schema_takes_and_that_hold_most_of_them(numbers, whole):
     numbers = [float(round(v)) for v in numbers] if whole else numbers

@@ -1,5 +1,6 @@
 """Cells read one by one: dates, amounts and spellings; what is not understood stays as it was."""
 
+import math
 from datetime import date, datetime
 
 import pandas as pd
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.column import MISSING_TEXTS
-from dpcore.data.readings import ANY_CASE, COMMA, POINT, READINGS, WEEKDAYS, read_cells, read_date, read_value
+from dpcore.data.cell import MISSING_TEXTS
+from dpcore.data.readings import ANY_CASE, COMMA, POINT, READINGS, WEEKDAYS, category_of, number_of, read_date
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import InputError
 
@@ -22,12 +23,12 @@ NO_AMOUNTS = ["", "abc", "12a", "1,2,3", "€", "%", "--3", "1.2.3", "12,34.5", 
 
 @pytest.mark.parametrize(("how", "text"), [(how, text) for how, known in AMOUNTS.items() for text in known])
 def test_amounts_are_read_without_their_signs(how, text):
-    assert read_value(f" {text} ", how) == AMOUNTS[how][text]
+    assert number_of(text, how) == AMOUNTS[how][text]
 
 
 @pytest.mark.parametrize("text", NO_AMOUNTS)
-def test_what_is_no_amount_stays_as_it_was(text):
-    assert read_value(text, POINT) == text
+def test_what_is_no_amount_is_no_number(text):
+    assert math.isnan(number_of(text, POINT))
 
 
 @given(st.dates(date(1969, 1, 1), date(2068, 12, 31)), st.sampled_from("-/."), st.booleans(), st.booleans())
@@ -38,7 +39,8 @@ def test_a_day_written_in_an_order_is_read_in_it(day, between, short, timed):
     for order, written in parts.items():
         assert read_date(between.join(map(str, written)) + after, order) == day
         assert read_date(day.isoformat() + after, order) == day, "four digits first say so themselves"
-        assert read_value(between.join(map(str, written)), f"weekday of {order}") == WEEKDAYS[day.weekday()]
+        assert category_of(between.join(map(str, written)), f"weekday of {order}") == WEEKDAYS[day.weekday()]
+        assert number_of(between.join(map(str, written)), f"month of {order}") == day.month
     assert read_date(between.join(map(str, parts["d/m/y"])), "y-m-d") is None
 
 
@@ -46,20 +48,9 @@ def test_a_day_written_in_an_order_is_read_in_it(day, between, short, timed):
     "text", ["31/02/2020", "2020-13-01", "1/2", "2020", "1.2-2020", "aa/bb/cccc", "", "0000-01-01"]
 )
 def test_what_is_no_day_stays_as_it_was(text):
-    for how in ("year of y-m-d", "month of d/m/y", "weekday of m/d/y"):
-        assert read_value(text, how) == text
-
-
-CELLS = st.none() | st.text(max_size=6) | st.sampled_from([*AMOUNTS[POINT], *AMOUNTS[COMMA], "1/2/2020", "2020-01-02"])
-
-
-@given(st.lists(CELLS, min_size=1, max_size=12), st.sampled_from(READINGS), st.integers(0, 11))
-def test_each_cell_is_read_by_itself_and_reading_twice_is_reading_once(cells, how, at):
-    read = read_cells(pd.Series(cells, dtype="str"), how)
-    again = read_cells(read.astype(object), how)
-    assert [v for v in read if v == v and v is not None] == [v for v in again if v == v and v is not None]
-    alone = read_cells(pd.Series([cells[at % len(cells)]], dtype="str"), how)
-    assert str(alone.iloc[0]) == str(read.iloc[at % len(cells)])
+    for how in ("year of y-m-d", "month of d/m/y"):
+        assert number_of(text, how) == pytest.approx(number_of(text), nan_ok=True)
+    assert category_of(text, "weekday of m/d/y") == text
 
 
 def column(**spec):

@@ -12,7 +12,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.evaluation.run import Run
-from dpcore.experiments.pool import JobSpec, Pool, SharedRows
+from dpcore.experiments.pool import JobSpec, SharedRows, WorkerPool
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
@@ -25,7 +25,7 @@ LONG = {"rounds": 1_000_000}
 
 @pytest.fixture(scope="module")
 def pool(others):
-    pool = Pool(workers=1)
+    pool = WorkerPool(workers=1)
     yield pool
     pool.close()
 
@@ -125,7 +125,7 @@ def test_bad_settings_and_a_forgotten_table_fail_with_words(pool, block):
 
 
 def test_a_stopping_pool_ends_its_jobs(block):
-    pool = Pool(workers=1)
+    pool = WorkerPool(workers=1)
     running = pool.submit(task(block, "dpfw", **LONG), "me")
     queued = pool.submit(task(block), "me")
     until(lambda: running.records)

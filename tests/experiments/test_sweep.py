@@ -24,7 +24,7 @@ from dpcore.cli import sweep as command
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError, in_words
 from dpcore.evaluation.run import Run
-from dpcore.experiments.pool import Pool
+from dpcore.experiments.pool import WorkerPool
 from dpcore.experiments.sweep import cases, identity, missing, rows_digest, settings_of, sweep
 from dpcore.experiments.sweep_point import Mean, SweepPoint, best, means
 from dpcore.privacy.accounting.budget import Budget
@@ -61,7 +61,7 @@ def test_every_point_holds_the_numbers_of_run():
 
 @pytest.fixture(scope="module")
 def pool(others):
-    pool = Pool(workers=1)
+    pool = WorkerPool(workers=1)
     yield pool
     pool.close()
 
@@ -140,8 +140,8 @@ def iter_into(points, generator):
 
 
 def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
-    submitted, real = [], Pool.submit
-    monkeypatch.setattr(Pool, "submit", lambda self, *a: submitted.append(real(self, *a)) or submitted[-1])
+    submitted, real = [], WorkerPool.submit
+    monkeypatch.setattr(WorkerPool, "submit", lambda self, *a: submitted.append(real(self, *a)) or submitted[-1])
     endless = {"dpfw": ALGORITHMS["dpfw"](rounds=1_000_000)}
     generator = sweep([*plan(seeds=[0])[:1], *plan(endless, seeds=[0])], PROBLEM, ROWS, pool=pool)
     assert next(generator).state == "done"

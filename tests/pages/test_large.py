@@ -174,25 +174,34 @@ def test_a_schema_is_not_measured_on_the_first_rows(parts):
     assert "read in parts" in table(app).problem
 
 
-def test_a_text_with_decimal_commas_is_guessed_as_it_is_counted(tmp_path, monkeypatch):
+def test_a_text_with_decimal_commas_is_counted_as_its_schema_says(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text("n;k\n" + "".join(f"{i % 7},5;{'xy'[i % 2]}\n" for i in range(500)))
     monkeypatch.setattr(on_server, "is_large", lambda _: True)
     app = typed(opened(None), path)
     mine = table(app)
-    assert mine.frame["n"][0] == "0.5"
+    assert mine.frame["n"][0] == "0,5"
     assert mine.many == "rows not counted yet"
     assert 400 < mine.large.rows < 600
-    mine.set_schema({"columns": {"n": {"kind": "numeric", "low": 0, "high": 7, "bins": 7}}})
+    entry = {"kind": "numeric", "low": 0, "high": 7, "bins": 7}
+    mine.set_schema({"columns": {"n": entry | mine.schema["columns"]["n"]}})
     settled(app.run())
     assert mine.n == 500
     assert mine.rows(("n",)).weights.tolist() == [72, 72, 72, 71, 71, 71, 71]
-    mine.set_schema({"columns": {**mine.schema["columns"], "k": {"kind": "categorical", "values": ["x", "y"]}},
-                     "measured": ["n"]})  # fmt: skip
-    settled(app.run())
-    assert mine.frame["n"][0] == "0.5"
-    assert mine.records["n"][0] == "0,5", "what was measured was measured as it was written"
-    assert "0,5" in mine.problem, "and so it is no number here"
+    mine.set_schema({"columns": {"n": entry}})
+    assert "0,5" in mine.problem, "without that it is no number"
+
+
+def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"n,k\n" + b'1,"M\xf6ller\nJr"\n' * 500)
+    monkeypatch.setattr(on_server, "is_large", lambda _: True)
+    mine = table(typed(opened(None), path))
+    assert mine.frame["k"][0] == "Möller\nJr"
+    assert mine.schema["file"] == {"encoding": "windows-1252", "line_breaks": True}
+    assert mine.large.source.format == mine.format
+    mine.set_schema({"columns": {"n": {"kind": "integer", "low": 0, "high": 7}}})
+    assert 'say {"encoding": "windows-1252", "line_breaks": true}' in mine.problem
 
 
 def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(parts):

@@ -244,30 +244,23 @@ def test_stakeholders_see_the_price_and_nothing_that_was_found():
 COMMAS = "pay;sex\n" + "\n".join(f"{i},5;{'fm'[i % 2]}" for i in range(300)) + "\n"
 
 
-def test_what_is_measured_is_read_as_it_was_written_cell_by_cell():
+def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_as_they_were_written():
     app = opened(COMMAS.encode())
     mine = table(app)
-    assert mine.frame["pay"].iloc[1] == "1.5"
-    assert mine.records is mine.frame
-    entry = {"kind": "categorical", "values": "private"}
-    mine.set_schema({"columns": {"pay": entry, "sex": {"kind": "categorical", "values": ["f", "m"]}}})
-    assert mine.records["pay"].tolist() == [f"{i},5" for i in range(300)], "whatever the other cells are"
-    assert mine.records["sex"] is not None
+    assert mine.frame["pay"].iloc[1] == "1,5"
+    assert mine.schema["columns"]["pay"] == {"kind": "numeric", "read": "amount, decimal comma"}
+    assert "pay: cells seem to have decimal commas" in captions(app)
     numbers = {"kind": "numeric", "edges": [0, 300], "missing": "category", "out_of_range": "clip"}
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
     assert mine.domain is not None
-    assert mine.records["pay"].iloc[1] == "1,5", "as a release of it reads it"
+    assert mine.rows(("pay",)).values.tolist() == [[1]], "not one is a number without that"
     mine.change({"sex": {"kind": "categorical", "values": ["f", "m"]}})
     assert mine.schema["measured"] == ["pay"], "what was paid for stays so as long as it is not edited"
-    typed, other = {"kind": "numeric", "low": 0, "high": 300, "bins": 3}, {"kind": "categorical", "values": "private"}
-    mine.set_schema({"columns": {"pay": typed, "sex": other}})
-    assert "under “read as” choose “amount, decimal comma” for pay" in captions(app.run())
-    mine.set_schema({"columns": {"pay": typed | {"read": "amount, decimal comma"}, "sex": other}})
-    assert "under “read as” choose" not in captions(app.run())
-    assert mine.opening is not None
     mine.set_schema({"columns": {"pay": numbers}})
+    assert "'0,5' in row 1 is not a number" in mine.problem
+    mine.set_schema({"columns": {"pay": numbers | {"read": "amount, decimal comma"}}})
+    assert mine.rows(("pay",)).values.tolist() == [[0]]
     assert "measured" not in mine.schema
-    assert mine.records is mine.frame
 
 
 def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
@@ -349,7 +342,7 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     assert "schema.json" in release_files.WORDS
 
 
-def test_a_release_is_of_the_table_as_it_was_written(tmp_path):
+def test_a_table_is_one_data_set_whatever_the_schema(tmp_path):
     app = opened(COMMAS.encode())
     mine = table(app)
     mine.set_schema({"columns": {"pay": {"kind": "numeric", "bounds": "private", "bins": 4}}})
@@ -357,9 +350,9 @@ def test_a_release_is_of_the_table_as_it_was_written(tmp_path):
     app.multiselect(key="questions").set_value(["every single column"])
     app = release(settled(app.run()))
     store, known = Store(tmp_path / "ledger.sqlite"), {"dataset": "t", "default_name": None, "new_version": False}
-    store.accounting(read_table(io.BytesIO(COMMAS.encode()), "t.csv", as_written=True), **known)
-    with pytest.raises(ValueError, match="has changed"):
-        store.accounting(mine.frame, **known)
+    store.accounting(read_table(io.BytesIO(COMMAS.encode()), "t.csv"), **known)
+    mine.set_schema({"columns": {"sex": {"kind": "categorical", "values": ["f", "m"]}}})
+    store.accounting(mine.content, **known)
 
 
 def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):

@@ -15,7 +15,7 @@ from dpcore.privacy import exact
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.columns import ColumnCurator
+from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts, powers
 from tests.helpers import hockey_stick
 

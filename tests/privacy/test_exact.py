@@ -18,8 +18,9 @@ from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Lifetime, planned, reserved
-from dpcore.privacy.curator import Curator
+from dpcore.privacy.grid import gridded, whole
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.publishing import publish
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.request import ReleaseRequest, prepare
@@ -130,7 +131,7 @@ def test_counts_get_noise_of_the_group_s_scale_and_leave_as_shares(library, grou
     rows = domain.encode(frame_of().set_axis(list(domain.names), axis=1))
     spends = (Charge("measure", Gaussian(0.1), 3), Charge("measure", Pure(0.1)))
     plan = Plan(Budget(9, 1e-6), spends, exact=True)
-    curator = Curator(rows, 40, plan, np.random.default_rng(0), group=group)
+    curator = TableCurator(rows, 40, plan, np.random.default_rng(0), group=group)
     one = SomeAnswers(workload, slice(0, 1))
     cells = CellAnswers(workload, subspace=False)
     for statistic in (Answers(workload), one, cells):
@@ -148,9 +149,9 @@ def test_counts_get_noise_of_the_group_s_scale_and_leave_as_shares(library, grou
 def test_what_is_no_count_is_never_rounded_nor_called_exact(library):
     domain = codes(2, 3)
     shares = Explicit(domain, np.linspace(0, 1, 12).reshape(2, 6))
-    assert not Answers(shares).integer_valued
-    assert Answers(Explicit(domain, np.eye(6))).integer_valued
-    assert not CellAnswers(Marginals.all(domain, 1), subspace=True).integer_valued, "whole noise is not round"
+    assert not whole(shares)
+    assert whole(Explicit(domain, np.eye(6)))
+    assert not gridded(CellAnswers(Marginals.all(domain, 1), subspace=True)), "whole noise is not round"
     assert prepared(workload=shares).plan.exact, "but on a grid"
     assert prepared("dpfw", noise="exact").plan.exact
     assert not prepared("dpam", noise="auto", parameters={"noise": "subspace"}).plan.exact
@@ -247,7 +248,7 @@ def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said
     *_, noise = publish._draw(ready, None)
     assert "multiples of 2^-32, a public grid" in noise
     assert "floating" not in noise
-    curator = Curator(ready.rows, 40, ready.plan, np.random.default_rng(0))
+    curator = TableCurator(ready.rows, 40, ready.plan, np.random.default_rng(0))
     statistic = SomeAnswers(shares, slice(1, 2))
     drawn = [float(curator.measure(statistic, ready.plan.spend("measure")).values[0]) for _ in range(5)]
     steps = np.array(drawn) * 40 * 2**32

@@ -12,8 +12,8 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, data_sets, flip_law, hockey_stick, neighbours, rows_of, signs, softmax
@@ -53,7 +53,9 @@ def asked(monkeypatch):
 def ask(asked, verb: str, statistic, spend, data, exact=False, **options) -> tuple[np.ndarray, float]:
     """The values and the scale with which the curator calls a mechanism on a data set."""
     plan = Plan(Budget(1000, 0.5 * isinstance(spend, Gaussian)), (Charge(verb, spend),), exact=exact)
-    curator = Curator(rows_of(statistic.workload.domain, data), len(data), plan, np.random.default_rng(0), **options)
+    curator = TableCurator(
+        rows_of(statistic.workload.domain, data), len(data), plan, np.random.default_rng(0), **options
+    )
     getattr(curator, verb)(statistic, spend)
     return asked.pop()
 
@@ -190,7 +192,7 @@ def test_all_records_of_a_person_are_protected_together(asked, name):
 class Scripted:
     """Stands in for a curator: answers with a given sequence and notes how likely each answer was."""
 
-    def __init__(self, curator: Curator, script, asked) -> None:
+    def __init__(self, curator: TableCurator, script, asked) -> None:
         self.curator, self.script, self.asked, self.log_probability = curator, list(script), asked, 0.0
 
     def select(self, score, spend) -> int:
@@ -208,7 +210,7 @@ def output_law(asked, algorithm, problem, plan, data) -> np.ndarray:
     law = []
     for script in itertools.product(range(2 * m), repeat=rounds):
         rows = rows_of(problem.domain, data)
-        curator = Scripted(Curator(rows, problem.n, plan, np.random.default_rng(0)), script, asked)
+        curator = Scripted(TableCurator(rows, problem.n, plan, np.random.default_rng(0)), script, asked)
         for _ in algorithm.steps(problem, plan, curator, np.random.default_rng(7)):
             pass
         law.append(curator.log_probability)

@@ -15,11 +15,11 @@ from dpcore.data.domain import Rows
 from dpcore.privacy import entropy, exact, flips, grid, mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, flip_law, random_rows, softmax
 
@@ -141,7 +141,7 @@ def test_scores_that_no_record_moves_and_scores_far_apart():
 
 def curator_of(rows, spend, *, group=1, times=1, rng=None):
     plan = Plan(Budget(1000, 0), (Charge("ask", spend, times),), exact=True)
-    return Curator(rows, rows.n, plan, rng or np.random.default_rng(0), group=group)
+    return TableCurator(rows, rows.n, plan, rng or np.random.default_rng(0), group=group)
 
 
 @pytest.mark.parametrize("workload", [Marginals.all(CUBE, 2), REAL], ids=["counts", "reals"])

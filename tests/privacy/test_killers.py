@@ -13,11 +13,12 @@ from dpcore.learning.losses import hinge
 from dpcore.privacy import flips, mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
+from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.answers import SignedErrors
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.publishing.ledger_store import Store
 from dpcore.workloads import Explicit, Marginals
 from tests.cli.files import write_files
@@ -31,9 +32,9 @@ ORDER = ["release", "t.csv", "--schema=s.json", "--queries=marginals:1", "--algo
 ORDER += ["--delta=1e-6", "--ledger=l.sqlite", "--total-epsilon=2", "--total-delta=1e-6"]
 
 
-def streaming(seed: int) -> Curator:
+def streaming(seed: int) -> TableCurator:
     plan = Plan(Budget(100, 0), (Charge("above_threshold", PAID, 100),))
-    return Curator(rows_of(codes(2), [0] * 9 + [1]), 10, plan, np.random.default_rng(seed))
+    return TableCurator(rows_of(codes(2), [0] * 9 + [1]), 10, plan, np.random.default_rng(seed))
 
 
 def test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn(monkeypatch):
@@ -42,7 +43,10 @@ def test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn(monkey
     plan, rows = Plan(Budget(100, 1e-6), (Charge("x", spend),)), Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9]))
     statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
     found = np.array(
-        [Curator(rows, 9, plan, np.random.default_rng(s)).measure_sample(statistic, spend).values for s in range(40)]
+        [
+            RiskCurator(rows, 9, plan, np.random.default_rng(s)).measure_sample(statistic, spend).values
+            for s in range(40)
+        ]
     )
     sampled = found[:, 0] / statistic.clipped_sum(rows.values, np.ones(1))[0] * 0.5 * 9
     assert np.abs(sampled - sampled.round()).max() < 1e-9
@@ -110,7 +114,7 @@ def test_nothing_is_paid_by_infinite_noise_nor_by_what_is_no_number():
 def test_two_workloads_of_one_size_have_answers_of_their_own():
     domain, paid = codes(2), BoundedRange(1000.0)
     plan = Plan(Budget(1e4, 0), (Charge("select", paid, 5),))
-    curator = Curator(rows_of(domain, [0] * 9 + [1]), 10, plan, np.random.default_rng(0))
+    curator = TableCurator(rows_of(domain, [0] * 9 + [1]), 10, plan, np.random.default_rng(0))
     forth, back = Explicit(domain, np.eye(2)), Explicit(domain, np.eye(2)[::-1])
     for _ in range(2):
         assert curator.select(SignedErrors(forth, np.array([0.5, 0.1])), paid) == 0
@@ -123,7 +127,7 @@ def test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row():
     for rows_of_a_person in (1, 2):
         spend = BoundedRange(kept.needs(10 / rows_of_a_person))
         plan = Plan(Budget(100, 0), (Charge("keep_draws", spend, 9),))
-        curator = Curator(rows_of(domain, [0] * 9 + [1]), 10, plan, np.random.default_rng(0), group=2)
+        curator = TableCurator(rows_of(domain, [0] * 9 + [1]), 10, plan, np.random.default_rng(0), group=2)
         if rows_of_a_person == 1:
             with pytest.raises(BudgetError, match="keep_draws needs"):
                 curator.keep_draws(kept, spend)

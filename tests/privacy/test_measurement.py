@@ -7,10 +7,10 @@ import pytest
 
 from dpcore.privacy.accounting.budget import Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers, CellAnswers, SomeAnswers
 from dpcore.privacy.statistics.votes import Votes
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows
 
@@ -33,7 +33,7 @@ ASKED = {
 def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, group, exact):
     statistic, rows = ASKED[name], random_rows(DOMAIN, N)
     plan = Plan(Budget(1e4, 1e-3 * isinstance(spend, Gaussian)), (Charge("measure", spend, DRAWS),), exact=exact)
-    curator = Curator(rows, N, plan, np.random.default_rng(1), group=group)
+    curator = TableCurator(rows, N, plan, np.random.default_rng(1), group=group)
     drawn = [curator.measure(statistic, spend) for _ in range(DRAWS)]
     truth = statistic.workload.answers_of_rows(rows)[getattr(statistic, "part", slice(None))]
     noise = np.array([m.values - truth for m in drawn]) / drawn[0].stddev

@@ -4,6 +4,7 @@ Each question here once brought exact answers, or answers that nobody paid for.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from dpcore.geometry.regions import Box
 from dpcore.learning.losses import PiecewiseLinear, hinge
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
+from dpcore.privacy.point_curator import PointCurator
+from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.samplers import SAMPLERS
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.privacy.statistics.gradients import MeanGradient
@@ -25,6 +27,7 @@ from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErr
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, rows_of
@@ -43,9 +46,12 @@ WORKLOADS = {
 workloads = pytest.mark.parametrize("make", WORKLOADS.values(), ids=list(WORKLOADS))
 
 
-def curator_of(seed: int = 0, rows: Rows = ROWS, domain: Domain | None = DOMAIN, times: int = 400) -> Curator:
+def curator_of(
+    seed: int = 0, rows: Rows = ROWS, domain: Domain | None = DOMAIN, times: int = 400, kind: Any = TableCurator
+) -> Any:
     plan = Plan(Budget(100, 1e-6), tuple(Charge("x", spend, times) for spend in SPENDS))
-    return Curator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
+    named = {"domain": domain} if kind is TableCurator else {}
+    return kind(rows, rows.n, plan, np.random.default_rng(seed), **named)
 
 
 def force(thing: object, **values: object) -> None:
@@ -138,7 +144,7 @@ def test_an_array_of_a_class_of_its_own_is_read_for_its_numbers_only(verb, make,
     plan = Plan(Budget(1e4, 1e-6), (Charge("x", spend, 10),))
     asked = [make(WORKLOADS["marginals"](), a) for a in (answers, np.full(5, 0.25))]
     SpyingArray.seen.clear()
-    mine, plain = (getattr(Curator(ROWS, N, plan, np.random.default_rng(0)), verb)(a, spend) for a in asked)
+    mine, plain = (getattr(TableCurator(ROWS, N, plan, np.random.default_rng(0)), verb)(a, spend) for a in asked)
     assert SpyingArray.seen == []
     assert np.array_equal(mine, plain)
 
@@ -229,7 +235,7 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
     for spend in (Gaussian(Huge(MU)), Pure(Huge(EPSILON))):
         assert noisy(curator_of().measure(Answers(workload), spend).values, truth, 3 / (N * MU))
     plan = Plan(Budget(1, 0), (Charge("x", BoundedRange(0.01), 10),))
-    curator = Curator(ROWS, N, plan, np.random.default_rng(0))
+    curator = TableCurator(ROWS, N, plan, np.random.default_rng(0))
     score = SummedErrors(workload, np.zeros(5), 2)
     with pytest.raises(BudgetError, match="draw_queries needs"):
         curator.draw_queries(score, BoundedRange(0.01), Once(10_000))
@@ -249,7 +255,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     """Every object that a curator shows is changed, and what it still affords stays the same."""
     spend, workload = Pure(0.25), WORKLOADS["marginals"]()
     plan = Plan(Budget(0.75, 0), (Charge("x", spend, 3),))
-    curator = Curator(ROWS, N, plan, np.random.default_rng(0))
+    curator = TableCurator(ROWS, N, plan, np.random.default_rng(0))
     for _ in range(3):
         curator.measure(Answers(workload), spend)
     shown = curator.ledger
@@ -280,7 +286,7 @@ def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
     plan = Plan(Budget(1, 1e-6), (Charge("x", Gaussian(0.01)),))
     force(plan, charges=(Charge("x", Gaussian(100.0)),))
     with pytest.raises(BudgetError, match="the plan needs"):
-        Curator(ROWS, N, plan, np.random.default_rng(0))
+        TableCurator(ROWS, N, plan, np.random.default_rng(0))
 
 
 def test_what_a_plan_names_never_meets_the_ledger_that_charges():
@@ -289,10 +295,10 @@ def test_what_a_plan_names_never_meets_the_ledger_that_charges():
             raise AssertionError(f"{name} was read")
 
     plan = Plan(Budget(100, 1e-6), (Charge("measure", Gaussian(0.1), 1, Hostile()),))
-    curator = Curator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
+    curator = TableCurator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
     curator.measure(Answers(WORKLOADS["marginals"]()), Gaussian(0.1))
-    assert curator._Curator__ledger.plan.charges == plan.charges
-    assert curator._Curator__ledger.plan.charges[0].statistic is None
+    assert curator._ledger.plan.charges == plan.charges
+    assert curator._ledger.plan.charges[0].statistic is None
 
 
 def test_a_plan_for_another_budget_than_was_given_is_refused():
@@ -333,7 +339,7 @@ def test_a_run_refuses_a_workload_on_another_domain():
 def test_a_group_that_would_take_noise_away_is_refused(group):
     plan = Plan(Budget(1, 1e-6), (Charge("x", Gaussian(0.01)),))
     with pytest.raises(InputError, match="group="):
-        Curator(ROWS, N, plan, np.random.default_rng(0), group=group)
+        TableCurator(ROWS, N, plan, np.random.default_rng(0), group=group)
 
 
 BIG = 2.0**53  # spacing 1 below it: a share is rounded to 0 or 1
@@ -393,9 +399,10 @@ NOT_PRIVATE = {
 
 @pytest.mark.parametrize(("verb", "make"), NOT_PRIVATE.values(), ids=list(NOT_PRIVATE))
 def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb, make):
-    curator = curator_of()
+    question = make(WORKLOADS["marginals"]())
+    curator = curator_of(kind={MeanGradient: RiskCurator, Votes: PointCurator}.get(type(question), TableCurator))
     with pytest.raises(InputError):
-        getattr(curator, verb)(make(WORKLOADS["marginals"]()), Gaussian(MU) if verb == "measure" else SPENDS[1])
+        getattr(curator, verb)(question, Gaussian(MU) if verb == "measure" else SPENDS[1])
     assert curator.ledger.events == []
 
 
@@ -406,7 +413,7 @@ def test_a_loss_with_a_wrong_slope_is_refused(wrong):
     loss = PiecewiseLinear("mine", -1.0, 1.0)
     force(loss, **wrong)
     with pytest.raises(InputError, match="slopes"):
-        curator_of().measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
+        curator_of(kind=RiskCurator).measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
 
 
 def test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it():
@@ -421,7 +428,7 @@ def test_a_target_that_brings_its_own_law_is_stripped_of_it():
     target = RegularisedRisk(replace(hinge(), width=0.1), X, 1.0)
     force(target, payable=(Pure,), k=lambda *_: 1e30, density=lambda *a: seen.append(a), G=1e-30)
     points = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9]))
-    curator = curator_of(rows=points, domain=None)
+    curator = curator_of(rows=points, kind=RiskCurator)
     with pytest.raises(BudgetError, match="Pure does not pay for this"):
         curator.draw_parameter(target, "plane", Pure(EPSILON))
     assert curator.draw_parameter(target, "plane", Gaussian(MU)).shape == (2,)
@@ -431,7 +438,7 @@ def test_a_target_that_brings_its_own_law_is_stripped_of_it():
 def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fields_say():
     spend = SubsampledGaussian(20.0, 0.5)
     plan = Plan(Budget(100, 1e-6), (Charge("x", spend),))
-    curator = Curator(Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), 9, plan, np.random.default_rng(0))
+    curator = RiskCurator(Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), 9, plan, np.random.default_rng(0))
     seen = []
     statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
     force(statistic, clipped_sum=lambda *a: seen.append(a))
@@ -442,7 +449,7 @@ def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fiel
 def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorded():
     spend, workload = Gaussian(0.1), WORKLOADS["marginals"]()
     plan = Plan(Budget(100, 1e-6), (Charge("x", spend),))
-    curator = Curator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
+    curator = TableCurator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
     capacity = curator.ledger.capacity
     m = curator.measure(Answers(workload), Gaussian(0.1))
     left = m.values.copy()

@@ -91,7 +91,7 @@ def test_a_ledger_of_the_first_version_is_read_and_continued(tmp_path):
     db.commit()
     db.close()
     assert verify(path) == []
-    assert Store(path).reserve(FRAME, SPEND, SMALL).dataset == "people"
+    assert Store(path).reserve(FRAME, SPEND, SMALL, dataset="people", new_version=True).dataset == "people"
     assert verify(path) == []
 
 

@@ -35,7 +35,7 @@ from dpcore.privacy.accounting.lifetime import (
     planned,
     reserved,
 )
-from dpcore.publishing import chain, ledger_store
+from dpcore.publishing import ledger_store
 from dpcore.publishing.ledger_store import Store, verify
 from tests.data.test_schema import JSON
 from tests.helpers import hockey_stick, within
@@ -220,24 +220,19 @@ def test_content_multiplicity_names_and_key_count():
     assert fingerprint(pd.DataFrame({"a": [[1], None]}), b"k")
 
 
-def test_a_table_known_by_a_fingerprint_of_the_first_format_is_recognised(tmp_path, monkeypatch):
-    for known, made in ((FIRST, True), ("0" * 64, False)):
-        with monkeypatch.context() as old:
-            old.setattr(chain.secrets, "token_bytes", lambda n: b"k" * n)
-            store = Store(tmp_path / f"{known[:4]}.sqlite", create=True)
-            old.setattr(ledger_store, "marks_of", lambda *_a, known=known, **_k: (known,))
-            store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
-        if made:
-            assert store.reserve(FRAME.iloc[::-1], SPEND, SMALL, default_name="file").version == 1
-            with pytest.raises(InputError, match="this table is the data set 'people'"):
-                store.reserve(FRAME, SPEND, SMALL, dataset="fresh", total=TOTAL)
-        else:
-            with pytest.raises(InputError, match="has changed"):
-                store.reserve(FRAME, SPEND, SMALL, dataset="people")
+@pytest.mark.parametrize("known", ["0" * 64, "2:" + "0" * 64])
+def test_a_ledger_of_an_earlier_format_takes_no_table_for_a_new_one_unasked(tmp_path, monkeypatch, known):
+    store = Store(tmp_path / "ledger.sqlite", create=True)
+    with monkeypatch.context() as old:
+        old.setattr(ledger_store, "fingerprint", lambda *_: known)
+        store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
+    with pytest.raises(InputError, match="has changed"):
+        store.reserve(FRAME, SPEND, SMALL, dataset="people")
+    for table in (FRAME, FrameSource(FRAME)):
         with pytest.raises(InputError, match="fingerprints of an earlier format"):
-            store.reserve(FrameSource(OTHER), SPEND, SMALL, dataset="fresh", total=TOTAL)
-        assert store.reserve(FrameSource(OTHER), SPEND, SMALL, dataset="people", new_version=True).version == 2
-        assert store.reserve(OTHER, SPEND, SMALL, dataset="people").version == 2
+            store.reserve(table, SPEND, SMALL, dataset="fresh", total=TOTAL)
+    assert store.reserve(FRAME, SPEND, SMALL, dataset="people", new_version=True).version == 2
+    assert store.reserve(FrameSource(FRAME), SPEND, SMALL, dataset="people").version == 2
 
 
 def test_a_source_and_the_table_in_memory_are_one_version(store):

@@ -17,7 +17,7 @@ from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import reserved
-from dpcore.privacy.columns import ColumnCurator
+from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
 from dpcore.problems import QueryRelease
 from dpcore.schemas.measure import guess_kinds, measure_schema

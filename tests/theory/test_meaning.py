@@ -12,6 +12,7 @@ from scipy.special import log_ndtr, ndtr
 from dpcore.cli import main
 from dpcore.privacy.accounting import conversions, guarantee
 from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, events_to_json, reserved
 from dpcore.theory.meaning import Promise, number, one_in, times_in_100
@@ -134,6 +135,6 @@ def test_numbers_are_rounded_up():
 
 
 def test_a_large_epsilon_is_cautioned_by_the_same_number():
-    (caution,) = Budget(12, 1e-9).cautions(100)
+    (caution,) = cautions(Budget(12, 1e-9), 100)
     factor = float(caution.rsplit(" ", 1)[1])
     assert factor == pytest.approx(math.exp(12) / 0.99, rel=0.01)

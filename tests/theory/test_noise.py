@@ -14,7 +14,7 @@ from dpcore.evaluation.run import generators
 from dpcore.experiments.foretold import public_noise
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.curator import Curator
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.theory.noise import all_within
 from dpcore.workloads import Marginals
@@ -69,7 +69,7 @@ def test_what_a_plan_says_of_its_noise_is_what_leaves_in_real_runs(group):
     tolerance = 2.2 * sigma
     for seed in range(400):
         noise, own, _ = generators(seed)
-        curator = Curator(rows, rows.n, plan, noise, group=group, domain=sample.domain)
+        curator = TableCurator(rows, rows.n, plan, noise, group=group, domain=sample.domain)
         *_, last = algorithm.steps(problem, plan, curator, own)
         (measured,) = curator.measured
         off.append(np.abs(measured.answers - real).max())

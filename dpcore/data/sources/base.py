@@ -35,7 +35,7 @@ def stamped(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
             found = os.fstat(file.fileno())
             yield file, (found.st_ino, found.st_size, found.st_mtime_ns)
     except InputError as error:
-        raise InputError(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from None
+        raise type(error)(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import InputError
-from ..column import MISSING_TEXTS, OTHER, Column
+from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
+from ..column import OTHER, Column
 from ..domain import Domain
 from ..inputs import opened
-from ..readings import AS_WRITTEN, written
+from ..readings import AS_WRITTEN
 from .base import Axes, Tally, Watch, places, unwatched
 from .counting import cover, narrowed
 
@@ -208,7 +210,7 @@ class DatabaseSource:
         if kind.is_string():
             text = _builtin(ENGINES[self.engine], "string", 2)(cells, SPACES)
             absences = sorted(MISSING_TEXTS - set(keys))
-            return [(text == key, code) for key, code in keys.items()], text.isin(absences)
+            return [(_same(text, key), code) for key, code in keys.items()], text.isin(absences)
         if kind.is_boolean():
             return [(cells == (key == "True"), code) for key, code in keys.items() if key in ("True", "False")], None
         found = []
@@ -224,6 +226,13 @@ class DatabaseSource:
             elif -(2**63) <= value < 2**63:
                 found.append((cells == value, code))
         return found, None
+
+
+def _same(text: Any, key: str) -> Any:
+    """Whether a text is the same as a canonical one, by the rule of `canonical`."""
+    if re.fullmatch(f"{ZERO}|{WHOLE}", key):
+        return text.re_search(f"^{'-?' * (key == ZERO)}{key}({POINT})?$")
+    return text.re_search(f"^{key}({MIDNIGHT})?$") if re.fullmatch(DAY, key) else text == key
 
 
 def _ibis() -> Any:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ...errors import InputError
 from ..readers import ENDINGS
+from ..text_format import UNSTATED, TextFormat
 from .parquet import ParquetSource
 from .text import TextSource
 
@@ -22,8 +23,10 @@ def is_large(path: str | Path) -> bool:
         return False  # whoever reads it says why
 
 
-def source_at(path: str | Path, *, as_written: bool = False, workers: int | None = None) -> ParquetSource | TextSource:
-    """The source at a path; `workers` processes (default: as many as there are processors) read a large one.
+def source_at(
+    path: str | Path, format: TextFormat = UNSTATED, *, workers: int | None = None
+) -> ParquetSource | TextSource:
+    """The source at a path, a text file by its `format`; `workers` processes (default: one a processor) read it.
 
     Raises InputError for a format that cannot be read in parts.
     """
@@ -37,4 +40,4 @@ def source_at(path: str | Path, *, as_written: bool = False, workers: int | None
         return ParquetSource(path, workers)
     if ending not in ENDINGS or ending == ".xlsx":
         raise InputError(f"{path}: only a folder, .parquet, .csv, .tsv and .txt can be read in parts, not {ending!r}")
-    return TextSource(path, as_written)
+    return TextSource(path, format)

@@ -16,7 +16,8 @@ from pyarrow.parquet import ParquetFile
 from ...errors import InputError
 from ..column import Column
 from ..domain import Domain
-from ..readers import MOST_COLUMNS, check_names
+from ..readers import check_names, series
+from ..text_file import MOST_COLUMNS
 from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, fingerprint_of, stamped, unwatched
 from .processes import counted
 
@@ -134,13 +135,13 @@ class ArrowChunk:
 
     def cells(self, name: str) -> pd.Series:
         """The cells as a table in memory has them."""
-        return _series(self.table[name])
+        return series(self.table[name])
 
     def encode(self, column: Column) -> np.ndarray:
         """Codes (rows,): where few cells differ each is encoded once, as its code depends on nothing else."""
         cells = self.table[column.name]
         if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):
-            return encoded(column, _series(cells), self.where)
+            return encoded(column, series(cells), self.where)
         with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid, InputError):
             packed = cells.combine_chunks().dictionary_encode()
             packed = packed.chunk(0) if isinstance(packed, pa.ChunkedArray) else packed
@@ -149,13 +150,9 @@ class ArrowChunk:
                 missing = len(distinct)
                 if packed.null_count:
                     distinct = pa.concat_arrays([distinct, pa.nulls(1, distinct.type)])
-                codes = column.encode(_series(distinct))
+                codes = column.encode(series(distinct))
                 return codes[compute.fill_null(packed.indices, missing).to_numpy(zero_copy_only=False)]
-        return encoded(column, _series(cells), self.where)  # which says what is refused, and in which row
-
-
-def _series(cells: Any) -> pd.Series:
-    return pd.Series(cells.to_pandas()).reset_index(drop=True)
+        return encoded(column, series(cells), self.where)  # which says what is refused, and in which row
 
 
 def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ...errors import InputError
 from ..domain import Domain
-from ..marks import marks
+from ..marks import persons
 from ..privacy_unit import PrivacyUnit, limit_rows
 from .base import Axes, Before, Frame, Source, Tally, Watch, unwatched
 from .counting import count
@@ -40,7 +40,7 @@ class LimitedSource(Before):
         for chunk in self.source.chunks(read):
             part = pd.DataFrame({name: chunk.cells(name) for name in read})
             frame = pd.concat([left, part], ignore_index=True) if len(left) else part
-            who = marks(pd.Series(frame[self.person]))[0]
+            who = persons(pd.Series(frame[self.person]))
             begins = np.flatnonzero(np.append(True, who[1:] != who[:-1]))
             done, left = int(begins[-1]), frame.iloc[begins[-1] :]
             self._check(seen.again(who[begins[:-1]]))
@@ -48,7 +48,7 @@ class LimitedSource(Before):
             if len(left) > MOST:
                 raise InputError(f"{self.name}: more than {MOST:,} rows name one person, or nobody: that is no person")
         if len(left):
-            self._check(seen.again(marks(pd.Series(left[self.person]))[0][:1]))
+            self._check(seen.again(persons(pd.Series(left[self.person]))[:1]))
             yield self._kept(left, names)
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from ...errors import InputError
 from . import conversions
 from .composition import Joint
-from .guarantee import evidence_bound, small_failure
 
 # Budgets that are served. Beyond them nothing is promised that anybody wants (ε), whole records may be given away (δ),
 # or roots are searched for where floating point gives out; inside, every conversion is tested.
@@ -54,18 +53,6 @@ class Budget:
         P(E) ≤ P*(E) + τ ≤ e^ε Q*(E) + δ₀ + τ ≤ e^ε Q(E) + δ₀ + (1 + e^ε)τ for the laws P, Q of neighbouring data.
         """
         return failure / (1 + math.exp(self.epsilon)) if self.epsilon < 700 else 0.0
-
-    def cautions(self, n: int) -> list[str]:
-        """What a reader should know about this promise on n records."""
-        out = []
-        if self.delta >= 1 / n:
-            allowed = "publishing a whole record picked at random would be allowed"
-            out.append(f"delta={self.delta:g} is at least 1/n = {1 / n:.3g}: {allowed}")
-        if self.epsilon > 10:
-            moved = evidence_bound(self.epsilon, self.delta, small_failure(self.delta))
-            change = f"by a factor of {math.exp(min(moved, 700)):.3g}"
-            out.append(f"epsilon={self.epsilon:g} is above 10: the odds of a guess about a person may change {change}")
-        return out
 
 
 def _check_spend(name: str, value: float, failure: float) -> None:
@@ -199,8 +186,8 @@ class Accounting(StrEnum):
 class Sums:
     """Additive costs of a sequence of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
 
-    `sampled` is the one kind of sampled sum and how many of them, None where there is anything else. `joint` is what is
-    composed optimally, sizes of one kind rounded up to the largest; None where there is what is none of these kinds.
+    `sampled` is the one kind of sampled sum and how many of them, None where there is anything else. `joint` holds what
+    is composed optimally, sizes of one kind rounded up to the largest; None if a spend is of a kind it does not take.
     """
 
     mu_squared: float = 0.0

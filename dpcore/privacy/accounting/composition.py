@@ -13,8 +13,9 @@ z F(y/z) is convex in z, so the more spread out Z is, E_Q Z = 1, the more it giv
 All three map convex functions to convex ones and F to at least F; R and G commute, and BG ≤ GB, as the largest of means
 is at most the mean of the largest. Claim: nobody who may use up m of R, k of B and Σμ² = u² in all, in whatever order,
 sizes and numbers within that, and stop at any time, gets more than W = G_u Rᵐ Bᵏ F₀. By induction: stopping gives F₀ ≤
-W; a step of one kind followed by W of what is left is at most W, as the step moves in to its own kind, B under R and G
-at a loss. (Smaller spends are spends of the larger size.) So the capacities u², m and k are a valid filter together.
+W; a step of one kind followed by W of the rest is at most W: moved inside, next to the other steps of its kind, it
+gives no less, as R and G commute and B gives no less inside of R or G than around them.
+(Smaller spends are spends of the larger size.) So the capacities u², m and k are a valid filter together.
 Source: Zhu, Dong, Wang 2022, Theorem 10 (dominating pairs); Dong, Roth, Su 2022; Kairouz, Oh, Viswanath 2015 (R); Dong,
 Durfee, Rogers 2020, section 5 (B, adaptively). Gaussians and B together: derived here.
 """

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
+from .budget import Budget
 from .conversions import BLUR, optimal_epsilon, optimal_log_delta
 
 Values = np.ndarray | float
@@ -127,3 +128,15 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
         return math.inf
     left = -math.expm1(kept - hidden + blur)
     return optimal_epsilon(epsilon, times, left) if left > 0 else times * epsilon
+
+
+def cautions(budget: Budget, n: int) -> list[str]:
+    """What a reader should know about the promise on n records."""
+    epsilon, delta, out = budget.epsilon, budget.delta, []
+    if delta >= 1 / n:
+        allowed = "publishing a whole record picked at random would be allowed"
+        out.append(f"delta={delta:g} is at least 1/n = {1 / n:.3g}: {allowed}")
+    if epsilon > 10:
+        change = f"by a factor of {math.exp(min(evidence_bound(epsilon, delta, small_failure(delta)), 700)):.3g}"
+        out.append(f"epsilon={epsilon:g} is above 10: the odds of a guess about a person may change {change}")
+    return out

@@ -1,21 +1,16 @@
-"""The closed set of statistics a Curator measures and of scores it selects by, each sensitivity derived beside it.
+"""Answers of workloads that a curator measures, and the errors of answers, each sensitivity derived beside it.
 
 P_n = (1/n) Σ e_{z_i}; neighbours replace one record, so P_n moves by (e_z − e_z')/n. Sensitivities
-here are those of n · P_n ("one record moves"), the Curator divides by n.
-
-A statistic says what noise calibrated to Δ₁ or Δ₂ is added to (`value`), which `view` of the records it is computed
-from (the "rows", or the workload's "answers" (m,) on them, kept by the Curator), and what leaves of the noisy value
-(`postprocess`, a public function).
+here are those of n · P_n ("one record moves"), the curator divides by n.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ...data.domain import Rows
 from ...errors import InputError
@@ -23,10 +18,11 @@ from ...numbers import ROOM
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
 from ...workloads.union import marginal_tables
+from ..grid import step, workload_on_grid
 from ..rounding import check_range, near
+from .base import Statistic
 
 EVERY = slice(None)
-LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 EPS = 2.0**-50  # relative error of up to eight roundings
 _NORMS: "WeakKeyDictionary[Workload, np.ndarray]" = WeakKeyDictionary()  # as a workload is measured many times
 MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
@@ -40,37 +36,21 @@ def check_workload(workload: Workload) -> None:
         check_workload(member)
 
 
-def whole(workload: Workload, part: slice = EVERY) -> bool:
-    """Whether these answers count records, times whole numbers, so that n · P_n gives whole numbers.
-
-    The entries are kept small, so that such a sum over up to 2³² records is exact in floating point.
-    """
-    if isinstance(workload, Marginals):
-        return True
-    if isinstance(workload, Union):
-        return all(whole(member) for member in workload.workloads)
-    if not isinstance(workload, Explicit | TableQueries):
-        return False
-    entries = workload.matrix[part]
-    entries = getattr(entries, "data", entries) if issparse(entries) else entries
-    return bool((np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all())
-
-
-class WorkloadStatistic:
+class WorkloadStatistic(Statistic):
     """A statistic of a workload's answers; `check` refuses a workload whose sensitivities this file does not derive."""
 
     workload: Workload
-
-    @property
-    def integer_valued(self) -> bool:
-        """Whether n times its value is whole numbers whatever the records, so that whole noise may be added there."""
-        return whole(self.workload, getattr(self, "part", EVERY))
 
     def check(self) -> None:
         """Raise InputError for such a workload, and for one that noise in floating point cannot protect."""
         check_workload(self.workload)
         check_range(self.workload.width)
         check_range(getattr(self, "_range", 0.0))  # a single query's own
+
+    def on_grid(self, n: int) -> tuple[Any, float]:
+        """The statistic of the workload with its entries on the grid, and the step."""
+        workload, fine = workload_on_grid(self.workload, n)
+        return replace(self, workload=workload), fine  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +70,7 @@ class Answers(WorkloadStatistic):
     """
 
     workload: Workload
-    view: ClassVar[str] = "rows"
+    answered = EVERY
 
     @property
     def l1(self) -> float:
@@ -112,10 +92,6 @@ class Answers(WorkloadStatistic):
         """The answers on the records (m,)."""
         return self.workload.answers_of_rows(rows)
 
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """All of it."""
-        return noisy
-
 
 @dataclass(frozen=True)
 class Sensitivity:
@@ -123,6 +99,7 @@ class Sensitivity:
 
     l1: float
     l2: float
+    norms: ClassVar[float] = 1.0
 
 
 ONE_TABLE = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a table for another
@@ -139,7 +116,7 @@ class SomeAnswers(WorkloadStatistic):
 
     workload: Workload
     part: slice
-    view: ClassVar[str] = "answers"
+    of_answers = True
 
     def __post_init__(self) -> None:
         j = self.part.start
@@ -157,6 +134,11 @@ class SomeAnswers(WorkloadStatistic):
         return ONE_TABLE.l2 if self._table else self._range
 
     @property
+    def answered(self) -> slice:
+        """The place of these answers."""
+        return self.part
+
+    @property
     def _table(self) -> bool:
         return self.part.stop > self.part.start + 1
 
@@ -168,10 +150,6 @@ class SomeAnswers(WorkloadStatistic):
     def value(self, seen: np.ndarray) -> np.ndarray:
         """These answers, from all answers on the records (m,)."""
         return seen[self.part]
-
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """All of it."""
-        return noisy
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +174,8 @@ class CellAnswers(WorkloadStatistic):
 
     workload: Workload
     subspace: bool
-    view: ClassVar[str] = "rows"
+    answered = EVERY
+    one_by_one = True
 
     @property
     def l1(self) -> float:
@@ -213,9 +192,19 @@ class CellAnswers(WorkloadStatistic):
         return _projected_distance(tables) if self.subspace and tables else math.sqrt(2)
 
     @property
-    def integer_valued(self) -> bool:
-        """On the cells; not within a subspace, where only continuous noise looks alike from every side."""
-        return not self.subspace
+    def gridded(self) -> bool:
+        """Not within a subspace seen through tables: noise on all cells looks alike from every side if continuous."""
+        return not self.subspace or self.basis is not None
+
+    def on_grid(self, n: int) -> tuple["CellAnswers", float]:
+        """The same with its basis on the grid, where it has one: what is derived holds for any basis V."""
+        if not self.subspace:
+            return self, 1.0
+        if self.basis is None:
+            raise InputError("noise on all cells within a subspace cannot be put on a grid")
+        out, fine = CellAnswers(self.workload, self.subspace), step(n)
+        vars(out)["basis"] = np.rint(self.basis / fine) * fine
+        return out, fine
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -286,9 +275,6 @@ def _norms(workload: Workload) -> np.ndarray:
     if isinstance(workload, TableQueries):
         return np.sqrt(workload.matrix**2 @ _norms(workload.base) ** 2)
     return np.linalg.norm(_matrix(workload).matrix, axis=1)
-
-
-Statistic = Answers | SomeAnswers | CellAnswers
 
 
 @dataclass(frozen=True, eq=False)

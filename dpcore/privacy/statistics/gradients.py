@@ -1,7 +1,4 @@
-"""Statistics of a risk that a Curator measures, each sensitivity derived beside it.
-
-As in `statistics`, sensitivities are those of n times the value when one record is replaced; the Curator divides by n.
-"""
+"""Statistics of a risk that a curator measures, each sensitivity derived beside it."""
 
 import math
 from dataclasses import dataclass
@@ -17,13 +14,14 @@ from ...learning.losses import Loss, SquaredDistance, difference
 from ...learning.risks import Risk
 from ...numbers import ROOM
 from ..minimiser import LEAST, minimiser, rounding
+from .base import Statistic
 from .targets import KnownRisk
 
 SMALLEST = 1e-100  # clip: far below it gradients and noise would round to 0
 
 
 @dataclass(frozen=True, eq=False)
-class MeanGradient(KnownRisk):
+class MeanGradient(KnownRisk, Statistic):
     """(1/n) Σ_i ∇f(x; z_i) (d,), every record's gradient first shortened to norm `clip` = C where it is longer.
 
     Replacing a record changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C for n times the
@@ -38,7 +36,8 @@ class MeanGradient(KnownRisk):
     x: np.ndarray
     clip: float
     location: bool = False
-    view: ClassVar[str] = "rows"
+    gridded = False
+    one_by_one = True
 
     @property
     def l2(self) -> float:
@@ -74,13 +73,9 @@ class MeanGradient(KnownRisk):
         """The mean on the records."""
         return self.clipped_sum(rows.values, rows.weights / rows.n)
 
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """All of it."""
-        return noisy
-
 
 @dataclass(frozen=True, eq=False)
-class RegularisedMinimiser(KnownRisk):
+class RegularisedMinimiser(KnownRisk, Statistic):
     """argmin over R^d of F(x) + μ‖x − c‖²/2 (d,), kinks rounded off over `width`, for n records, which are public.
 
     The objective is (m + μ)-strongly convex (m = 1 for the squared distance), and between neighbours it differs by a
@@ -99,7 +94,8 @@ class RegularisedMinimiser(KnownRisk):
     width: float
     n: int
     location: bool = False
-    view: ClassVar[str] = "rows"
+    gridded = False
+    one_by_one = True
     TOLERANCE: ClassVar[float] = 1e-4
     MOST: ClassVar[float] = 0.5
 
@@ -157,6 +153,3 @@ class RegularisedMinimiser(KnownRisk):
     def postprocess(self, noisy: np.ndarray) -> np.ndarray:
         """It with c."""
         return self.region.centre + noisy
-
-
-RiskStatistic = MeanGradient | RegularisedMinimiser

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,11 +10,13 @@ from ...errors import InputError
 from ...numbers import ROOM
 from ...workloads import Marginals
 from ...workloads.residuals import spaces_of
+from ..grid import on_steps, step
 from ..rounding import check_range
+from .base import Statistic
 
 
 @dataclass(frozen=True, eq=False)
-class Residuals:
+class Residuals(Statistic):
     """r_S · (⊗_{l∈S} (n_l I − J)) table_S for all sets S of columns inside some table, J all ones, one after the other.
 
     `weights` are r_S, one for each type of `spaces_of(workload)`, 0 < k_S r_S ≤ 1 for the k_S cells of the table, so
@@ -34,12 +35,13 @@ class Residuals:
 
     workload: Marginals
     weights: np.ndarray
-    view: ClassVar[str] = "rows"
 
-    @property
-    def integer_valued(self) -> bool:
-        """Whether n times its value is whole numbers: where the weights are."""
-        return bool((self.weights == np.rint(self.weights)).all())
+    def on_grid(self, n: int) -> tuple["Residuals", float]:
+        """The same with weights on the grid: n times the value is whole numbers times the weights."""
+        if (self.weights == np.rint(self.weights)).all():
+            return self, 1.0
+        fine = step(n)
+        return Residuals(self.workload, on_steps(self.weights, fine)), fine
 
     @property
     def l2(self) -> float:
@@ -77,7 +79,3 @@ class Residuals:
                 table = n * table - table.sum(axis=axis, keepdims=True)
             out.append(self.weights[kind] * table.ravel())
         return np.concatenate(out) if out else np.zeros(0)
-
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """All of it."""
-        return noisy

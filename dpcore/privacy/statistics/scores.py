@@ -1,7 +1,7 @@
 """Scores of tables and of streamed queries, each sensitivity derived beside it.
 
-They belong to the closed set that statistics.py begins: P_n moves by (e_z − e_z')/n between neighbours, sensitivities
-are those of n · P_n, and the Curator divides by n.
+P_n moves by (e_z − e_z')/n between neighbours, sensitivities
+are those of n · P_n, and the curator divides by n.
 """
 
 from dataclasses import dataclass

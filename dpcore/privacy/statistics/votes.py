@@ -6,13 +6,14 @@ takes one vote from a candidate and gives it to another: n · P_n moves by e_i �
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.spatial import KDTree
 
 from ...data.domain import Rows
 from ...errors import InputError
+from ..accounting.budget import Approximate, Gaussian, Pure
+from .base import Statistic
 
 BLOCK = 20_000_000  # entries of an array of records × candidates
 MANY = 16  # candidates at the same distance that are looked for before all are compared
@@ -20,17 +21,13 @@ FARTHEST = 1e150  # coordinate of a candidate: beyond, squares overflow
 LARGEST = 2**23  # of whole-number scores, which single precision then adds without rounding
 
 
-class _Voting:
-    """What all votes share: one vote a record."""
+class _Voting(Statistic):
+    """What all votes share: one vote a record, so that n times the shares are numbers of votes."""
 
-    view: ClassVar[str] = "rows"
-    integer_valued: ClassVar[bool] = True  # n times the shares are numbers of votes
-    l1: ClassVar[float] = 2.0
-    l2: ClassVar[float] = math.sqrt(2)
-
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """All of it."""
-        return noisy
+    payable = (Gaussian, Pure, Approximate)
+    one_by_one = True
+    l1 = 2.0
+    l2 = math.sqrt(2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +158,3 @@ class CodeVotes(_Voting):
             else:
                 out += [2 * np.diff(scale) * (X[:, i, None] > np.arange(k - 1)), np.full((len(X), 1), -1)]
         return np.concatenate(out, axis=1, dtype=np.float32)
-
-
-PointStatistic = Votes | CodeVotes

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short
-from dpcore.experiments.transcripts import TRUST, Evidence, Judged, trade_off, transcribe
+from dpcore.experiments.transcripts import TRUST, AuditResult, Judged, trade_off, transcribe
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
@@ -213,12 +213,12 @@ def experts(played: Judged) -> None:
             panel(transcript_figure(frame, evidence), in_words(evidence), frame, "transcripts")
 
 
-def symbol(evidence: Evidence) -> str:
+def symbol(evidence: AuditResult) -> str:
     """Return the letter of what is judged."""
     return "μ" if evidence.kind == "noise" else "ε₀ of the first selection"
 
 
-def in_words(evidence: Evidence) -> str:
+def in_words(evidence: AuditResult) -> str:
     """Say in one sentence how much of the promise was shown to be used."""
     share = evidence.low / evidence.promised
     said = (
@@ -228,7 +228,7 @@ def in_words(evidence: Evidence) -> str:
     return f"{said}; more would show up to {evidence.there:.3g}." if evidence.low < evidence.there else f"{said}."
 
 
-def transcript_curves(evidence: Evidence) -> pd.DataFrame:
+def transcript_curves(evidence: AuditResult) -> pd.DataFrame:
     """Return the measured trade-off, the part shown with confidence, and the promise, at false alarms up to 1."""
     at = np.unique(np.linspace(0, len(evidence.hits) - 1, DRAWN).astype(int))
     x = np.unique(np.concatenate([np.linspace(0, 1, DRAWN // 2 + 1), evidence.false_alarms[at]]))
@@ -274,7 +274,7 @@ def figure(frame: pd.DataFrame) -> go.Figure:
     return _trade_off(frame, {name: title for name, title in names.items() if name in frame})
 
 
-def transcript_figure(frame: pd.DataFrame, evidence: Evidence) -> go.Figure:
+def transcript_figure(frame: pd.DataFrame, evidence: AuditResult) -> go.Figure:
     """Draw the trade-off of transcripts: measured, promised, and shown with confidence."""
     return _trade_off(
         frame,

@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore.data.guessing import read_off
 from dpcore.data.open_schema import OpenColumn, OpenSchema
 from dpcore.errors import InputError
-from dpcore.evaluation.measured import explore_schema
+from dpcore.evaluation.schema_trial import explore_schema
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.schemas.measure import Found
 from dpcore.schemas.plan import divide, plan_schema
@@ -144,7 +144,7 @@ def _try() -> None:
         division = divide(budget, share.part, categories=share.categories)
         found = explore_schema(
             mine.opening,
-            mine.records,
+            mine.frame,
             mine.unit,
             division,
             seed=seed,

@@ -1,18 +1,22 @@
 """A table on this server: its path, or on a server for others one of the files that its owner has put into a folder."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.readers import ENDINGS, UPLOADED, Reading, decimal_points, read
+from dpcore.data.readers import ENDINGS, UPLOADED, Reading, read
 from dpcore.data.sources.files import is_large, source_at
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
+from dpcore.data.text_file import OpenQuotesError, guessed
+from dpcore.data.text_format import UNSTATED
 from dpcore.errors import InputError
 
 from ..jobs.work import Work
@@ -25,7 +29,7 @@ from .reading import READ, arrive, made_of
 
 PATH, CHOSEN = "server-path", "server-file"  # keys of widgets
 LONGEST = 1000  # characters of a path
-BLOCK = 1 << 22  # bytes
+BLOCK, LOOK = 1 << 22, 1 << 26  # bytes: read at once, and looked at to guess how a large text is written
 FIRST, FIRST_CELLS = 100_000, 4_000_000  # rows of a large table, and their cells, that guesses look at: at the most
 TOGETHER, SOME = 32, 1000  # columns that are read at once; rows whose lengths are measured
 NEWLINE = 10
@@ -107,26 +111,30 @@ def _large(path: Path) -> bool:
 
 def _in_parts(path: Path, root: Path | None, work: Work) -> Table:
     """A table of which the first rows are read, to guess by."""
-    source = source_at(path)
-    look = replace(source, as_written=True) if isinstance(source, TextSource) else source
     work.tell(0.0, "The first rows are read")
-    for one in (source, look):
-        try:
-            names = one.columns
-        except InputError:
-            if root is not None:  # it may quote a file that nobody has compared with the folder yet
-                raise InputError("cannot be read in parts") from None
-            raise
-        places.guard_parts(one, root)
-    first = _first(look) if names else pd.DataFrame()
-    # as the source has them, where all rows are like the first ones
-    commas = decimal_points(first) if isinstance(look, TextSource) and look.delimiter != "," else ()
+    with places.opened(path, root) if path.suffix.lower() in TEXTS and path.is_file() else nullcontext() as file:
+        format = UNSTATED if file is None else guessed(BytesIO(file.read(LOOK)))
+    source = source_at(path, format)
+    try:
+        names = source.columns
+    except InputError:
+        if root is not None:  # it may quote a file that nobody has compared with the folder yet
+            raise InputError("cannot be read in parts") from None
+        raise
+    places.guard_parts(source, root)
+    try:
+        first = _first(source) if names else pd.DataFrame()
+    except OpenQuotesError:
+        source = source_at(path, format := replace(format, line_breaks=True))
+        places.guard_parts(source, root)
+        first = _first(source)
     if not len(first):
         raise InputError("has no rows")
     said = isinstance(source, ParquetSource)
     large = Large(source, source.rows if isinstance(source, ParquetSource) else _about(path, first), said)
-    how = f"{'Parquet' if said else 'text'}, in parts, on this server; guesses look at the first {len(first):,} rows"
-    return made_of(Reading(first, how, commas), path.name, work, large)
+    what = "Parquet" if said else f"text, {format.words}"
+    how = f"{what}, in parts, on this server; guesses look at the first {len(first):,} rows"
+    return made_of(Reading(first, how, format), path.name, work, large)
 
 
 def _first(source: ParquetSource | TextSource) -> pd.DataFrame:

@@ -63,7 +63,7 @@ def policies(table: Table) -> None:
     if table.large is not None:
         st.caption(f"Of {table.looked_at}; what the schema refuses of any row is said when all of them are counted.")
     for column in table.domain.columns:
-        missing, outside = column.findings(pd.Series(table.records[column.name]).reset_index(drop=True))
+        missing, outside = column.findings(pd.Series(table.frame[column.name]).reset_index(drop=True))
         policy = {"missing": column.missing, "out of range": column.out_of_range}
         rows.append({"column": column.name, "missing cells": missing, "cells out of range": outside, **policy})
     st.dataframe(pd.DataFrame(rows), hide_index=True)

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.data.guessing import guess_columns
-from dpcore.data.readers import DECIMAL, UPLOADED, read
+from dpcore.data.readers import UPLOADED, read
 from dpcore.data.readers import Reading as Read
 from dpcore.errors import InputError
 
@@ -153,11 +153,9 @@ def made_of(reading: Read, name: str, work: Work, large: Large | None = None) ->
 
     guesses = guess_columns(reading.frame, looked)
     columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
-    schema, how = {"columns": columns, "peeked": True}, reading.how
-    if reading.commas:  # a peek, which the page says elsewhere
-        how = how.replace(DECIMAL + ", ".join(reading.commas), "")
+    schema = {"columns": columns, "peeked": True} | ({"file": said} if (said := reading.format.to_json()) else {})
     return Table(
-        name, reading.frame, schema, f"Read as {how}.", uploaded=True, guesses=guesses, commas=reading.commas,
+        name, reading.frame, schema, f"Read as {reading.how}.", uploaded=True, guesses=guesses, format=reading.format,
         large=large, told=checked,
     )  # fmt: skip
 

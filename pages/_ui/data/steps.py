@@ -10,6 +10,7 @@ from dpcore.data.open_schema import is_private, private_entry
 from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
 from dpcore.data.readings import ANY_CASE, COMMA
 from dpcore.data.repairs import Problem
+from dpcore.data.text_format import UNSTATED
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 
@@ -42,8 +43,11 @@ def came_in(current: Table) -> None:
         f"Kinds, and why a column is set aside, are guesses that looked at {current.looked_at}. One click changes them."
     )
     entries = current.schema.get("columns", {})
-    if found := [name for name in current.commas if not is_private(entries.get(name))]:
-        st.caption(plain(f"Decimal commas are all there is in: {', '.join(map(clean, found))}.", 400))
+    commas = [guess.name for guess in current.guesses if guess.read == COMMA]
+    if commas:
+        st.caption(plain(f"{', '.join(map(clean, commas))}: cells seem to have decimal commas, and are read so.", 400))
+    if current.format != UNSTATED:
+        st.caption(f"The file seems to be {current.format.words}, and is read so.")
     aside = [guess for guess in current.guesses if guess.aside and guess.name not in entries]
     dates, others = [g for g in aside if _date(g)], [g for g in aside if not _date(g)]
     for at, guess in enumerate(dates[:SHOWN]):
@@ -87,14 +91,6 @@ def public(current: Table) -> None:
     told, refused = st.session_state.pop("_schema_problem", ("", ""))
     if refused and told == current.name:
         (st.warning if refused == CANCELLED else st.error)(refused if refused == CANCELLED else _words(refused))
-    unread = [name for name in current.commas if _unread(current, name)]
-    if unread and not stakeholder():  # it is about cells
-        st.caption(
-            plain(
-                f"As some of the schema is measured, every cell is read as it was written: under “read as” choose "
-                f"“{COMMA}” for {', '.join(map(clean, unread))}.", 600,
-            )
-        )  # fmt: skip
     _open([problem for problem in current.problems if problem.open], current.large is not None)
     rest = [problem for problem in current.problems if not problem.open]
     offered = _spellings(current)
@@ -245,13 +241,6 @@ def _columns(guesses: list[Guess]) -> str:
 
 def _date(guess: Guess) -> bool:
     return guess.aside == DATE
-
-
-def _unread(current: Table, name: str) -> bool:
-    """Whether a typed column of numbers with decimal commas is now read as it was written, and so by nobody."""
-    entry = current.schema.get("columns", {}).get(name)
-    typed_numbers = isinstance(entry, dict) and not is_private(entry) and entry.get("kind") != "categorical"
-    return typed_numbers and current.records is not current.frame and not (entry.get("read") or entry.get("unreadable"))
 
 
 def _spellings(current: Table) -> list[str]:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.evaluation.run import ERRORS, generators
-from dpcore.experiments.pool import Job, Result
+from dpcore.experiments.pool import PoolJob, Result
 from dpcore.params import parameters
 from dpcore.parsing.queries import join_names
 from dpcore.tags import Tag
@@ -58,7 +58,7 @@ def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
 
 
 @peek
-def pin(table: Table, job: Job, chosen: Chosen, curve: pd.DataFrame) -> None:
+def pin(table: Table, job: PoolJob, chosen: Chosen, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
     heading("Beside another run", Tag.PEEK)
     with st.container(horizontal=True):
@@ -97,7 +97,7 @@ def _short(value: Any) -> str:
 
 
 @peek
-def downloads(table: Table, job: Job, chosen: Chosen) -> None:
+def downloads(table: Table, job: PoolJob, chosen: Chosen) -> None:
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]
     heading("Take it along", Tag.PAID)
@@ -131,7 +131,7 @@ def _rows(result: Result) -> str:
     return result.release.sample(result.summary["n"], draws).to_csv(index=False)
 
 
-def _settings(table: Table, job: Job, chosen: Chosen) -> dict[str, Any]:
+def _settings(table: Table, job: PoolJob, chosen: Chosen) -> dict[str, Any]:
     """Everything that repeats the run but the table, and the command line that does."""
     task = job.task
     given = {p.name: getattr(task.algorithm, p.name) for p in parameters(type(task.algorithm))}
@@ -179,7 +179,7 @@ def _python(table: Table, facts: dict[str, Any]) -> str:
 )
 
 domain = domain_from_json(read_json("schema.json")).project({facts["columns"]!r})
-table = read_table({_file(table)!r})
+table = read_table({_file(table)!r}, format=domain.file)
 rows = domain.encode({limit})
 workload, notes = read_queries({facts["queries"]!r}, domain)
 problem = QueryRelease(workload, rows.n, group={table.unit.most_rows})

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 import streamlit as st
 
-from dpcore.experiments.pool import Job as PoolJob
-from dpcore.experiments.pool import Result
+from dpcore.experiments.pool import PoolJob, Result
 from dpcore.tags import Tag
 
 from ..charts import base as charts

@@ -80,7 +80,7 @@ def _there(table: Table, wanted: Wanted, key: str) -> bool:
     mine = session().held.get(name)
     if not isinstance(mine, Counting) or mine.version != table.version or _differ(mine.wanted, left):
         _close(name)
-        work = begin(KIND, partial(_count, table.large, table.measured, table.unit, left))
+        work = begin(KIND, partial(_count, table.large, table.unit, left))
         mine = session().own(name, lambda: Counting(work, table.version, left))
     if not watch(mine.work, name):
         return False
@@ -98,12 +98,12 @@ def _there(table: Table, wanted: Wanted, key: str) -> bool:
     return False
 
 
-def _count(large: Large, measured: bool, unit: PrivacyUnit, wanted: Wanted, work: Work) -> Counts | str:
+def _count(large: Large, unit: PrivacyUnit, wanted: Wanted, work: Work) -> Counts | str:
     """The counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
     watching = told(work, large)
     try:
         with counted.named(large.source.name):
-            source = limited(large.read_for(measured), unit, wanted.domain.names)
+            source = limited(large.source, unit, wanted.domain.names)
             found = source.count(wanted.domain, wanted.tables, watching)
             if found.n < 2:
                 raise InputError(f"has {found.n or 'no'} row{'s' * (not found.n)}; at least 2 are needed")

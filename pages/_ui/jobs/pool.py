@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from dpcore.experiments.pool import Pool
+from dpcore.experiments.pool import WorkerPool
 
 WORKERS = 2
 
 
-@st.cache_resource(on_release=Pool.close, show_spinner=False)
-def pool() -> Pool:
+@st.cache_resource(on_release=WorkerPool.close, show_spinner=False)
+def pool() -> WorkerPool:
     """The server's workers; the first page to call this starts them."""
-    return Pool(workers=WORKERS)
+    return WorkerPool(workers=WORKERS)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore.data.domain import Rows
-from dpcore.experiments.pool import Job as PoolJob
-from dpcore.experiments.pool import JobSpec, Result, SharedRows
+from dpcore.experiments.pool import JobSpec, PoolJob, Result, SharedRows
 
 from ..shell.session import session
 from .job import Job

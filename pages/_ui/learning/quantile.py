@@ -10,6 +10,7 @@ from dpcore.data.domain import Rows
 from dpcore.evaluation.output_laws import line_law, risk_by_mu
 from dpcore.params import build
 from dpcore.parsing.tasks import read_task, task_text
+from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
 
@@ -143,7 +144,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
 
 def cautions(spend: Budget, table: Table) -> None:
     """Say what is unwise about a budget, and that these pictures show real rows."""
-    for caution in spend.cautions(table.n):
+    for caution in guarantee.cautions(spend, table.n):
         st.warning(plain(caution, 300))
     if table.uploaded:
         st.warning("These pictures use your real rows. Do not publish them.")

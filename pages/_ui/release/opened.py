@@ -86,7 +86,7 @@ def _records(table: Table, schema: OpenSchema) -> OpenRecords | None:
     if not isinstance(mine, Reading) or mine.of != of:
         if mine is not None:
             mine.close()
-        frame, unit = table.records, table.unit
+        frame, unit = table.frame, table.unit
         session().held[READ] = mine = Reading(of, begin("release-reading", partial(_read, frame, schema, unit)))
     if watch(mine.work, READ) and mine.work.state == "done":
         return mine.work.result

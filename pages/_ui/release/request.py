@@ -17,6 +17,7 @@ from dpcore.errors import InputError, OverspendError
 from dpcore.numbers import MAX_ROWS
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
 from dpcore.publishing.chain import is_new
@@ -100,7 +101,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         budget = Budget(epsilon, delta)
         opened.share(table, workload.domain.names, budget)
     n = table.n
-    for caution in budget.cautions(n):
+    for caution in cautions(budget, n):
         st.warning(plain(caution, 300))
     with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):
         problem = QueryRelease(workload, n, table.unit.most_rows)
@@ -249,7 +250,7 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
     mine = session().held.get(ASKING)
     if not isinstance(mine, Asking) or mine.of != of:
         _stop_asking()
-        work = begin(KIND, partial(_ask_aside, table.large, table.measured, ready, ledger))
+        work = begin(KIND, partial(_ask_aside, table.large, ready, ledger))
         mine = session().own(ASKING, lambda: Asking(of, work))
     st.caption("The ledger knows a table by all of its rows, so all of them are read, once.")
     if not watch(mine.work, ASKING):
@@ -263,10 +264,8 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
     return False
 
 
-def _ask_aside(
-    large: Large, measured: bool, ready: PreparedRelease, ledger: Path, work: Work
-) -> Reservation | InputError:
-    told = Content.of(large, measured, counting.told(work, large)) if not is_new(ledger) else NOTHING
+def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path, work: Work) -> Reservation | InputError:
+    told = NOTHING if is_new(ledger) else Content(large.source, large, counting.told(work, large))
     return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
 
 

@@ -25,22 +25,13 @@ Known = dict[tuple[str, ...], Counts]  # by the columns that were counted togeth
 class Large:
     """Where the records of a table are read in parts: about so many `rows`, exactly so many where it is `said`.
 
-    `marks` are its fingerprints by the keys of ledgers and by how it is read, each made once.
+    `marks` are its fingerprints by the keys of ledgers, each made once.
     """
 
     source: ParquetSource | TextSource
     rows: int
     said: bool
-    marks: dict[tuple[bytes, bool], str] = field(default_factory=dict, repr=False)
-
-    def read_for(self, measured: bool) -> ParquetSource | TextSource:
-        """The same file; as it was written, for a schema of which some was measured."""
-        if not measured or not isinstance(self.source, TextSource):
-            return self.source
-        written = replace(self.source, as_written=True)
-        if written.stamps != self.source.stamps:
-            raise InputError(f"{self.source.name}: {CHANGED}")
-        return written
+    marks: dict[bytes, str] = field(default_factory=dict, repr=False)
 
     def check(self) -> None:
         """Refuse a file that is no longer the one that was read first."""
@@ -52,24 +43,18 @@ class Large:
 
 @dataclass(frozen=True, eq=False)
 class Content(Before):
-    """What a ledger knows a large table by, as a schema has it read; a `watch` hears how far that is."""
+    """What a ledger knows a large table by; a `watch` hears how far that is."""
 
     large: Large
     watch: Watch = unwatched
 
-    @classmethod
-    def of(cls, large: Large, measured: bool, watch: Watch = unwatched) -> "Content":
-        """The content of a table, whose cells a `measured` schema has as they were written."""
-        return cls(large.read_for(measured), large, watch)
-
     def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:  # noqa: ARG002 - nobody else listens
         """That of the source; what is refused names its file, and not where on this machine it lies."""
-        place = key, isinstance(self.source, TextSource) and self.source.as_written
         with named(self.name):
-            if place not in self.large.marks:
-                self.large.marks[place] = self.source.fingerprint(key, self.watch)
+            if key not in self.large.marks:
+                self.large.marks[key] = self.source.fingerprint(key, self.watch)
             self.large.check()
-        return self.large.marks[place]
+        return self.large.marks[key]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from plotly.graph_objects import Figure
 
-from dpcore.experiments.pool import Job, Result
+from dpcore.experiments.pool import PoolJob, Result
 from dpcore.tags import Tag
 
 from .frame import heading
@@ -42,7 +42,7 @@ def curves(results: list[Result]) -> pd.DataFrame:
     return pd.DataFrame([{"seed": r.summary["seed"], **record.to_json()} for r in results for record in r.records])
 
 
-def accounts(job: Job) -> None:
+def accounts(job: PoolJob) -> None:
     """What the plan settled on and why, and every charge line by line; public, made before any record was touched."""
     summary = job.results[0].summary
     heading("What was chosen, and what was spent", Tag.PUBLIC)

@@ -17,11 +17,11 @@ from dpcore.data.domain import Domain
 from dpcore.data.guessing import Guess
 from dpcore.data.open_schema import OpenSchema, is_open, is_private, open_schema_from_json
 from dpcore.data.privacy_unit import PrivacyUnit
-from dpcore.data.readers import with_commas
 from dpcore.data.repairs import PEEKS, Problem, mended, problems
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.data.sources.base import Source
 from dpcore.data.sources.counts import Counts
+from dpcore.data.text_format import UNSTATED, TextFormat
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 
@@ -47,7 +47,7 @@ class Table:
     `guesses` say what its columns seem to be, `origins` where each entry of the schema comes from. As long as one is
     guessed, and for ever after one was read off the records, the schema is marked as peeked. `unit` is whom the
     guarantee protects. A schema of which some is to be measured is an `opening`, and the domain is then that of the
-    last `trial`. `commas` are columns of `frame` whose decimal commas became points. Of a `large` table, which is read
+    last `trial`. `format` is what a schema has to say of the file. Of a `large` table, which is read
     in parts, `frame` holds the first rows, to guess by, and `counts` is what was counted of all of them.
     """
 
@@ -70,7 +70,7 @@ class Table:
     _checked: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
     large: Large | None = None
     counts: Known = field(default_factory=dict)
-    commas: tuple[str, ...] = ()
+    format: TextFormat = UNSTATED
     opening: OpenSchema | None = None
     trial: Trial | None = None
     _kept: int | None = None  # how many rows count, once that was asked for
@@ -171,7 +171,7 @@ class Table:
         if names not in self.encoded:
             domain = (domain_from_json(self.schema) if self.domain is None else self.domain).project(names)
             self.encoded[names] = (
-                domain.encode(self.unit.limited(self.records, names))
+                domain.encode(self.unit.limited(self.frame, names))
                 if self.large is None
                 else rows_of(self.counts, domain, self.unit)
             )
@@ -191,7 +191,7 @@ class Table:
         """The cells of one column; InputError unless there is exactly one that is called so."""
         if self.names.count(name) != 1:
             raise InputError(f"the table has {self.names.count(name) or 'no'} column {name!r}")
-        return pd.Series(self.records.iloc[:, self.names.index(name)]).reset_index(drop=True)
+        return pd.Series(self.frame.iloc[:, self.names.index(name)]).reset_index(drop=True)
 
     @cached_property
     def names(self) -> list[str]:
@@ -222,8 +222,8 @@ class Table:
 
     @property
     def content(self) -> pd.DataFrame | Source:
-        """What a ledger knows it by: all of its rows and columns, as this schema has them read."""
-        return self.records if self.large is None else Content.of(self.large, self.measured)
+        """What a ledger knows it by: all of its rows and columns, whatever the schema says of them."""
+        return self.frame if self.large is None else Content(self.large.source, self.large)
 
     @property
     def looked_at(self) -> str:
@@ -231,26 +231,12 @@ class Table:
         return "the records" if self.large is None else f"the first {len(self.frame):,} rows"
 
     @property
-    def measured(self) -> bool:
-        """Whether some of its schema was measured: such a schema is of cells as they were written."""
-        return isinstance(self.schema, Mapping) and bool(self.schema.get("measured"))
-
-    @property
-    def records(self) -> pd.DataFrame:
-        """The records as this schema has them read: as they were written, where some of it is or was measured."""
-        return self._written if self.measured or is_open(self.schema) else self.frame
-
-    @cached_property
-    def _written(self) -> pd.DataFrame:
-        return with_commas(self.frame, self.commas)
-
-    @property
     def kept(self) -> pd.DataFrame:
         """The rows that count where all columns of the schema are used."""
         if self.large is not None:
             raise InputError("this table is read in parts, and its rows are not counted yet")
         of = self.opening if self.domain is None else self.domain
-        return self.unit.limited(self.records, () if of is None else of.names)
+        return self.unit.limited(self.frame, () if of is None else of.names)
 
     @property
     def done(self) -> list[str]:
@@ -290,6 +276,7 @@ class Table:
         left = [name for name in measured if name in columns and columns[name] == before.get(name)]
         self.schema = {"columns": dict(columns)} | ({"constraints": constraints} if constraints else {})
         self.schema |= {"measured": left} if left else {}
+        self.schema |= {"file": said} if (said := self.format.to_json()) else {}
         if self.read_off or not self.confirmed:
             self.schema["peeked"] = True
         self._check(told)
@@ -309,6 +296,10 @@ class Table:
                 opening = open_schema_from_json(self.schema)
             else:
                 domain = domain_from_json(self.schema)
+            if (of := opening or domain) is not None and of.file != self.format:
+                said = json.dumps(self.format.to_json())
+                wrong = f'the schema says another "file" than the table was read by: say {said}, or save it as UTF-8'
+                domain = opening = None
         except InputError as error:
             wrong = str(error)
         try:
@@ -328,7 +319,7 @@ class Table:
 
     def _problems(self, name: str, entry: Entry) -> tuple[Problem, ...]:
         """What is wrong with a column; of one that is to be measured no cell is looked at."""
-        text = json.dumps(entry, default=str) + " as written" * (self.records is not self.frame)
+        text = json.dumps(entry, default=str)
         if is_private(entry):
             self.cells(name)  # whether it is there
             return ()

@@ -26,6 +26,7 @@ from dpcore.privacy.accounting.budget import (
     Sums,
 )
 from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
+from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Choice, Ledger, Plan
 from tests.helpers import HUGE, few_rounds, serves, task, variants
 
@@ -72,10 +73,10 @@ def test_a_budget_that_promises_nothing_is_refused(epsilon, delta, message):
 
 
 def test_cautions_name_the_two_usual_mistakes():
-    assert Budget(10, 0.0099).cautions(100) == []
-    assert [c.split(":")[0] for c in Budget(1, 0.01).cautions(100)] == ["delta=0.01 is at least 1/n = 0.01"]
-    assert [c.split(":")[0] for c in Budget(1000, 0).cautions(100)] == ["epsilon=1000 is above 10"]
-    assert len(Budget(1e9, 0.5).cautions(2)) == 2
+    assert cautions(Budget(10, 0.0099), 100) == []
+    assert [c.split(":")[0] for c in cautions(Budget(1, 0.01), 100)] == ["delta=0.01 is at least 1/n = 0.01"]
+    assert [c.split(":")[0] for c in cautions(Budget(1000, 0), 100)] == ["epsilon=1000 is above 10"]
+    assert len(cautions(Budget(1e9, 0.5), 2)) == 2
 
 
 BAD_SPENDS = [(kind, value) for kind in (Gaussian, BoundedRange, Pure, Approximate) for value in (-0.5, 0, math.nan)]

@@ -10,8 +10,8 @@ from dpcore import theory
 from dpcore.data.schema import domain_from_json
 from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.answers import CellAnswers
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, histogram, random_rows, signs
 
@@ -114,7 +114,7 @@ def test_what_leaves_is_exactly_as_private_as_it_is_charged(scales, name, subspa
     workload, n, mu = workload_of(name), 7, 0.3
     plan = Plan(Budget(50, 1e-3), (Charge("measure", Gaussian(mu)),))
     rows = random_rows(workload.domain, n)
-    curator = Curator(rows, n, plan, np.random.default_rng(0))
+    curator = TableCurator(rows, n, plan, np.random.default_rng(0))
     y = curator.measure(CellAnswers(workload, subspace=subspace), Gaussian(mu)).values
     A = matrix(workload)
     assert y == pytest.approx(A @ histogram(workload.domain, rows)), "the mechanism was silenced"
@@ -132,7 +132,7 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
     workload, draws, mu = workload_of(name), 500, 0.1
     rows, statistic = random_rows(workload.domain, 50), CellAnswers(workload, subspace=True)
     plan = Plan(Budget(1e3, 1e-3), (Charge("measure", Gaussian(mu), draws),))
-    curator = Curator(rows, 50, plan, np.random.default_rng(1))
+    curator = TableCurator(rows, 50, plan, np.random.default_rng(1))
     A, truth = matrix(workload), workload.answers_of_rows(rows)
     noise = np.array([curator.measure(statistic, Gaussian(mu)).values - truth for _ in range(draws)])
     sigma = statistic.l2 / (50 * mu)

@@ -12,8 +12,8 @@ from dpcore.errors import BudgetError, InputError
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, data_sets, hockey_stick, neighbours, random_rows, rows_of, signs, softmax
@@ -29,9 +29,9 @@ ORDERS = [1.001, 1.5, 2, 4, 10, 100, 3000]
 STEPS = [1e-9, 1.0, 30.0]
 
 
-def curator_of(domain, data, *spends, budget=None, group=1) -> Curator:
+def curator_of(domain, data, *spends, budget=None, group=1) -> TableCurator:
     plan = Plan(budget or Budget(1e4, 0.5), tuple(Charge("x", spend) for spend in spends))
-    return Curator(rows_of(domain, data), len(data), plan, np.random.default_rng(0), group=group)
+    return TableCurator(rows_of(domain, data), len(data), plan, np.random.default_rng(0), group=group)
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def run_law(asked, algorithm, problem, plan, data) -> np.ndarray:
     law, waiting = [], [((), 1.0)]
     while waiting:
         script, probability = waiting.pop()
-        curator = Scripted(Curator(rows_of(problem.domain, data), problem.n, plan, None), asked, script)
+        curator = Scripted(TableCurator(rows_of(problem.domain, data), problem.n, plan, None), asked, script)
         try:
             for _ in algorithm.steps(problem, plan, curator, np.random.default_rng(7)):
                 pass
@@ -228,7 +228,7 @@ def test_three_rounds_keep_the_promise(asked, name, budget):
 
 def test_what_is_not_paid_for_is_refused_and_charges_come_first():
     workload = WORKLOADS["2-way"]
-    curator = Curator(random_rows(CUBE, 20), 20, Plan(Budget(1, 0), (Charge("d", BoundedRange(0.2), 5),)), None)
+    curator = TableCurator(random_rows(CUBE, 20), 20, Plan(Budget(1, 0), (Charge("d", BoundedRange(0.2), 5),)), None)
     score = SummedErrors(workload, np.zeros(workload.m), 2)
     bits = AcceptProbabilities(workload, np.array([0, 3]), np.zeros(2), 1.0)
     for verb, asked_for, spend, message in (
@@ -260,7 +260,7 @@ def test_what_is_not_paid_for_is_refused_and_charges_come_first():
     with pytest.raises(BudgetError, match="draw_queries needs ε=1.2, 1 is left"):
         curator.draw_queries(score, BoundedRange(0.2), 6)
     assert curator.ledger.events == [], "all or nothing"
-    assert curator._Curator__answers == {}, "and no record was read"
+    assert curator._answers == {}, "and no record was read"
     assert curator.affords(BoundedRange(0.2), 5)
     assert not curator.affords(BoundedRange(0.2), 6)
 
@@ -268,7 +268,7 @@ def test_what_is_not_paid_for_is_refused_and_charges_come_first():
 def test_as_many_charges_as_draws_are_in_the_ledger():
     workload, draw, bit = WORKLOADS["2-way"], BoundedRange(0.1), BoundedRange(0.2)
     plan = Plan(Budget(9, 1e-3), (Charge("d", draw, 3), Charge("b", bit, 2)))
-    curator = Curator(random_rows(CUBE, 20), 20, plan, np.random.default_rng(0))
+    curator = TableCurator(random_rows(CUBE, 20), 20, plan, np.random.default_rng(0))
     drawn = curator.draw_queries(SummedErrors(workload, np.zeros(workload.m), 2), draw, 3)
     kept = curator.keep_draws(AcceptProbabilities(workload, drawn[:2], np.zeros(2), 1.0), bit)
     assert (drawn.shape, kept.shape, kept.dtype) == ((3,), (2,), bool)

@@ -9,8 +9,8 @@ import pytest
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.residuals import Residuals
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Marginals
 from dpcore.workloads.residuals import spaces_of
 from tests.helpers import codes, random_rows, rows_of, signs
@@ -44,7 +44,7 @@ def noise(monkeypatch, statistic, spend, data, *, exact=False, group=1):
         monkeypatch.setattr(f"dpcore.privacy.{module}.{name}", note)
     plan = Plan(Budget(1000, 0.5 * isinstance(spend, Gaussian)), (Charge("measure", spend),), exact=exact)
     rows = rows_of(statistic.workload.domain, data)
-    curator = Curator(rows, len(data), plan, np.random.default_rng(0), group=group)
+    curator = TableCurator(rows, len(data), plan, np.random.default_rng(0), group=group)
     curator.measure(statistic, spend)
     return notes.pop()
 

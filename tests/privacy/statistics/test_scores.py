@@ -6,8 +6,8 @@ import pytest
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import BoundedRange, Budget
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.curator import Curator
 from dpcore.privacy.statistics.scores import TableErrors
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, data_sets, histogram, matrix_of, neighbours, random_rows, rows_of, softmax
 
@@ -36,7 +36,9 @@ def asked(monkeypatch):
 
 def log_law(asked, data, epsilon: float, *, share: float = 1.0) -> np.ndarray:
     plan = Plan(Budget(100, 0), (Charge("select", BoundedRange(epsilon)),))
-    Curator(rows_of(CUBE, data), N, plan, np.random.default_rng(0)).select(score(answers=TAKEN), BoundedRange(epsilon))
+    TableCurator(rows_of(CUBE, data), N, plan, np.random.default_rng(0)).select(
+        score(answers=TAKEN), BoundedRange(epsilon)
+    )
     scores, scale = asked.pop()
     return np.log(softmax(scores / (share * scale)))
 
@@ -91,7 +93,7 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "message"), WRONG)
 def test_what_has_no_derived_sensitivity_is_refused_and_costs_nothing(wrong, message):
     plan = Plan(Budget(100, 0), (Charge("select", BoundedRange(1.0)),))
-    curator = Curator(random_rows(CUBE, 50), 50, plan, np.random.default_rng(0))
+    curator = TableCurator(random_rows(CUBE, 50), 50, plan, np.random.default_rng(0))
     with pytest.raises(InputError, match=message):
         curator.select(wrong, BoundedRange(1.0))
     assert curator.ledger.events == []

@@ -12,9 +12,10 @@ from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Approximate, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
-from dpcore.privacy.curator import Curator
+from dpcore.privacy.point_curator import PointCurator
 from dpcore.privacy.statistics.answers import Answers
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
+from dpcore.privacy.table_curator import TableCurator
 from dpcore.theory.evolution import printed_partition_noise
 from dpcore.workloads import Marginals
 from tests.helpers import codes, hockey_stick
@@ -103,7 +104,8 @@ def asked(monkeypatch):
 
 def ask(asked, statistic, spend, data, places=PLACES, **options):
     plan = Plan(Budget(1000, 0.5), (Charge("measure", spend),))
-    Curator(rows_at(places, data), len(data), plan, np.random.default_rng(0), **options).measure(statistic, spend)
+    kind = PointCurator if isinstance(statistic, Votes) else TableCurator
+    kind(rows_at(places, data), len(data), plan, np.random.default_rng(0), **options).measure(statistic, spend)
     return asked.pop()
 
 
@@ -169,7 +171,7 @@ def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
 def test_only_votes_may_leave_out_empty_cells():
     domain = codes(3, 2)
     plan = Plan(Budget(2, 0.1), (Charge("measure", Approximate(1, 0.01)),))
-    curator = Curator(Rows(np.zeros((1, 2), dtype=int), np.array([4])), 4, plan, np.random.default_rng(0))
+    curator = TableCurator(Rows(np.zeros((1, 2), dtype=int), np.array([4])), 4, plan, np.random.default_rng(0))
     with pytest.raises(BudgetError, match="Approximate does not pay for this"):
         curator.measure(Answers(Marginals.all(domain, 1)), Approximate(1, 0.01))
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..data.open_schema import OpenSchema
 from ..data.privacy_unit import PrivacyUnit
-from ..privacy.columns import ColumnCurator
+from ..privacy.column_curator import ColumnCurator
 from ..schemas.measure import MeasuredSchema, measure_schema
 from ..schemas.plan import Division, plan_schema
 

@@ -1,10 +1,6 @@
-"""The holder of raw cells while a schema is measured: as the Curator, it charges first and touches after.
-
-A new verb is a privacy review.
-"""
+"""The curator of raw cells while a schema is measured: it counts cells of public grids, and frequent categories."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
@@ -18,13 +14,13 @@ from ..data.readings import READINGS
 from ..errors import BudgetError, InputError
 from ..numbers import ROOM
 from . import exact, mechanisms
-from .accounting.budget import Approximate, Budget, Gaussian, Pure
-from .accounting.ledger import Charge, Ledger, Plan
+from .accounting.budget import Approximate, Gaussian, Pure
+from .accounting.ledger import Plan
+from .curator import Holder
 from .measurement import noise_scale
 from .statistics.columns import ColumnStatistic, KindCounts, Magnitudes, TreeCounts
 
 COUNTED: Final = (KindCounts, Magnitudes, TreeCounts)
-PLANNED: Final = (Budget, Charge, Gaussian, Pure, Approximate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,49 +56,31 @@ def passing(spend: Gaussian | Approximate, group: int, whole: bool) -> tuple[flo
     return scale, low, low + group + max(scale * tail, 0.0) * ROOM
 
 
-class ColumnCurator:
+class ColumnCurator(Holder):
     """Holds the raw cells of a table's columns, grouped one by one, and a ledger of what a plan allows.
 
-    Args: `columns`, one `Cells` each, of the same n rows; `n`, their public number; `rng`, the noise; `group`, how many
-    rows neighbours may differ in, all replaced by others: every sensitivity is that many times larger. With a plan that
-    is `exact`, noise is whole numbers, from the operating system; `exactly` says which laws were drawn so.
+    Args: `columns`, one `Cells` each, of the same n rows; all else as `Holder`. Rows in which neighbours differ are
+    replaced by others.
     """
 
-    __slots__ = ("__columns", "__exactly", "__group", "__ledger", "__n", "__plan", "__rng")
+    __slots__ = ("_columns",)
 
     def __init__(
         self, columns: Sequence[Cells], n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1
     ) -> None:
         if any(cells.n != n for cells in columns):
             raise InputError(f"a column has not the {n} cells of the others")
-        if not 1 <= (group := plain(group)) <= n:
-            raise InputError(f"group={group} is outside 1..{n}, the number of records")
-        self.__plan = plan
-        self.__ledger = Ledger(Plan(*plain((plan.budget, plan.charges), PLANNED), exact=bool(plan.exact)))
-        self.__columns = tuple(columns)
-        self.__n = n
-        self.__group = group
-        self.__rng = rng
-        self.__exactly: Counter[str] = Counter()
-
-    @property
-    def ledger(self) -> Ledger:
-        """A copy of the ledger as it stands now."""
-        return self.__ledger.statement(self.__plan)
-
-    @property
-    def exactly(self) -> Counter[str]:
-        """How often each law was drawn on whole numbers, without rounding."""
-        return self.__exactly.copy()
+        super().__init__(n, plan, rng, group)
+        self._columns = tuple(columns)
 
     def read(self, column: int, how: str) -> None:
         """From now on the cells of a column are read so, one by one: a public choice, which touches none of them."""
         place = self._place(column)
         if (how := plain(how)) not in READINGS:
             raise InputError(f"read={str(how)[:40]!r} is no reading")
-        old = self.__columns[place]
+        old = self._columns[place]
         own = Cells(old.texts, old.counts, old.empty, how)
-        self.__columns = (*self.__columns[:place], own, *self.__columns[place + 1 :])
+        self._columns = (*self._columns[:place], own, *self._columns[place + 1 :])
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
         """Noisy counts of one column: all of them, whatever they are, as the grid they are of is public.
@@ -114,10 +92,10 @@ class ColumnCurator:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
         own = type(statistic)(**{f.name: plain(vars(statistic)[f.name]) for f in fields(statistic)})
         own.check()
-        place, paid = self._paid(column, spend, (Gaussian, Pure))
-        scale = noise_scale(own, paid, 1 / self.__group)
-        self.__ledger.charge("count", paid)
-        noisy = self._noisy(own.counts(self.__columns[place]), scale, isinstance(paid, Gaussian))
+        place, paid = self._asked(column, spend, (Gaussian, Pure))
+        scale = noise_scale(own, paid, 1 / self._group)
+        self._ledger.charge("count", paid)
+        noisy = self._noisy(own.counts(self._columns[place]), scale, isinstance(paid, Gaussian))
         return NoisyCounts(noisy, scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2)))
 
     def frequent(self, column: int, spend: Gaussian | Approximate) -> Frequent:
@@ -135,16 +113,16 @@ class ColumnCurator:
         The count of missing cells is a further one, of a cell that both have, and leaves with noise as it is.
         Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
         """
-        place, paid = self._paid(column, spend, (Gaussian, Approximate))
+        place, paid = self._asked(column, spend, (Gaussian, Approximate))
         if not paid.failure > 0:
             raise InputError(
                 "delta=0: which values stand in a column cannot be measured, as a single one would tell; list its "
                 "values, or choose delta > 0"
             )
         gaussian = isinstance(paid, Gaussian)
-        scale, low, threshold = passing(paid, self.__group, self.__ledger.plan.exact)
-        self.__ledger.charge("frequent", paid)
-        cells = self.__columns[place]
+        scale, low, threshold = passing(paid, self._group, self._ledger.plan.exact)
+        self._ledger.charge("frequent", paid)
+        cells = self._columns[place]
         texts = sorted(text for text, count in cells.categories.items() if count > low)
         counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
         noisy = self._noisy(counts, scale, gaussian)
@@ -152,23 +130,21 @@ class ColumnCurator:
         deviation = scale * (1.0 if gaussian else math.sqrt(2))
         return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
 
-    def _paid(self, column: int, spend: Any, payable: tuple) -> tuple[int, Any]:
+    def _asked(self, column: int, spend: Any, payable: tuple[type, ...]) -> tuple[int, Any]:
         """The column's place and the spend, both made anew of plain parts and checked."""
-        if type(spend) not in payable:
-            names = " or ".join(p.__name__ for p in payable)
-            raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
-        return self._place(column), plain(spend, payable)
+        paid = self._paid(spend, payable)
+        return self._place(column), paid
 
     def _place(self, column: int) -> int:
         place = plain(column)
-        if type(place) is not int or not 0 <= place < len(self.__columns):
-            raise InputError(f"column={str(place)[:40]} is outside 0..{len(self.__columns) - 1}")
+        if type(place) is not int or not 0 <= place < len(self._columns):
+            raise InputError(f"column={str(place)[:40]} is outside 0..{len(self._columns) - 1}")
         return place
 
     def _noisy(self, counts: np.ndarray, scale: float, gaussian: bool) -> np.ndarray:
         """Counts with noise; charged by the caller."""
-        if self.__ledger.plan.exact:
-            self.__exactly["discrete Gaussian" if gaussian else "discrete Laplace"] += 1
+        if self._ledger.plan.exact:
+            self._note("discrete Gaussian" if gaussian else "discrete Laplace")
             return exact.gaussian(counts, scale) if gaussian else exact.laplace(counts, scale)
         draw = mechanisms.gaussian if gaussian else mechanisms.laplace
-        return draw(counts.astype(float), scale, self.__rng)
+        return draw(counts.astype(float), scale, self._rng)

@@ -1,0 +1,85 @@
+"""What a cell of a table says: a text, found from that cell alone, whichever reader, column or database it came from.
+
+A cell of a text file says its text. A value with a type (in Excel, Parquet or a database) says one text: a whole number
+its digits, however many; a float the shortest text that reads as it; a date its ISO text; true and false `True` and
+`False`; a missing value nothing. How a column reads such a text is for `readings`.
+"""
+
+import re
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+
+MISSING_TEXTS = frozenset(
+    {
+        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"),
+        *("n/a", "n.a.", "N.A.", "#NA", "NAN", "NaT", "Null", "none", "NONE", "missing", "Missing", "MISSING"),
+        *("-", "--", "–", "—", "?", ".", ".."),
+    }
+)  # a category that is listed among a column's values is one, whatever it is called
+ZERO, WHOLE, DAY = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+POINT, MIDNIGHT = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
+SAME = re.compile(rf"-?(?P<zero>{ZERO})({POINT})?|(?P<whole>{WHOLE}){POINT}|(?P<day>{DAY}){MIDNIGHT}")
+
+
+class Number(str):
+    """The text of a cell that is a number in its file, which no reading of amounts or dates takes for another one."""
+
+    __slots__ = ()
+
+
+def text_of(value: object) -> str:
+    """The text that a cell says, without spaces around it."""
+    if isinstance(value, str):
+        return value.strip()
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            return str(value)
+        if isinstance(value, (int, float, np.integer, np.floating)):
+            return Number(canonical(str(value)))
+        if isinstance(value, Decimal):
+            return Number(f"{value:f}")
+        return (value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)).strip()
+    except ValueError:  # a whole number of more digits than are written
+        return ""
+
+
+def canonical(text: str) -> str:
+    """The text that stands for all that are the same category, person and cell: `17` for `17.0`, a day for midnight.
+
+    Nothing else is the same: `007`, `0012e322` and whole numbers of any length are what they are.
+    """
+    found = SAME.fullmatch(text) if text[-1:] in ("0", ".") else None
+    return next(filter(None, found.groupdict().values())) if found else text
+
+
+def written(value: object) -> str:
+    """The canonical text of a value: 1, 1.0, "1" and " 1" are one category."""
+    return canonical(text_of(value))
+
+
+def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """The texts (r,) that cells say, and which of them each cell says (n,), −1 for a missing value.
+
+    Every distinct value is looked at once; a text of a number and a text that is equal to it stand apart.
+    """
+    kind = cells.dtype.kind
+    if isinstance(cells.dtype, pd.StringDtype) or kind in "iufbM":
+        codes, values = pd.factorize(cells, use_na_sentinel=True)
+        whole = kind in "iu"  # whose texts every reading takes alike
+        return codes, list(map(str if whole else text_of, _listed(values)))
+    found: dict[tuple[type, str], int] = {}
+    texts = (None if _is_none(v) else text_of(v) for v in cells.astype(object).tolist())
+    codes = [-1 if text is None else found.setdefault((type(text), text), len(found)) for text in texts]
+    return np.array(codes, dtype=np.int64), [text for _, text in found]
+
+
+def _listed(values: pd.Index | np.ndarray) -> list:
+    """The values one by one; those of 64-bit floats as Python's own, which are written much faster."""
+    exact = values.dtype.kind != "f" or values.dtype == np.float64
+    return values.tolist() if exact else list(np.asarray(values))
+
+
+def _is_none(value: object) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)

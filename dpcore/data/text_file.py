@@ -1,0 +1,221 @@
+"""The rows of a text file, some at a time, each read from its own characters alone."""
+
+import codecs
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pandas as pd
+
+from ..errors import InputError
+from .text_format import DELIMITERS, TextFormat
+
+MOST_COLUMNS = 20_000
+MOST_FILLED = 10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
+SAMPLE = 1_000_000  # characters in which a file's header ends
+BYTES = 1 << 24  # of a file that are read at once
+ROWS = 1 << 17  # that are read at once where a row may have several lines
+LONGEST = 1 << 28  # characters of a line
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+ENDS = re.compile(r"\r\n?")
+ZERO = r"\x00"  # what a zero byte is written as, like all that no text holds
+OPEN = 'a cell in quotes that begins in line {} has no end; if cells hold line breaks, say so in the schema: "file": '
+OPEN += '{{"line_breaks": true}}'
+
+
+class OpenQuotesError(InputError):
+    """A cell in quotes does not end on its line."""
+
+
+@dataclass(frozen=True, eq=False)
+class TextRows:
+    r"""The rows of an open text file: `names` of its columns, and what its format is once the header was seen.
+
+    Lines end with `\n`, `\r\n` or `\r`. A row with fewer cells than the header has missing ones at its end; one with
+    more, or with a cell in quotes that has no end, is refused by the number of its line. An empty line is a row with an
+    empty cell where there is one column, and none where there are more.
+    """
+
+    names: tuple[str, ...]
+    format: TextFormat
+    header: str
+    pieces: Iterator[str]
+
+    @classmethod
+    def of(cls, file: BinaryIO, format: TextFormat, ending: str) -> "TextRows":
+        """The rows of a file from its start on. InputError for an empty one, or one that is no text."""
+        pieces = _pieces(file, format.encoding)
+        text = ""
+        for piece in pieces:
+            text += piece
+            if len(text) > SAMPLE or text.strip("\n"):
+                break
+        text = text.lstrip("\n")
+        if not text:
+            raise InputError("the file is empty")
+        begins = text[: SAMPLE + 2]
+        header = _quoted(begins) if format.line_breaks else begins.partition("\n")[0]
+        if len(header) > SAMPLE:
+            raise InputError(f"its header does not end within {SAMPLE:,} characters")
+        if ZERO in header:
+            raise InputError("not a text file (it holds zero bytes)")
+        found = format.delimiter or ("\t" if ending == ".tsv" else _delimiter(header))
+        if not _cells(header, found):
+            raise OpenQuotesError(OPEN.format(1))
+        names = tuple(_frame(header + "\n", found).iloc[0].astype(str))
+        if len(names) > MOST_COLUMNS:
+            raise InputError(f"has {len(names):,} columns, at most {MOST_COLUMNS:,} are read")
+        known = TextFormat(delimiter=found, encoding=format.encoding, line_breaks=format.line_breaks)
+        return cls(names, known, header, _chained(text[len(header) + 1 :], pieces))
+
+    def __iter__(self) -> Iterator[pd.DataFrame]:
+        """Some rows at a time, as texts."""
+        for frame in self._records() if self.format.line_breaks else self._lines():
+            yield frame.set_axis(list(self.names), axis=1)
+
+    def _lines(self) -> Iterator[pd.DataFrame]:
+        """The rows of each piece, of as many lines."""
+        first = 2
+        for piece in self.pieces:
+            text = piece if piece.endswith("\n") else piece + "\n"
+            lines = before = text.count("\n")
+            if len(self.names) > 1 and (text.startswith("\n") or "\n\n" in text):
+                text = re.sub(r"\n\n+", "\n", text).lstrip("\n")
+                lines = text.count("\n")
+            self._check_filled(lines, len(text))
+            try:
+                frame = _frame(f"{self.header}\n{text}", self.format.delimiter).iloc[1:]
+            except (pd.errors.ParserError, ValueError):
+                frame = None
+            if frame is None or len(frame) != lines:
+                self._refuse(piece, first)
+            yield frame.reset_index(drop=True)
+            first += before
+
+    def _records(self) -> Iterator[pd.DataFrame]:
+        """The rows of all pieces, where quotes say where a row ends."""
+        self._check_filled(1, len(self.header))
+        handle: Any = _Handle(_chained(f"{self.header}\n", self.pieces))
+        blank = len(self.names) > 1
+        with pd.read_csv(handle, chunksize=ROWS, skip_blank_lines=blank, **_parsing(self.format.delimiter)) as parser:
+            for at, frame in enumerate(parser):
+                yield frame.iloc[1:].reset_index(drop=True) if not at else frame.reset_index(drop=True)
+
+    def _check_filled(self, lines: int, length: int) -> None:
+        if (cells := len(self.names) * (lines + 1)) > max(MOST_FILLED, 4 * length):
+            raise InputError(f"its rows are much shorter than its header: {cells:,} cells of {length:,} characters")
+
+    def _refuse(self, piece: str, first: int) -> None:
+        """Say which line has a cell without an end, or too many cells."""
+        width, apart = len(self.names), self.format.delimiter
+        for number, line in enumerate(piece.split("\n"), first):
+            if not (cells := _cells(line, apart)):
+                raise OpenQuotesError(OPEN.format(number))
+            if cells > width:
+                raise InputError(f"line {number} has {cells} cells, the header has {width}")
+        raise InputError("it is damaged, or a file of another kind")
+
+
+def guessed(file: BinaryIO) -> TextFormat:
+    """The encoding that all of an open file is in: a private peek, as it looks at every row."""
+    start = file.read(2)
+    file.seek(0)
+    if start in UTF_16:
+        return TextFormat(encoding="utf-16")
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        while block := file.read(BYTES):
+            decoder.decode(block)
+    except UnicodeDecodeError:
+        return TextFormat(encoding="windows-1252")
+    finally:
+        file.seek(0)
+    return TextFormat()
+
+
+def _pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
+    r"""A file's text in pieces of whole lines, which end with `\n` but for the last one."""
+    start = file.read(3)
+    if start[:2] in UTF_16 and encoding != "utf-16":
+        raise InputError('it is UTF-16: save it as UTF-8, or say so in the schema: "file": {"encoding": "utf-16"}')
+    file.seek(3 if start == codecs.BOM_UTF8 else 0)
+    decoder, rest, final = codecs.getincrementaldecoder(encoding)("backslashreplace"), [], False
+    size = 0
+    while not final:
+        data = file.read(BYTES)
+        final = not data
+        text = decoder.decode(data, final=final)
+        whole = 1 + max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1))
+        if final or whole:
+            piece = "".join([*rest, text if final else text[:whole]])
+            rest, size = [] if final else [text[whole:]], len(text) - whole
+            if piece:
+                yield (ENDS.sub("\n", piece) if "\r" in piece else piece).replace("\0", ZERO)
+            continue
+        rest.append(text)
+        size += len(text)
+        if size > LONGEST:
+            raise InputError("a cell or a line has no end")
+
+
+def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
+    if first:
+        yield first
+    yield from rest
+
+
+class _Handle:
+    """Pieces of a text as an open file."""
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self._pieces, self._text = pieces, ""
+
+    def __iter__(self) -> Iterator[str]:
+        return self._pieces
+
+    def read(self, size: int = -1) -> str:
+        while len(self._text) < size or size < 0:
+            piece = next(self._pieces, "")
+            if not piece:
+                break
+            self._text += piece
+        cut = len(self._text) if size < 0 else size
+        found, self._text = self._text[:cut], self._text[cut:]
+        return found
+
+
+def _parsing(delimiter: str) -> dict[str, Any]:
+    return {"sep": delimiter, "header": None, "dtype": str, "keep_default_na": False}
+
+
+def _frame(text: str, delimiter: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(text), skip_blank_lines=False, **_parsing(delimiter))
+
+
+def _delimiter(header: str) -> str:
+    """What cuts a header into most cells; a comma where nothing does."""
+    return max(DELIMITERS, key=lambda apart: _cells(header, apart))
+
+
+def _quoted(text: str) -> str:
+    """A header whose cells in quotes may hold line breaks."""
+    found = re.match(r'(?:"[^"]*(?:"|$)|[^"\n]+)*', text)
+    return found[0] if found else ""
+
+
+def _cells(line: str, apart: str) -> int:
+    """How many cells a line has, 0 where one that begins with a quote has no end; other quotes are signs like any."""
+    at, cells = 0, 1
+    while True:
+        if line[at : at + 1] == '"':
+            at += 1
+            while (end := line.find('"', at)) >= 0 and line[end + 1 : end + 2] == '"':
+                at = end + 2
+            if end < 0:
+                return 0
+            at = end + 1
+        if (at := line.find(apart, at)) < 0:
+            return cells
+        at, cells = at + 1, cells + 1

@@ -1,0 +1,34 @@
+"""What a schema says of a text file."""
+
+from dataclasses import dataclass
+from typing import Any
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFormat:
+    r"""What a schema says of a text file, so that nothing has to be inferred from its rows.
+
+    Without a `delimiter` it is the one that the header shows, as names of columns are public. A cell that is not in the
+    `encoding` says its bytes, `Z\xfcrich`, and no other cell is read differently. A line is a row, unless cells in
+    quotes may hold `line_breaks`: then the unit that a person's data replaces is a record with all of its quotes.
+    """
+
+    delimiter: str = ""
+    encoding: str = "utf-8"
+    line_breaks: bool = False
+
+    @property
+    def words(self) -> str:
+        """What it says, for a person."""
+        apart = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
+        return ENCODINGS[self.encoding] + apart + ", with line breaks inside cells" * self.line_breaks
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry "file" of a schema: what is not as it is without one."""
+        return {name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)}
+
+
+UNSTATED = TextFormat()  # what a text file is read by where its schema says nothing of it

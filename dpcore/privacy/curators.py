@@ -1,0 +1,25 @@
+"""Which curator holds the records of a problem."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from ..problems import PointRelease, QueryRelease, RiskMinimisation
+from .accounting.ledger import Plan
+from .curator import Curator
+from .point_curator import PointCurator
+from .risk_curator import RiskCurator
+from .table_curator import TableCurator
+
+CURATORS: Final[dict[type, type[Curator]]] = {
+    QueryRelease: TableCurator,
+    PointRelease: PointCurator,
+    RiskMinimisation: RiskCurator,
+}
+
+
+def curator_of(problem: Any, rows: Any, plan: Plan, rng: np.random.Generator) -> Any:
+    """A new curator of the records `rows` of a problem, who are as many as it says and grouped as it says."""
+    if isinstance(problem, QueryRelease):
+        return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)
+    return CURATORS[type(problem)](rows, problem.n, plan, rng, group=problem.group)

@@ -1,0 +1,11 @@
+"""The curator of points in a bounded region: it counts their votes for public candidates."""
+
+from .curator import Curator
+from .statistics.votes import Votes
+
+
+class PointCurator(Curator):
+    """Holds points (r, d)."""
+
+    _measures = (Votes,)
+    __slots__ = ()

@@ -1,0 +1,66 @@
+"""The curator of a risk: it measures gradients and minimisers, and draws parameters."""
+
+from typing import Final
+
+import numpy as np
+
+from ..data.plain import plain
+from ..errors import InputError
+from ..geometry.regions import Ball, Box, Space
+from ..learning.losses import Logistic, PiecewiseLinear, SquaredDistance
+from . import mechanisms
+from .accounting.budget import Approximate, BoundedRange, Gaussian, SubsampledGaussian
+from .curator import Curator
+from .measurement import Measurement, deviation
+from .samplers import SAMPLERS, objective
+from .statistics.gradients import MeanGradient, RegularisedMinimiser
+from .statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
+
+DRAWN: Final = (RegularisedRisk, PlainRisk, RankError, PerturbedRisk)
+
+
+class RiskCurator(Curator):
+    """Holds the records that a risk is the mean loss of."""
+
+    _measures = (MeanGradient, RegularisedMinimiser)
+    _made_of = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance)
+    __slots__ = ()
+
+    def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> Measurement:
+        """The clipped sum (d,) over a Poisson sample of the records with noise N(0, (zC)²), divided by rate · n.
+
+        Every record is in the sample with probability `rate`, independently; the expected size is public, the true one
+        is not. Raises InputError for groups, and BudgetError before any record is read.
+        """
+        own, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        if self.unit != self._n:
+            raise InputError(
+                "samples of records are priced for single rows only; rows of one person cannot be protected"
+            )
+        self._ledger.charge("measure", paid)
+        counts = self._rng.binomial(self._rows.weights, paid.rate)
+        total = own.clipped_sum(self._rows.values, counts)
+        noisy = mechanisms.gaussian(total, paid.noise_multiplier * own.clip, self._rng)
+        values = noisy / (paid.rate * self._n)
+        return Measurement(values, deviation(own, paid, self._n), statistic, spend)
+
+    def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> np.ndarray:
+        """A parameter (d,) from the law that `target` describes, as sharp as `spend` pays for.
+
+        `sampler` names one of `samplers.SAMPLERS`; its error in total variation is at most what the spend's failure
+        pays for. "objective" solves a `PerturbedRisk`. The time taken depends on the records. Raises InputError and
+        BudgetError before any record is read.
+        """
+        law, paid = self._check(target, DRAWN, spend)
+        if isinstance(law, PerturbedRisk):
+            lam, sigma = law.settle(self._n, self.unit, paid)
+            self._ledger.charge("draw", paid)
+            return objective.solve(law, self._rows, lam, sigma, self._rng)
+        if (sampler := plain(sampler)) not in SAMPLERS:
+            raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
+        error = self._ledger.plan.budget.sampler_error(paid.failure)
+        k = law.k(self.unit, paid)
+        SAMPLERS[sampler].check(law, k, error, self._n)
+        self._ledger.charge("draw", paid)
+        density = law.density(self._rows, self.unit, paid)
+        return SAMPLERS[sampler].draw(density, error, self._rng)

@@ -1,0 +1,40 @@
+"""The protocol of all that a curator measures."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..accounting.budget import Gaussian, Pure
+
+
+class Statistic:
+    """What a curator knows of a statistic: how far one record moves it, how it is computed, and what leaves of it.
+
+    Sensitivities are those of n times the value when one record is replaced; the curator divides by n. A new statistic
+    is one file, which derives its sensitivities and says on which grid its values lie, its test, and its name in the
+    list of what a curator measures. What is said here holds where a statistic does not say otherwise.
+    """
+
+    l1: Any  # Δ₁ for one record
+    l2: Any  # Δ₂ for one record
+    norms: Any = 1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
+    gridded: Any = True  # whether whole noise can stand for its noise; of a class, for most of what it stands for
+    answered: Any = None  # which answers of its workload the values are; None: they are none of them
+    payable: ClassVar[tuple[type, ...]] = (Gaussian, Pure)
+    one_by_one: ClassVar[bool] = False  # whether it reads the records themselves, which counts of tables do not hold
+    of_answers: ClassVar[bool] = False  # whether `value` takes all answers of its workload (m,) and not the records
+
+    def check(self) -> None:
+        """Raise InputError for parameters whose sensitivity is not derived."""
+
+    def value(self, rows: Any) -> np.ndarray:
+        """The value on the records, which noise is added to."""
+        raise NotImplementedError
+
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
+        """What leaves of the noisy value: a public function of it."""
+        return noisy
+
+    def on_grid(self, n: int) -> tuple[Any, float]:
+        """The same statistic, rounded where it must be, and the public step that n times its value is a multiple of."""
+        return self, 1.0

@@ -1,0 +1,206 @@
+"""The curator of tables: it measures answers of workloads, and selects and draws queries."""
+
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from ..data.domain import Countable, Domain
+from ..data.plain import plain
+from ..errors import BudgetError, InputError
+from ..workloads import Workload, sealed, sealed_domain
+from . import exact, grid, mechanisms
+from .accounting.budget import BoundedRange, Pure
+from .accounting.ledger import Plan
+from .curator import Curator
+from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers
+from .statistics.query_draws import AcceptProbabilities, SummedErrors
+from .statistics.residuals import Residuals
+from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
+from .statistics.votes import CodeVotes
+
+SCORED: Final = (SignedErrors, TableErrors)
+STREAMED: Final = (AbsoluteErrors,)
+MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vector, both shares
+
+
+class TableCurator(Curator):
+    """Holds the records of a table; `domain` is theirs, where they have one: workloads of another one are refused.
+
+    All is counted on twins of workloads that nobody outside holds.
+    """
+
+    _measures = (Answers, SomeAnswers, CellAnswers, Residuals, CodeVotes)
+    __slots__ = ("_answers", "_counts", "_domain", "_grids", "_threshold", "_twins")
+
+    def __init__(
+        self,
+        rows: Countable,
+        n: int,
+        plan: Plan,
+        rng: np.random.Generator,
+        *,
+        group: int = 1,
+        domain: Domain | None = None,
+    ) -> None:
+        super().__init__(rows, n, plan, rng, group=group)
+        self._domain = None if domain is None else sealed_domain(domain)
+        self._twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that
+        self._answers: dict[int, tuple[Workload, np.ndarray]] = {}
+        self._counts: dict[int, tuple[Workload, np.ndarray]] = {}
+        self._grids: dict[int, tuple[Workload, Workload, float]] = {}
+        self._threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
+
+    def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
+        """The index of a nearly largest score, of scale 2Δ/(nε₀): permute-and-flip for Pure(ε₀), which is ε₀-DP and all
+        that is known of it; the exponential mechanism for BoundedRange(ε₀), whose scores are lower in the mean.
+
+        Raises BudgetError, before any record is read, when the plan does not allow the charge.
+        """
+        score, spend = self._check(score, SCORED, spend, (BoundedRange, Pure))
+        self._ledger.charge("select", spend)
+        scores, delta, unit = self._scores(score)
+        scale = 2 * delta / (unit * spend.epsilon)
+        if isinstance(spend, Pure):
+            self._note("permute-and-flip")
+            return mechanisms.permute_and_flip(scores, scale, self._rng)
+        if self._ledger.plan.exact:
+            self._note("exponential mechanism")
+            return int(mechanisms.exponential_exactly(scores, scale, 1, self._rng)[0])
+        return mechanisms.exponential(scores, scale, self._rng)
+
+    def draw_queries(self, score: SummedErrors, spend: BoundedRange, times: int = 1) -> np.ndarray:
+        """`times` independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
+
+        Each is a draw of the exponential mechanism, ε₀-bounded-range as `SummedErrors` derives, and charged apart: they
+        are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any record is read, when
+        the plan does not allow all the charges.
+        """
+        score, spend = self._check(score, (SummedErrors,), spend, (BoundedRange,))
+        self._ledger.charge("draw_queries", spend, times := plain(times))
+        scores, delta, unit = self._scores(score)
+        if self._ledger.plan.exact:
+            self._note("exponential mechanism", times)
+            return mechanisms.exponential_exactly(scores, 2 * delta / (unit * spend.epsilon), times, self._rng)
+        return mechanisms.categorical(scores, 2 * delta / (unit * spend.epsilon), times, self._rng)
+
+    def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> np.ndarray:
+        """One bit (s,) for each drawn query: True, with the probability that `AcceptProbabilities` says, to keep it.
+
+        The bits are released. Each is B-bounded-range and charged apart, before any record is read; BudgetError when
+        the plan does not allow all the charges, or when `spend` is below B for this number of records.
+        """
+        score, spend = self._check(score, (AcceptProbabilities,), spend, (BoundedRange,))
+        if spend.epsilon < (needs := score.needs(self.unit)):
+            raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
+        self._ledger.charge("keep_draws", spend, len(score.drawn))
+        if not self._ledger.plan.exact:
+            return mechanisms.coins(score.value(self._true_answers(score.workload)), self._rng)
+        self._note("coins", len(score.drawn))
+        workload, counts = self._true_counts(score.workload)
+        return mechanisms.coins(score.rounded(workload, self._n).value(counts / self._n), self._rng)
+
+    def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
+        """The place in a batch of the first query whose error is above the level, by sparse vector; None if none is.
+
+        Pure(ε₀) pays for one noisy threshold, ν ~ Laplace(Δ/(nε₁)), which serves any number of queries, each with noise
+        Laplace(2Δ/(nε₂)), up to and with the first one above (`mechanisms.first_above` says why); ε₀ = ε₁ + ε₂ is
+        divided by `sparse_scales`. While none is, the threshold stays in here for the next batch, whose queries,
+        answers and level may depend on what was released before; after one is, the next call pays anew. No other verb
+        may be used while it is in use, so that verbs compose one after the other. Raises BudgetError, before any record
+        is read, when the plan does not allow the charge, or the threshold in use was paid for by another spend or
+        sensitivity.
+        """
+        errors, spend = self._check(errors, STREAMED, spend, (Pure,))
+        known = self._threshold
+        if known is None:
+            self._ledger.charge("above_threshold", spend)
+        elif known[:2] != (spend, errors.sensitivity):
+            raise BudgetError(f"the threshold in use was paid for by {known[0]} at sensitivity {known[1]:g}")
+        if self._ledger.plan.exact:
+            values, blur, scale = self._blurred(errors, spend)
+            draw, find = exact.laplace, exact.first_above
+        else:
+            values = errors.value(self._true_answers(errors.workload))
+            blur, scale = sparse_scales(errors.sensitivity / self.unit, spend.epsilon)
+            draw, find = partial(mechanisms.laplace, rng=self._rng), partial(mechanisms.first_above, rng=self._rng)
+        if known is None:
+            self._note("sparse vector")
+            known = self._threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), blur)[0]))
+        place = find(values, known[2], scale)
+        if place is not None:
+            self._threshold = None
+        return place
+
+    def _scores(self, score: Any) -> tuple[np.ndarray, float, float]:
+        """Scores, Δ and the unit it is of: shares of n; or, in an exact plan, exact counts with room for rounding.
+
+        What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
+        """
+        if not self._ledger.plan.exact:
+            return score.value(self._true_answers(score.workload)), score.sensitivity, self.unit
+        workload, counts = self._true_counts(score.workload)
+        whole, room = score.in_counts(workload, self._n)
+        delta = (whole.sensitivity + 2 * room) * exact.ROOM if whole.sensitivity > 0 else 0.0
+        return whole.value(counts, self._n), delta, self.unit / self._n
+
+    def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[np.ndarray, float, float]:
+        """Errors of exact counts in steps of a public grid, and both scales in steps, the same for every batch."""
+        workload, counts = self._true_counts(errors.workload)
+        n = self._n
+        whole, room = errors.in_counts(workload, n)
+        if room > (most := MOST_BLURRED * EPS * n):
+            raise InputError(f"answers or the level of a batch are above {MOST_BLURRED:g}, too large for exact noise")
+        delta = (whole.sensitivity + 2 * most) * exact.ROOM
+        blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
+        step, in_steps = exact.blur(blur, delta)
+        return np.rint(whole.value(counts, n) / step), in_steps, in_steps * (scale / blur if blur else 0.0)
+
+    def _value(self, statistic: Any) -> np.ndarray:
+        if not statistic.of_answers:
+            return super()._value(statistic)
+        return statistic.value(self._true_answers(statistic.workload))
+
+    def _on_grid(self, statistic: Any) -> tuple[Any, float, np.ndarray]:
+        if not statistic.of_answers:
+            return super()._on_grid(statistic)
+        workload, counts = self._true_counts(statistic.workload)
+        own = replace(statistic, workload=workload)
+        return own, self._grids[id(statistic.workload)][2], own.value(counts)
+
+    def _true_counts(self, workload: Workload) -> tuple[Workload, np.ndarray]:
+        """A workload with its entries on the grid, and its n · ⟨q_j, P_n⟩ without error; once per workload."""
+        if id(workload) not in self._grids:
+            self._grids[id(workload)] = (workload, *grid.workload_on_grid(workload, self._n))
+        _, own, step = self._grids[id(workload)]
+        self._step = min(self._step, step)
+        if id(own) not in self._counts:
+            self._counts[id(own)] = (own, own.answers_of_rows(self._rows.counted))
+        return own, self._counts[id(own)][1]
+
+    def _true_answers(self, workload: Workload) -> np.ndarray:
+        """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""
+        if id(workload) not in self._answers:
+            self._answers[id(workload)] = (workload, workload.answers_of_rows(self._rows))
+        return self._answers[id(workload)][1]
+
+    def _check(
+        self, question: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...] | None = None
+    ) -> tuple[Any, Any]:
+        if self._threshold and known is not STREAMED:
+            raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
+        return super()._check(question, known, spend, payable)
+
+    def _own(self, question: Any) -> Any:
+        parts = {f.name: vars(question)[f.name] for f in fields(question)}
+        if "workload" not in parts:
+            return super()._own(question)
+        twin = self._twin(parts.pop("workload"))
+        return type(question)(workload=twin, **{name: plain(part) for name, part in parts.items()})
+
+    def _twin(self, workload: Workload) -> Workload:
+        """The workload's twin, on which all is counted; nobody outside holds it."""
+        if id(workload) not in self._twins:
+            self._twins[id(workload)] = (workload, sealed(workload, self._domain))
+        return self._twins[id(workload)][1]

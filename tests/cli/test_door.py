@@ -1,0 +1,117 @@
+"""Through the command line: what one row says changes what a release says of that row, and one file has one budget."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpcore.cli import main
+
+EXACTLY = ["--epsilon=200", "--delta=1e-6"]  # so much that the released counts are those of the table
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def schema(file: str = "s.json", **columns: dict) -> None:
+    Path(file).write_text(json.dumps({"columns": columns}), encoding="utf-8")
+
+
+def shares(table: str, *more: str, by: str = "marginals:1") -> list[dict]:
+    """What a run with hardly any noise answers."""
+    order = ["run", table, "--schema=s.json", f"--queries={by}", "--algorithm=gaussian_maxent", *EXACTLY, *more]
+    assert main([*order, "--json=run.json", "--synthetic=rows.csv", "--rows=2000"]) == 0
+    return pd.read_csv("rows.csv", dtype=str).to_dict("list")
+
+
+AMOUNT = {"kind": "numeric", "edges": [0, 1000, 10**6, 10**7], "out_of_range": "clip", "missing": "category"}
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+@pytest.mark.parametrize("instead", ["1,500,000", "NA", "2.5"])
+def test_one_amount_does_not_change_how_all_others_are_read(stream, instead):
+    schema(a=AMOUNT | {"read": "amount, decimal point"})
+    found = []
+    for last in ("5,000", instead):
+        Path("t.tsv").write_text("a\tb\n" + "5,000\t1\n" * 1999 + f"{last}\t1\n", encoding="utf-8")
+        found.append(shares("t.tsv", *stream)["a"])
+    low = [sum(float(amount) < 1000 for amount in amounts) / 2000 for amounts in found]
+    assert abs(low[0] - low[1]) < 0.02
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_one_stray_byte_does_not_change_everybodys_letters(stream, end):
+    schema(city={"kind": "categorical", "values": ["Zürich", "(other)"], "out_of_range": "other", "missing": "other"})
+    for stray in (b"x", b"\xff"):
+        lines = ["city,free", *["Zürich,x"] * 1999]
+        Path("t.csv").write_bytes(end.join(lines).encode() + end.encode() + "Zürich,".encode() + stray + end.encode())
+        assert shares("t.csv", *stream)["city"].count("Zürich") > 1950
+
+
+def test_whole_numbers_beside_a_missing_one_are_read_alike_in_memory_and_in_parts(capsys):
+    values = [2**60 + 1, 2**60 + 3, 2**60 + 5]
+    schema(a={"kind": "categorical", "values": values, "missing": "category"})
+    cells = pa.array([*[values[0]] * 500, *[values[1]] * 499, None], pa.int64())
+    pq.write_table(pa.table({"a": cells}), "t.parquet")
+    found = [pd.Series(shares("t.parquet", *more)["a"]).dropna() for more in ([], ["--stream"])]
+    for amounts in found:
+        assert 900 < (amounts == str(values[0])).sum() < 1100
+
+
+@pytest.mark.parametrize("ids", [[str(10**17 + i) for i in range(1000)], [f"{i:04x}e322" for i in range(1000)]])
+def test_persons_with_long_numbers_or_hexadecimal_codes_are_all_kept(ids, capsys):
+    schema(a={"kind": "integer", "low": 0, "high": 1})
+    pd.DataFrame({"who": ids, "a": 0}).to_csv("t.csv", index=False)
+    order = ["run", "t.csv", "--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent", *EXACTLY]
+    assert main([*order, "--person=who", "--most-rows=1", "--json=run.json"]) == 0
+    assert json.loads(Path("run.json").read_text(encoding="utf-8"))["n"] == 1000
+
+
+def release(table: str, out: str, *more: str, schema: str = "s.json") -> int:
+    order = ["release", table, f"--schema={schema}", "--queries=marginals:1", "--algorithm=gaussian_maxent"]
+    return main([*order, "--epsilon=1", "--delta=1e-6", "--ledger=l.sqlite", f"--out={out}", *more])
+
+
+def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
+    amount = {"kind": "numeric", "low": 0, "high": 100, "bins": 4, "missing": "category"}
+    schema(a=amount | {"read": "amount, decimal comma"})
+    schema("open.json", a={"kind": "numeric", "bounds": "private", "bins": 4, "read": "amount, decimal comma"})
+    schema("texts.json", b={"kind": "categorical", "values": ["x", "y"]})
+    frame = pd.DataFrame({"a": [f"{i % 90},5" for i in range(400)], "b": ["x", "y"] * 200})
+    frame.to_csv("t.csv", index=False, sep=";")
+    frame.to_csv("copy.tsv", index=False, sep="\t")
+    frame[["b", "a"]].iloc[::-1].to_parquet("copy.parquet")
+    fixed = ["--total-epsilon=2", "--total-delta=1e-5"]
+    assert release("t.csv", "one", *fixed) == 0
+    assert release("copy.tsv", "two", *fixed, schema="open.json") == 0
+    capsys.readouterr()
+    for at, (table, more) in enumerate({"t.csv": [], "copy.tsv": ["--stream"], "copy.parquet": ["--stream"]}.items()):
+        assert release(table, f"three{at}", "--epsilon=2", *more, *fixed, schema="texts.json") == 3
+        assert "data set 't': this needs" in capsys.readouterr().err
+        assert release(table, f"four{at}", "--dataset=fresh", *more, *fixed, schema="texts.json") == 2
+        assert "this table is the data set 't'" in capsys.readouterr().err
+
+
+def test_a_release_states_how_its_file_is_written(capsys):
+    schema(a={"kind": "categorical", "values": ["é", "e"]})
+    Path("t.csv").write_bytes("a\né\ne\n".encode("utf-16"))
+    fixed = ["--total-epsilon=2.5", "--total-delta=1e-5"]
+    assert release("t.csv", "one", *fixed) == 2
+    assert "it is UTF-16: save it as UTF-8" in capsys.readouterr().err
+    stated = json.loads(Path("s.json").read_text(encoding="utf-8")) | {"file": {"encoding": "utf-16"}}
+    Path("s.json").write_text(json.dumps(stated), encoding="utf-8")
+    assert release("t.csv", "one", *fixed) == 2
+    assert "one stray byte moves all that follow" in capsys.readouterr().err
+    stated["file"]["encoding"] = "windows-1252"
+    Path("s.json").write_text(json.dumps(stated), encoding="utf-8")
+    Path("t.csv").write_bytes("a\né\ne\n".encode("cp1252"))
+    assert release("t.csv", "one", *fixed) == 0
+    assert json.loads(Path("one/release.json").read_text(encoding="utf-8"))["schema"]["file"] == {
+        "encoding": "windows-1252"
+    }

@@ -1,0 +1,280 @@
+"""The neighbour at the door: one row's raw text is replaced by any other, and nothing changes about the other rows.
+
+Whatever reads a table, every other row keeps its codes, its person and its part of the fingerprint, n stays the same,
+and what is refused names that row alone.
+"""
+
+import io
+import tempfile
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.data import text_file
+from dpcore.data.fingerprint import fingerprint
+from dpcore.data.privacy_unit import limit_rows
+from dpcore.data.readers import read_table
+from dpcore.data.schema import domain_from_json
+from dpcore.data.sources.base import Source
+from dpcore.data.sources.files import source_at
+from dpcore.errors import InputError
+
+NAMES = ["who", "whole", "amount", "word", "day"]
+TOLERANT = {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
+LISTED = {
+    "kind": "categorical",
+    "values": ["a", "Zürich", "17", "(other)"],
+    "missing": "other",
+    "out_of_range": "other",
+}
+SCHEMA = {
+    "whole": {"kind": "integer", "low": 0, "high": 9} | TOLERANT,
+    "amount": {"kind": "numeric", "edges": [0, 1, 5.25, 100, 5000, 10**6], "read": "amount, decimal comma"} | TOLERANT,
+    "word": LISTED,
+    "day": {"kind": "integer", "low": 1990, "high": 2030, "read": "year of y-m-d"} | TOLERANT,
+}
+DOMAIN = domain_from_json({"columns": SCHEMA})
+STRICT = domain_from_json({"columns": {"whole": {"kind": "integer", "low": 0, "high": 9}}})
+
+PEOPLE = [str(2**53), str(2**53 + 1), "123456789012345678", "123456789012345679", "17", "007", "0012e322", "0013e322"]
+ORDINARY = st.tuples(
+    st.sampled_from(PEOPLE),
+    st.sampled_from("0123456789"),
+    st.sampled_from(["5,000", "5,5", "12", "1.500"]),
+    st.sampled_from(["a", "Zürich", "17", "17.0", "ü"]),
+    st.sampled_from(["2020-01-01", "1999-12-31"]),
+)
+HOSTILE = st.sampled_from(
+    [
+        *PEOPLE, "", " ", "NA", "1,500,000", "2.5", "1e999", "-1e400", "inf", "17.0", " 17 ", "x" * 400, "True",
+        '"', '"open', 'in"side', '"closed"', '"two ""quotes"""', "é", "\x00", "\x1a", "\u2028", "=1+1", "9" * 400,
+        "2020-13-45", "1/2",
+    ]
+)  # fmt: skip
+BYTES = HOSTILE.map(str.encode) | st.sampled_from([b"\xff", b"Z\xfcrich", b"\xc3", b"\xe2\x82", b"\xef\xbb\xbf1"])
+
+
+def same(one: pd.DataFrame, other: pd.DataFrame, place: int) -> None:
+    """All that is known of the other rows is the same."""
+    assert len(one) == len(other)
+    rest = [frame.drop(index=frame.index[place]) for frame in (one, other)]
+    for column in DOMAIN.columns:
+        a, b = (np.delete(column.encode(pd.Series(frame[column.name])), place) for frame in (one, other))
+        assert a.tolist() == b.tolist()
+    assert fingerprint(rest[0], b"k") == fingerprint(rest[1], b"k")
+    whole = [fingerprint(pd.concat([frame, frame]), b"k") for frame in rest]
+    assert whole[0] == whole[1]
+    theirs = {person(frame["who"].iloc[place]) for frame in (one, other)}
+    kept = []
+    for frame in (one, other):
+        left = limit_rows(frame.assign(row=range(len(frame))), "who", 1, ["row"])
+        kept.append({row for row, who in zip(left["row"], left["who"], strict=True) if person(who) not in theirs})
+    assert kept[0] == kept[1], "of everybody else the same row is kept"
+
+
+def person(who: object) -> str:
+    """What somebody is called here, nobody by nothing."""
+    text = "" if who is None or who is pd.NA or who != who else str(who).strip()
+    return "" if text == "NA" else text.removesuffix(".0").removesuffix(".")
+
+
+def written(lines: list[bytes], delimiter: bytes, end: bytes) -> bytes:
+    return end.join([delimiter.join(name.encode() for name in NAMES), *lines, b""])
+
+
+def in_parts(content: bytes, name: str, size: int) -> pd.DataFrame:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        return parts(path, size)
+
+
+def parts(path: Path, size: int = 1 << 20) -> pd.DataFrame:
+    with mock.patch.object(text_file, "BYTES", size):
+        source: Any = source_at(path, workers=1)
+        chunks = [pd.DataFrame({name: chunk.cells(name) for name in NAMES}) for chunk in source.chunks(NAMES)]
+    return pd.concat(chunks, ignore_index=True)
+
+
+TEXTS: dict[str, Callable[[bytes, str], pd.DataFrame]] = {
+    "in memory": lambda content, name: read_table(io.BytesIO(content), name),
+    "in parts": lambda content, name: in_parts(content, name, 1 << 20),
+    "in small parts": lambda content, name: in_parts(content, name, 11),
+}
+
+
+@pytest.mark.parametrize("way", TEXTS)
+@pytest.mark.parametrize(("name", "delimiter"), [("t.tsv", b"\t"), ("t.csv", b";"), ("t.csv", b"|")])
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_a_row_of_a_text_file_is_replaced(way, name, delimiter, data):
+    rows = data.draw(st.lists(ORDINARY, min_size=2, max_size=5))
+    place, end = data.draw(st.integers(0, len(rows) - 1)), data.draw(st.sampled_from([b"\n", b"\r", b"\r\n"]))
+    lines = [delimiter.join(cell.encode() for cell in row) for row in rows]
+    cells = data.draw(st.lists(BYTES, min_size=1, max_size=6).filter(lambda row: row != [b""]))
+    other = [*lines[:place], delimiter.join(cells), *lines[place + 1 :]]
+    one = TEXTS[way](written(lines, delimiter, end), name)
+    assert one.to_numpy().tolist() == [list(row) for row in rows]
+    try:
+        found = TEXTS[way](written(other, delimiter, end), name)
+    except InputError as error:
+        assert f"line {place + 2} " in str(error)  # noqa: PT017 - most rows are not refused
+        return
+    same(one, found, place)
+    refused(found)
+
+
+def refused(frame: pd.DataFrame) -> None:
+    """What a strict schema says of a table names the one row that it refuses."""
+    (column,) = STRICT.columns
+    alone = []
+    for row in range(len(frame)):
+        try:
+            column.encode(pd.Series(frame["whole"].iloc[[row]]).reset_index(drop=True))
+        except InputError:
+            alone.append(row + 1)
+    if not alone:
+        column.encode(pd.Series(frame["whole"]))
+        return
+    with pytest.raises(InputError, match=rf"in row {alone[0]} .*\(1 of {len(frame)} rows like it\)"):
+        column.encode(pd.Series(frame["whole"]))
+
+
+@pytest.mark.parametrize("way", TEXTS)
+@given(rows=st.lists(st.sampled_from(["1", "2", ""]), min_size=2, max_size=6), cell=HOSTILE, data=st.data())
+@settings(max_examples=12, deadline=None)
+def test_a_cell_of_the_only_column_is_replaced_also_by_nothing(way, rows, cell, data):
+    place = data.draw(st.integers(0, len(rows) - 1))
+    texts = ["\n".join(["a", *some, ""]) for some in (rows, [*rows[:place], cell, *rows[place + 1 :]])]
+    with mock.patch(f"{__name__}.NAMES", ["a"]):
+        one = TEXTS[way](texts[0].encode(), "t.csv")
+        try:
+            other = TEXTS[way](texts[1].encode(), "t.csv")
+        except InputError as error:
+            assert f"line {place + 2} " in str(error)  # noqa: PT017
+            return
+    assert len(one) == len(other) == len(rows)
+    assert one["a"].drop(place).tolist() == other["a"].drop(place).tolist()
+
+
+VALUES: dict[pa.DataType, st.SearchStrategy] = {
+    pa.int64(): st.none() | st.sampled_from([0, 7, 17, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]),
+    pa.float64(): st.none() | st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e300, float("inf"), float("nan"), 2.0**53]),
+    pa.string(): st.none() | HOSTILE,
+    pa.bool_(): st.none() | st.booleans(),
+    pa.date32(): st.none() | st.dates(date(1990, 1, 1), date(2030, 1, 1)),
+    pa.decimal128(20, 2): st.none() | st.decimals(-(10**9), 10**9, places=2),
+}
+
+
+def parquet(columns: list[list], kinds: list[pa.DataType], way: str) -> pd.DataFrame:
+    table = pa.table({name: pa.array(c, k) for name, c, k in zip(NAMES, columns, kinds, strict=True)})
+    if way == "in memory":
+        out = io.BytesIO()
+        pq.write_table(table, out)
+        return read_table(out, "t.parquet")
+    with tempfile.TemporaryDirectory() as folder:
+        if way == "in parts":
+            pq.write_table(table, f"{folder}/t.parquet", row_group_size=2)
+            return parts(Path(folder) / "t.parquet")
+        pq.write_table(table[:1], f"{folder}/1.parquet")
+        pq.write_table(table[1:], f"{folder}/2.parquet", row_group_size=3)
+        return parts(Path(folder))
+
+
+@pytest.mark.parametrize("way", ["in memory", "in parts", "a folder"])
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_a_row_of_a_parquet_file_is_replaced(way, data):
+    kinds = [data.draw(st.sampled_from(list(VALUES)), label=name) for name in NAMES]
+    rows = data.draw(st.lists(st.tuples(*(VALUES[kind] for kind in kinds)), min_size=2, max_size=6))
+    place = data.draw(st.integers(0, len(rows) - 1))
+    other = [*rows[:place], data.draw(st.tuples(*(VALUES[kind] for kind in kinds))), *rows[place + 1 :]]
+    frames = [parquet([list(column) for column in zip(*some, strict=True)], kinds, way) for some in (rows, other)]
+    same(*frames, place)
+    if way != "in memory":
+        whole = parquet([list(column) for column in zip(*rows, strict=True)], kinds, "in memory")
+        assert fingerprint(whole, b"k") == fingerprint(frames[0], b"k")
+        assert DOMAIN.encode(whole).values.tolist() == DOMAIN.encode(frames[0]).values.tolist()
+
+
+TYPED = st.sampled_from(
+    ["a", "17", " 17 ", "5,5", "1.234", "é", 17, 17.0, 1.234, 2**53 + 1, 123456789012345679, True, None, -0.5, 1e300]
+) | st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(lambda day: day.replace(microsecond=0))  # fmt: skip
+
+
+def excel(rows: list[tuple]) -> pd.DataFrame:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    for row in (NAMES, *rows):
+        book.active.append(row)
+    book.save(out)
+    return read_table(out, "t.xlsx")
+
+
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_a_row_of_an_excel_file_is_replaced(data):
+    row = st.tuples(*[TYPED] * len(NAMES)).filter(lambda cells: any(cell is not None for cell in cells))
+    rows = data.draw(st.lists(row, min_size=2, max_size=5))
+    place = data.draw(st.integers(0, len(rows) - 1))
+    other = [*rows[:place], data.draw(row), *rows[place + 1 :]]
+    same(excel(rows), excel(other), place)
+    padded = [*rows[:place], (None,) * len(NAMES), *rows[place:], (None,) * len(NAMES)]
+    assert len(excel(padded)) == len(rows), "a row that holds nothing is none, wherever it stands"
+
+
+KINDS = {"int64": pa.int64(), "float64": pa.float64(), "string": pa.string(), "boolean": pa.bool_()}
+CATEGORIES = domain_from_json({"columns": {
+    "x": {"kind": "categorical", "values": ["17", "0", "007", "True", "1.234", "é", "2020-01-01", "(other)"],
+          "missing": "other", "out_of_range": "other"}}})  # fmt: skip
+SAME = st.sampled_from(
+    ["17", " 17 ", "17.0", "17.", "17.00 ", "17.01", "17.0x", "-17.0", "007", "007.0", "0", "-0", "-0.0", "0.", "00",
+     "x17", "2020-01-01", "2020-01-01 00:00:00", "2020-01-01T00:00:00.000", "2020-01-01 00:00:01", "", "NA",
+     "17\n", "17.0\n.0"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_a_database_gives_every_row_the_code_that_it_has_in_memory(duckdb, kind, data):
+    values = VALUES[KINDS[kind]] | (SAME if kind == "string" else st.nothing())
+    cells = data.draw(st.lists(values.filter(lambda v: v is None or v == v), min_size=2, max_size=8))
+    cells = [cell.replace("\x00", "") if isinstance(cell, str) else cell for cell in cells]
+    table = pa.table({"x": pa.array(cells, KINDS[kind])})
+    found = duckdb(table).count(CATEGORIES, [(0,)])
+    out = io.BytesIO()
+    pq.write_table(table, out)
+    (column,) = CATEGORIES.columns
+    codes = column.encode(pd.Series(read_table(out, "t.parquet")["x"]))
+    assert found.n == len(cells)
+    assert found.tables[(0,)].tolist() == np.bincount(codes, minlength=column.size).tolist()
+
+
+@pytest.fixture(scope="module")
+def duckdb() -> Callable[[pa.Table], Source]:
+    """A source of the rows of a table, in a database."""
+    ibis = pytest.importorskip("ibis")
+    pytest.importorskip("duckdb")
+    from dpcore.data.sources.database import DatabaseSource
+
+    backend = ibis.duckdb.connect()
+    return lambda table: DatabaseSource(backend, ibis.memtable(table))
+
+
+def test_decimals_and_days_are_the_same_wherever_they_were_written():
+    typed = pd.DataFrame({"a": [Decimal("17.00"), Decimal("1.50")], "b": pd.to_datetime(["2020-01-01", "2020-01-02"])})
+    texts = pd.DataFrame({"a": ["17.00", "1.50"], "b": ["2020-01-01", "2020-01-02 00:00:00"]})
+    assert fingerprint(typed, b"k") == fingerprint(texts, b"k")
