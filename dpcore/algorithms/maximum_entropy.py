@@ -107,7 +107,7 @@ class GaussianMaxEnt(Algorithm):
             m = curator.measure(Answers(measured), spend)
             evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
             weight = plan["alpha"] * spend.mu * problem.effective_n
-        iterates = staged(evidence, weight, self.rounds, model, problem.log_start)
+        iterates = staged(evidence, weight, self.rounds, model, problem.log_start)  # type: ignore[arg-type]
         shown = iterates if isinstance(model, Cells) else thinned(iterates)
         for t, (D, note) in enumerate(shown, start=1):
             yield Step(t, model.release(D), note)

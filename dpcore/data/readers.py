@@ -182,8 +182,8 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
             raise InputError(f"has {found.num_columns:,} columns, at most {MOST_COLUMNS:,} are read")
         table = packed.read()
         table.validate(full=True)  # else text that is no UTF-8 is found when it is looked at
-        cells = {i: series(column) for i, column in enumerate(table.columns)}
-        return pd.DataFrame(cells, index=range(table.num_rows)).set_axis(table.column_names, axis=1)
+        columns = {i: series(column) for i, column in enumerate(table.columns)}
+        return pd.DataFrame(columns, index=range(table.num_rows)).set_axis(table.column_names, axis=1)
 
 
 def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import pandas as pd
 
@@ -99,7 +99,8 @@ class TextRows:
         self._check_filled(1, len(self.header))
         handle: Any = _Handle(_chained(f"{self.header}\n", self.pieces))
         blank = len(self.names) > 1
-        with pd.read_csv(handle, chunksize=ROWS, skip_blank_lines=blank, **_parsing(self.format.delimiter)) as parser:
+        read: Any = pd.read_csv(handle, chunksize=ROWS, skip_blank_lines=blank, **_parsing(self.format.delimiter))
+        with read as parser:
             for at, frame in enumerate(parser):
                 yield frame.iloc[1:].reset_index(drop=True) if not at else frame.reset_index(drop=True)
 
@@ -107,7 +108,7 @@ class TextRows:
         if (cells := len(self.names) * (lines + 1)) > max(MOST_FILLED, 4 * length):
             raise InputError(f"its rows are much shorter than its header: {cells:,} cells of {length:,} characters")
 
-    def _refuse(self, piece: str, first: int) -> None:
+    def _refuse(self, piece: str, first: int) -> NoReturn:
         """Say which line has a cell without an end, or too many cells."""
         width, apart = len(self.names), self.format.delimiter
         for number, line in enumerate(piece.split("\n"), first):

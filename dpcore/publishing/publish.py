@@ -52,7 +52,7 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
     check_folder(folder)
     key = key_of(store.path)
     with draft(folder) as made:
-        place = {"folder": str(folder.absolute()), "draft": str(made)}
+        place: dict[str, Any] = {"folder": str(folder.absolute()), "draft": str(made)}
         reservation = ready.reserve(store, signed_by=key.public, **place)
         facts = _publish(ready, store, reservation, folder, made, key, progress)
         store.note(reservation.number, "released", json.dumps(noted(folder)))

@@ -53,7 +53,7 @@ def hashes(folder: Path) -> dict:
 def digest(path: Path) -> str:
     """SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
     with opened(path) as file:
-        return "no file" if file is None else hashlib.file_digest(file, "sha256").hexdigest()
+        return "no file" if file is None else hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 @contextmanager
