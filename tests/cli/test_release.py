@@ -274,7 +274,7 @@ def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
     name, value, out = "a\x1b[2J\x9b\u202e", "x\x1b]0;\x07\u2066\nsound: x", "o\x1b[2J\nnote: o"
     pd.DataFrame({name: [value, "y"] * 100, "n": range(200)}).to_csv("t.csv", index=False)
     columns = {name: {"kind": "categorical", "values": [value, "y"]}, "n": {"kind": "integer", "low": 0, "high": 199}}
-    (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
+    (tmp_path / "s.json").write_text(json.dumps({"columns": columns, "file": {"line_breaks": True}}))
     question = f"{name} = y"
     assert main(["schema", "t.csv", "--peek"]) == 0
     printed = capsys.readouterr()
