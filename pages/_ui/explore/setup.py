@@ -57,12 +57,19 @@ def choose(table: Table) -> Chosen:
                 deployments.marks(epsilon, controls.EPSILONS)
             delta_place, alpha_place = st.container(), st.container()
         deployments.known(epsilon)
-        st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
+        promise = st.container()
         name = controls.algorithm()
         more = st.expander("More: parameters, seed, repeats", icon=":material/tune:")
         workload, texts = questions.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
+        # The link says what it explains: a click before the page has settled would explain another promise.
+        said = {"epsilon": controls.number(epsilon)}
+        said |= {"delta": controls.number(budget.delta)} if budget.delta else {}
+        promise.page_link(
+            "pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:",
+            query_params=said | {"algorithm": ALGORITHMS[name].about.title},
+        )  # fmt: skip
         with more:
             seeds = controls.worlds()
             settings = controls.settings(name, problem, budget, {ALPHA: alpha_place}, more)
