@@ -11,14 +11,13 @@ import streamlit as st
 from dpcore.algorithms.base import Algorithm
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.tags import Tag
 
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, Runs, Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import KEPT
-from ..shell.frame import heading, peek, tag
+from ..shell.frame import heading, peek
 from ..shell.state import stakeholder
 from .player import PE, points
 
@@ -173,8 +172,7 @@ def _draw(mine: Runs, figure: Figure, n: int) -> None:
     known = [{"line": line, "x": x, "mean": m, "error": e} for (line, x), (m, e) in figure.reference(n).items()]
     reference = pd.DataFrame(known, columns=pd.Index(["line", "x", "mean", "error"]))
     found = found.sort_values(["line", "x"], kind="stable") if figure.every != 1 else found
-    heading(figure.question, Tag.PEEK)
-    tag(Tag.PUBLIC)
+    heading(figure.question)
     both = found.merge(reference, on=["line", "x"], suffixes=("", "_reference"))
     gap = (both["mean"] - both["mean_reference"]).abs() / np.hypot(both["error"], both["error_reference"])
     best = found.loc[found["mean"].idxmin()]

@@ -16,7 +16,6 @@ from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
-from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
 from ..charts import evolution as evolution_charts
@@ -24,7 +23,7 @@ from ..jobs.job import watch
 from ..jobs.runs import LAST, Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
-from ..shell.frame import heading, peek, tag
+from ..shell.frame import heading, peek
 from ..shell.state import stakeholder
 
 PE = ALGORITHMS["private_evolution"]
@@ -115,10 +114,9 @@ def _wanted(
 
 @peek
 def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
-    heading("How do random points become the private ones?", Tag.PEEK)
+    heading("How do random points become the private ones?")
     with st.container(horizontal=True, vertical_alignment="center"):
         place = st.container(width="content")
-        tag(Tag.PUBLIC)
         st.caption(f"{title}: invented points. Nobody may see the blue points of a real table.")
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
@@ -168,7 +166,7 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
 @peek
 def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     """W1 against t, the recursion of the proof and the bound of the theorem."""
-    heading("How near does it come?", Tag.PEEK)
+    heading("How near does it come?")
     frame = results.curves(found["start"] + found["curve"])
     settled = found["curve"][0].summary["parameters"]
     D, d, T = problem.diameter, problem.d, int(settled["rounds"])

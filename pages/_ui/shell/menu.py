@@ -100,7 +100,6 @@ MENU: dict[str, list[Entry]] = {
             "Evolution",
             "Evolution",
             "Random points evolve towards the private data by voting.",
-            shows=Tag.PEEK,
         ),
         Entry(
             "pages/learning.py",

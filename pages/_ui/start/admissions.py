@@ -12,7 +12,6 @@ from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Comparison, Run, compare
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.workloads import Marginals
 
@@ -94,7 +93,7 @@ def _choose(stop: int) -> None:
 def draw(epsilon: float) -> None:
     """The bars and their slider, and the numbers of this ε as a table."""
     made, hidden = releases(), stakeholder()
-    heading(TITLE, Tag.PAID if hidden else Tag.PEEK)
+    heading(TITLE)
     drag(frames(made, hidden=hidden), EPSILONS.index(epsilon), "start-epsilon", _choose)
     at = EPSILONS.index(epsilon)
     frame = pd.DataFrame({"value": made.labels} | ({} if hidden else {"real": made.real}))
