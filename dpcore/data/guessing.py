@@ -7,6 +7,7 @@ both, for the command line.
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,11 +30,21 @@ STRAY = 200  # one row in so many may lie far outside the bounds
 CODES = frozenset({"id", "code", "zip", "zipcode", "postcode"})
 NAMING = frozenset({"id", "ids", "uuid", "guid", "key", "nr", "no", "number", "index", "ssn", "account"})
 NAMING |= {"email", "mail", "phone"}
+# Headers of names, addresses, e-mail and phone in seven languages, without accents; one word more may stand before.
+PERSON = re.compile(
+    "names?|nome?|nombre|naam|(full|first|last|middle|given|family|maiden|patient|customer|employee) ?names?"
+    "|(sur|fore|vor|nach|familien)name|prenom|apellidos?|cognome|sobrenome|apelido|voornaam|achternaam"
+    "|([a-z]+ )?(e ?mail|courriel|correo( electronico)?|address|adresse|anschrift|strasse|direccion|domicilio|indirizzo"
+    "|adres|straat|endereco|morada|phone|telephone|telefono?|telefone|telefoon|telefonnummer|handynummer)"
+    "( address| adresse)?( number| no| nr)?"
+)
+EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 DATE, TEXT = "date", "text"
 ASIDE = {
     "empty": "no value in any row",
     "constant": "the same value in every row, so there is nothing to learn",
     "id": "looks like an ID, as nearly every row has a value of its own; it may name a person",
+    "person": "looks like names, addresses, e-mail or phone numbers, which identify people",
     "date": "dates have no cells; use a part of them",
     "text": "looks like free text, with too many different values to count",
     "unnamed": "no name in the header",
@@ -106,6 +117,8 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
         offers = tuple(f"{part} of {order}" for order in orders for part in PARTS)
         return Guess(name=name, kind=DATE, aside="constant" if constant else "date", offers=offers)
     read, numbers = _numbers(seen.texts)
+    if not constant and _names_people(name, seen):
+        return Guess(name=name, kind=TEXT, aside="person")
     if numbers is None or words & CODES:
         return _of_texts(name, seen, words, constant)
     whole = bool((numbers == np.floor(numbers)).all())
@@ -303,6 +316,17 @@ def _numbers(texts: Sequence[str]) -> tuple[str, np.ndarray | None]:
         if (np.abs(numbers) <= LARGEST).all():
             return read, numbers
     return AS_WRITTEN, None
+
+
+def _names_people(name: str, seen: _Seen) -> bool:
+    """Whether a column identifies people: all of it is e-mail, or its header says so and its values are many."""
+    if all(EMAIL.fullmatch(text) for text in seen.texts):
+        return True
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    plain = unicodedata.normalize("NFKD", spaced).casefold()
+    header = " ".join(re.sub("[^0-9a-z]+", " ", re.sub("[\u0300-\u036f]", "", plain)).split())
+    many = len(seen.texts) > FEW_ROWS or 2 * len(seen.texts) > seen.present
+    return many and bool(PERSON.fullmatch(header))
 
 
 def _of_texts(name: str, seen: _Seen, words: set[str], constant: bool) -> Guess:

@@ -39,6 +39,14 @@ KINDS = {
     "flag": ([True, False] * (N // 2), ("categorical", "", "")),
     "measured": (np.random.default_rng(0).normal(size=N), ("numeric", "", "")),
     "": (range(N), ("text", "", "unnamed")),
+    "Full Name": ([f"Ann Lee{i % 60}" for i in range(N)], ("text", "", "person")),
+    "Prénom": ([f"Zoé{i % 30}" for i in range(N)], ("text", "", "person")),
+    "Straße": ([f"Weg {i % 90}" for i in range(N)], ("text", "", "person")),
+    "customerPhone_no": ([5_550_000 + i % 50 for i in range(N)], ("text", "", "person")),
+    "contact": ([f"a{i % 9}@example.org" for i in range(N)], ("text", "", "person")),
+    "phone_service": (["Yes", "No"] * (N // 2), ("categorical", "", "")),
+    "phone": (["Yes", "No"] * (N // 2), ("categorical", "", "")),
+    "phone calls": ([i % 50 for i in range(N)], ("integer", "", "")),
     "<img src=x>": (["a", "b"] * (N // 2), ("categorical", "", "")),
 }
 
