@@ -120,7 +120,9 @@ def test_the_tiles_show_the_numbers_of_the_run():
 
 
 def test_columns_without_a_listed_value_come_last():
-    alone, known = (Column(name=n, kind="categorical", values=v) for n, v in (("a", ("(other)",)), ("b", ("x", "(other)"))))
+    alone, known = (
+        Column(name=n, kind="categorical", values=v) for n, v in (("a", ("(other)",)), ("b", ("x", "(other)")))
+    )
     assert comparison.telling(Domain(columns=(alone, known))) == ["b", "a"]
 
 
