@@ -265,7 +265,7 @@ def test_people_with_several_rows_are_protected_by_more_noise():
     app.switch_page(str(ROOT / EXPLORE))
     app = settled(app.run())
     assert not app.error
-    assert "2,000 records" in " ".join(c.value for c in app.caption)
+    assert "2,000 rows" in " ".join(c.value for c in app.caption)
     assert (
         next(f.value for f in app.dataframe if "setting" in f.value)["value"].iloc[-1] == "0.007771"
     )  # √2 · 2 / (2000 μ)

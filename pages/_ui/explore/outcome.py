@@ -141,7 +141,8 @@ def spread(shown: Shown) -> None:
     label = f"{runs} repeats with fresh noise" if shown.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
-            f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations. "
+            f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
+            f"{shown.n:,} rows. "
             f"Spent: ε = {epsilon:.4g} at δ = {delta:g}, by {by}. Protected: {shown.table.unit.words}.",
             help=meaning("point", "cell", "workload"),
         )
