@@ -52,12 +52,11 @@ if job.results:
         st.stop()
     result, domain = job.results[0], chosen.problem.domain
     both = compare(result.release, table.rows(domain.names), chosen.problem.workload)
-    verdict = st.container(key="verdict")
-    with verdict:
-        outcome.verdict(table, result, both)
+    with st.container(key="verdict"):
+        beside = outcome.verdict(table, chosen, result, both)
     run.wait_for_replays(started, until)
     shown = outcome.Shown.of(table, chosen, started, both)
-    with verdict:
+    with beside:
         outcome.spread(shown)
         run.watch_replays(started, len(shown.replays))
     with st.container(key="screen"):
@@ -69,7 +68,10 @@ if job.results:
             comparison.queries(shown)
             comparison.pair(shown)
     with st.container(key="sections"):
-        names = ["Groups", "Ask", "Ties", "What was spent", "Pin & compare", "Take along"]
+        names = [
+            "Who gets the least accurate results?", "Ask a question", "Linked columns", "Budget used",
+            "Compare two settings", "Download",
+        ]  # fmt: skip
         group, ask, tied, spent, pin, along = st.tabs(names)
         with group:
             comparison.groups(shown)

@@ -24,8 +24,8 @@ WATCH = """words => { window.times = {};
     const text = verdict ? verdict.innerText : '';
     const stale = document.querySelector('.st-key-screen [data-stale=true], .st-key-verdict [data-stale=true]');
     if (stale && !window.times.dimmed) window.times.dimmed = now;
-    if (text && text.split('\\n')[0] !== words && !window.times.verdict) window.times.verdict = now;
-    const there = text.includes('runs with other noise') && !text.includes('replayed');
+    if (text && text.split('Largest')[0] !== words && !window.times.verdict) window.times.verdict = now;
+    const there = text.includes('repeats with fresh noise');
     const idle = !document.querySelector('[data-testid=stStatusWidget]');
     if (window.times.verdict && there && !stale && idle) window.times.settled = now;
     else { window.times.settled = undefined; requestAnimationFrame(look); } };
@@ -34,7 +34,7 @@ WATCH = """words => { window.times = {};
 
 def step(page: Page, key: str) -> dict[str, float]:
     """One press of an arrow key on the slider of ε."""
-    before = page.locator(".st-key-verdict").inner_text().split("\n")[0]
+    before = page.locator(".st-key-verdict").inner_text().split("Largest")[0]
     slider = page.get_by_role("slider", name="ε, privacy budget")
     slider.focus()
     page.evaluate(WATCH, before)
@@ -50,7 +50,7 @@ def measure(steps: int, folder: Path) -> dict[str, object]:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{server.address}/explore?sample=census")
-        expect(page.get_by_text("runs with other noise: typical")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("repeats with fresh noise")).to_be_visible(timeout=60_000)
         time.sleep(2)
         keys = ["ArrowLeft" if i // 6 % 2 == 0 else "ArrowRight" for i in range(steps + WARM)]
         found = [step(page, key) for key in keys][WARM:]

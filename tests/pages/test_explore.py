@@ -11,18 +11,22 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
+from dpcore.data.column import Column
+from dpcore.data.domain import Domain
 from dpcore.errors import BudgetError
 from dpcore.evaluation.run import Run
+from dpcore.intervals.usefulness import foreseen, uses
 from dpcore.parsing.queries import read_queries
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.theory.meaning import times_in_100
 from dpcore.theory.optimal_noise import against_line, least_rmse
 from pages._ui.charts import base, screen
-from pages._ui.explore import keep, outcome, setup
+from pages._ui.explore import comparison, keep, outcome, setup
 from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
 from pages._ui.shell.session import session
-from pages._ui.shell.text import amount
+from pages._ui.shell.text import amount, points
 from tests.pages.test_pages import EXPLORE, button, figures, open_page, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -54,8 +58,8 @@ def test_the_noise_is_replayed_and_its_range_is_said_and_drawn():
     worst = 100 * errors(range(controls.WORLDS))
     low, high = (float(f"{v:.2g}") for v in (worst.min(), worst.max()))
     assert low < high
-    assert "In 5 runs with other noise: typical" in captions(app)
-    assert f"worst {low:g} to {high:g}" in captions(app)
+    assert "In 5 repeats with fresh noise: typical error" in captions(app)
+    assert f"largest {low:g} to {high:g}" in captions(app)
     bar = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "synthetic")
     assert max(numbers_of(bar["error_y"]["array"])) + max(numbers_of(bar["error_y"]["arrayminus"])) > 0
     assert any(t.get("fill") == "toself" for t in chart(app, "plain noise")["data"])
@@ -74,7 +78,7 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
     monkeypatch.setattr(replaying, "wait_for_replays", lambda *_: None)
     app = open_page(EXPLORE, sample="berkeley")
     assert drawn[0] < drawn[-1] == controls.WORLDS - 1
-    assert "In 5 runs with other noise: typical" in captions(app)
+    assert "In 5 repeats with fresh noise: typical error" in captions(app)
 
 
 def numbers_of(values):
@@ -86,14 +90,40 @@ def numbers_of(values):
 
 def test_one_repeat_draws_no_bars_and_says_no_range():
     app = open_page(EXPLORE, sample="berkeley", repeats="1")
-    assert "other noise" not in captions(app)
+    assert "fresh noise" not in captions(app)
     assert not any(t.get("fill") for t in chart(app, "plain noise")["data"])
 
 
 def test_the_first_seed_is_what_is_shown_whatever_is_replayed():
     one, five = (said(open_page(EXPLORE, sample="berkeley", repeats=n)) for n in ("1", "5"))
-    verdict = re.compile(r"Typical error .*people")
+    verdict = re.compile(r"Typical error\s+.*people\*\*\s+.*points")
     assert verdict.search(one)[0] == verdict.search(five)[0]
+
+
+def tiles(app):
+    return said(app).replace("\\", "")
+
+
+def test_the_tiles_show_the_numbers_of_the_run():
+    app = open_page(EXPLORE, sample="berkeley")
+    sample = samples.berkeley()
+    workload, _ = read_queries(["marginals:2"], sample.domain)
+    rows = sample.domain.encode(sample.frame)
+    run = Run(ALGORITHMS["gaussian_maxent"](), QueryRelease(workload, rows.n), rows, Budget(1.0, 1e-9)).finish()
+    final = run.records[-1].empirical
+    for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
+        size, people = amount(gap, rows.n, "people").split(" ≈ ")
+        assert f"{name} error  \n**{people}**  \n{size}" in tiles(app)
+    assert f"**a sample of {points(final.as_exact_as_sample)} %**" in tiles(app)
+    assert f"**guesses right {times_in_100(run.promise.guess()).replace('times in', 'of')}**" in tiles(app)
+    assert uses(foreseen(run.problem, run.plan), rows.n).sentence in captions(app).replace("\u2060", "")
+
+
+def test_columns_without_a_listed_value_come_last():
+    alone, known = (
+        Column(name=n, kind="categorical", values=v) for n, v in (("a", ("(other)",)), ("b", ("x", "(other)")))
+    )
+    assert comparison.telling(Domain(columns=(alone, known))) == ["b", "a"]
 
 
 def test_errors_are_points_and_people_together():
@@ -101,8 +131,8 @@ def test_errors_are_points_and_people_together():
     assert amount(0.00001, 20_000, "people") == "0.001 points ≈ 0.2 people"
     assert amount(1.0, 20_000, "records") == "100 points ≈ 20,000 records"
     app = open_page(EXPLORE)
-    found = re.search(r"worst ([\d.]+) points ≈ ([\d,]+) people", said(app))
-    assert float(found[2].replace(",", "")) == pytest.approx(float(found[1]) / 100 * 20_000, rel=0.06)
+    found = re.search(r"Largest error\s+\*\*([\d,]+) people\*\*\s+([\d.]+) points", tiles(app))
+    assert float(found[1].replace(",", "")) == pytest.approx(float(found[2]) / 100 * 20_000, rel=0.06)
 
 
 def test_the_peek_is_said_once():

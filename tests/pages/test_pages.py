@@ -40,7 +40,7 @@ def open_page(path, **query):
 
 def settled(app):
     """Run again, as the page's own polling does, until no job is on its way."""
-    waits = ("replayed", "made once, for everyone")
+    waits = ("Repeats: ", "made once, for everyone")
     while any(b.label == "Cancel" for b in app.button) or any(w in c.value for c in app.caption for w in waits):
         app.run()
     return app
@@ -156,7 +156,10 @@ def test_explore_shows_verdict_and_every_chart_with_data():
     drawn = figures(app)
     assert len(drawn) == 6
     assert all(figure["data"] for figure in drawn)
-    assert [tab.label for tab in app.tabs] == ["Groups", "Ask", "Ties", "What was spent", "Pin & compare", "Take along"]
+    assert [tab.label for tab in app.tabs] == [
+        "Who gets the least accurate results?", "Ask a question", "Linked columns", "Budget used",
+        "Compare two settings", "Download",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -262,7 +265,7 @@ def test_people_with_several_rows_are_protected_by_more_noise():
     app.switch_page(str(ROOT / EXPLORE))
     app = settled(app.run())
     assert not app.error
-    assert "2,000 records" in " ".join(c.value for c in app.caption)
+    assert "2,000 rows" in " ".join(c.value for c in app.caption)
     assert (
         next(f.value for f in app.dataframe if "setting" in f.value)["value"].iloc[-1] == "0.007771"
     )  # √2 · 2 / (2000 μ)

@@ -7,6 +7,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.data.column import OTHER
+from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.evaluation.run import compare, pairs_with, subgroups
 from dpcore.tags import Tag
@@ -26,8 +28,8 @@ from .screen import chart, draw, numbers
 CHOOSER = 190  # pixels of a widget beside a question
 MARKER = 150  # of the one beside the longest question
 LISTED = 1000  # queries that are put into words
-RINGS = f"Rings: {ask.LEVEL:.0%} intervals for this table, from the release alone; for the population: under Table."
-TABLED = f"Under Table: {ask.LEVEL:.0%} intervals from the release alone."
+INTERVALS = f"{ask.LEVEL:.0%} intervals for this table, from the release alone; the population's are below."
+RINGS = f"Rings: {INTERVALS}"
 
 
 def listed(shown: Shown, most: int = LISTED) -> tuple[pd.DataFrame, list[list[str]]]:
@@ -52,7 +54,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = listed(shown)
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
-    summary = f"One question in ten is off by more than {tenth}; half of them by more than {half}."
+    summary = f"One question in ten is off by more than {tenth}."
     names = shown.chosen.problem.domain.names
     about = head.selectbox(
         "Mark questions about", [None, *names], width=MARKER, format_func=_about, key=f"about-{hash(names)}",
@@ -74,9 +76,11 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     each = each.reset_index().set_axis(["column", "error", "questions"], axis=1)
     each = each.sort_values("error", ascending=False, ignore_index=True)
     what = f"{len(rows):,} marked questions" if marked else "All questions shown"
-    words = f"{what}: those on {each['column'].iloc[0]} are off most, {shown.words(each['error'].iloc[0])} on average."
+    worst = shown.words(each["error"].iloc[0])
+    words = f"{what}: those about {each['column'].iloc[0]} are off most, {worst} on average."
     right.plotly_chart(charts.columns(each), key="columns", alt=words, config=QUIET)
-    numbers(head, f"{summary} {words} Mark some: drag over the dots, or choose a column.", table, "queries")
+    more = f"Half of them are off by more than {half}. Mark some: drag over the dots, or choose a column."
+    numbers(head, words if marked else summary, table, "queries", more)
 
 
 def _about(column: str | None) -> str:
@@ -96,7 +100,7 @@ def worst(shown: Shown) -> None:
 @peek
 def groups(shown: Shown) -> None:
     """Error among the members of each value of a column, small groups first."""
-    heading("Which groups pay most?", Tag.PEEK, meaning("disagreement"))
+    heading("Who gets the least accurate results?", Tag.PEEK, meaning("disagreement"))
     domain = shown.chosen.problem.domain
     column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"groups-{hash(domain.names)}", **shared())
     try:
@@ -110,9 +114,15 @@ def groups(shown: Shown) -> None:
     small, large = frame.iloc[0], frame.iloc[-1]
     summary = (
         f"The tables disagree about {clean(small['group'])} ({small['share']:.2%} of records) by {small['error']:.2%}, "
-        f"about {clean(large['group'])} ({large['share']:.1%}) by {large['error']:.2%}; 100% is nothing in common."
+        f"about {clean(large['group'])} ({large['share']:.1%}) by {large['error']:.2%}. "
+        "0% is identical, 100% completely different."
     )
     panel(base.groups(frame, column), summary, frame, "groups")
+
+
+def telling(domain: Domain) -> list[str]:
+    """The names of columns, those last of which only the values that are not listed are known."""
+    return sorted(domain.names, key=lambda name: set(domain.columns[domain.names.index(name)].labels) <= {OTHER})
 
 
 def with_bounds(shown: Shown, frame: pd.DataFrame, tables: Marginals) -> tuple[pd.DataFrame, bool]:
@@ -132,7 +142,7 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
     names, rows = domain.names, shown.table.rows(domain.names)
     column = head.selectbox(
         "Column",
-        names,
+        telling(domain),
         width=CHOOSER,
         format_func=clean,
         key=f"column-{hash(names)}",
@@ -143,15 +153,16 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
     pair, labels = compare(shown.result.release, rows, single), domain.columns[names.index(column)].labels
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
     words = f"{clean(column)}: off most at {clean(labels[int(pair.worst(1)[0])])}, by {shown.words(pair.gaps.max())}."
+    more = ""
     if shown.replays:
         worlds = shown.answers(single)
         frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
-        words += f" Bars: the range over {len(worlds)} runs with other noise."
+        more = f"Bars: the range over {len(worlds)} repeats with fresh noise. "
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
     frame, bounded = with_bounds(shown, frame, single)
-    words += f" {RINGS}" if bounded else " Nothing was measured about it that intervals could rest on."
-    draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal")
+    more += RINGS if bounded else "Nothing was measured about it that intervals could rest on."
+    draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal", more)
 
 
 @chart("pair", "And two columns together?", "marginal", "cell", "point")
@@ -162,7 +173,7 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
     if len(names) < 2:
         st.caption("Choose a second column to see two of them together.")
         return
-    pairs = {" × ".join(map(clean, pair)): pair for pair in combinations(names, 2)}
+    pairs = {" × ".join(map(clean, pair)): pair for pair in combinations(telling(domain), 2)}
     asked = head.selectbox(
         "Two columns", list(pairs), width=CHOOSER, key=f"pair-{hash(names)}", label_visibility="collapsed", **shared()
     )
@@ -175,12 +186,13 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
     frame = index.assign(real=both.real, synthetic=both.synthetic)
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
     words = f"{asked}: off most at {where}, by {shown.words(both.gaps.max())}."
+    more = ""
     if shown.replays:
         worlds = shown.answers(two)
         frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
         ends = np.abs(worlds - both.real).max(axis=1)
-        words += f" With other noise: {shown.words(ends.min())} to {shown.words(ends.max())}."
+        more = f"With fresh noise: {shown.words(ends.min())} to {shown.words(ends.max())}. "
     frame, bounded = with_bounds(shown, frame, two)
-    words += f" {TABLED}" if bounded else " No intervals: nothing was measured about both together."
+    more += INTERVALS if bounded else "No intervals: nothing was measured about both together."
     figure = charts.pair(real, synthetic, chosen, (first.labels, second.labels))
-    draw(head, figure, words, frame, "pair")
+    draw(head, figure, words, frame, "pair", more)

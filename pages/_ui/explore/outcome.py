@@ -9,20 +9,22 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
-from dpcore.theory.meaning import times_in_100
+from dpcore.intervals.usefulness import foreseen, uses
 from dpcore.theory.optimal_noise import against_line
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.workloads import Workload
 
 from ..charts import screen as charts
+from ..shell import verdict as tiled
 from ..shell.frame import peek
 from ..shell.results import curves
 from ..shell.session import session
 from ..shell.table import Table
-from ..shell.text import amount, plain, points, question
+from ..shell.text import amount, points, question
 from ..shell.words import meaning
 from .keep import least_error, pinned
 from .run import Worlds
@@ -93,38 +95,57 @@ def noun(table: Table) -> str:
 
 
 @peek
-def verdict(table: Table, result: Result, real: Comparison) -> None:
-    """The finding in one sentence, of the first run."""
+def verdict(table: Table, chosen: Chosen, result: Result, real: Comparison) -> DeltaGenerator:
+    """The tiles of the first run; returns the place beside its sentence."""
     worst, n, each = int(real.worst(1)[0]), result.summary["n"], noun(table)
-    typical, most = amount(float(real.gaps.mean()), n, each), amount(float(real.gaps[worst]), n, each)
-    where = plain(question(real.workload.label(worst)), 120)
-    st.markdown(f"**Typical error {typical}; worst {most}, in “{where}”.**")
+    tiles = [
+        tiled.error("Typical error", float(real.gaps.mean()), n, each),
+        tiled.error("Largest error", float(real.gaps[worst]), n, each, question(real.workload.label(worst))),
+        *tiled.exactness(result.summary["final"]["as_exact_as_sample"]),
+        tiled.guess(result.summary["promise"]["guess"], chosen.budget.epsilon, chosen.budget.delta),
+    ]
+    return tiled.draw(tiles, _uses(chosen))
+
+
+def _uses(chosen: Chosen) -> str:
+    """What the release is good for, from the noise of its plan alone."""
+    problem, algorithm, budget, share = chosen.problem, chosen.algorithm, chosen.budget, chosen.schema
+
+    def found() -> str:
+        if share is None:
+            plan = make_plan(algorithm, problem, budget)
+        else:
+            plan = share.planned(algorithm, problem, budget, exact=False)[1]
+        return uses(foreseen(problem, plan), problem.n, laplace=not budget.delta).sentence
+
+    key = (problem.domain, tuple(chosen.texts), problem.effective_n, algorithm, budget, share)
+    return session().memo("uses", key, found)
 
 
 @peek
 def spread(shown: Shown) -> None:
-    """How far the noise moves the verdict, what was spent, and what that promises."""
-    summary, truth = shown.result.summary, shown.both.real
+    """How far the noise moves the verdict, what was spent, and by which accounting: behind one button."""
+    summary, runs = shown.result.summary, len(shown.runs)
     spent = summary["spent"]
-    gaps = np.abs(shown.worlds - truth)
+    gaps = np.abs(shown.worlds - shown.both.real)
     moved = ""
     if shown.replays:
         typical, worst = gaps.mean(axis=1), gaps.max(axis=1)
         moved = (
-            f"In {len(gaps)} runs with other noise: typical {points(typical.min())} to {points(typical.max())}, worst "
-            f"{points(worst.min())} to {points(worst.max())}. "
+            f"In {runs} repeats with fresh noise: typical error {points(typical.min())} to {points(typical.max())} "
+            f"points, largest {points(worst.min())} to {points(worst.max())}. "
         )
     epsilon, delta, by = spent["epsilon"], spent["delta"], spent["accounting"]
     if shown.chosen.schema is not None:  # what the schema costs is not the run's to say
         epsilon, delta, by = summary["epsilon"], summary["delta"], "the schema and the algorithm together, at the most"
-    st.caption(
-        f"{moved}{_against(shown)}Points are percentage points of all {shown.n:,} records; "
-        f"{summary['queries']:,} questions, {summary['cells']:,} cells. "
-        f"Spent: ε = {epsilon:.4g} at δ = {delta:g}, by {by}: "
-        f"someone who knows everyone else guesses right at most {times_in_100(summary['promise']['guess'])} (a coin: "
-        f"50). Protected: {shown.table.unit.words}.",
-        help=meaning("point", "cell", "workload"),
-    )
+    label = f"{runs} repeats with fresh noise" if shown.replays else "About these numbers"
+    with st.popover(label, type="tertiary", icon=":material/info:"):
+        st.caption(
+            f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
+            f"{shown.n:,} rows. "
+            f"Spent: ε = {epsilon:.4g} at δ = {delta:g}, by {by}. Protected: {shown.table.unit.words}.",
+            help=meaning("point", "cell", "workload"),
+        )
 
 
 def _against(shown: Shown) -> str:
@@ -136,7 +157,7 @@ def _against(shown: Shown) -> str:
     return f"Root mean square error {points(found)} points, {against_line(found, least)}. "
 
 
-@chart("convergence", "Does it settle?", "point", "sampling floor", "seed")
+@chart("convergence", "Has the error stopped falling?", "point", "sampling floor", "seed")
 def convergence(shown: Shown, head: DeltaGenerator) -> None:
     """Error against rounds or against the budget spent, the range over replays, theory's line, a pinned run behind."""
     frame = shown.curve
@@ -151,21 +172,21 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
         label_visibility="collapsed",
     )  # fmt: skip
     x = "epsilon_spent" if against == "ε spent" else "t"
-    summary = f"After {int(end['t']):,} rounds the worst error is {shown.words(end['max_error'])}"
+    summary = f"After {int(end['t']):,} steps the largest error is {shown.words(end['max_error'])}."
+    more = ""
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
-        summary += f" (band: {low} to {high} in {len(shown.runs)} runs with other noise)"
+        more = f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if theory:
-        summary += f"; plain noise, in theory, would make it up to {points(theory['max_error'])}"
-    summary += "."
+        more += f"Plain noise, in theory: up to {points(theory['max_error'])} points. "
     if frame["epsilon_spent"].nunique() == 1:
-        summary += " The whole budget is spent before the first round."
+        more += "The whole budget is spent before the first step. "
     if "population_max_error" in frame:
-        summary += f" Against the population it is {points(end['population_max_error'])} points."
+        more += f"Against the population the largest error is {points(end['population_max_error'])} points."
     marks = [(float(own[x].iloc[i]), name) for i, name, _ in stages] if own[x].nunique() > 1 else []
     beside = charts.Beside(theory=theory, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
     figure = charts.convergence(frame, x, "ε spent" if x != "t" else "round", shown.n, shown.noun, beside)
-    draw(head, figure, summary, frame, "convergence")
+    draw(head, figure, summary, frame, "convergence", more)
 
 
 def _theory(shown: Shown) -> dict[str, float]:

@@ -112,7 +112,7 @@ def watch_replays(started: Worlds, drawn: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="replays"):
         _replaying(started, drawn)
         if not started.quick:
-            st.button("Stop the replays", icon=":material/stop_circle:", on_click=started.cancel, type="tertiary")
+            st.button("Stop the repeats", icon=":material/stop_circle:", on_click=started.cancel, type="tertiary")
 
 
 @st.fragment(run_every=POLL / 2)
@@ -120,7 +120,7 @@ def _replaying(started: Worlds, drawn: int) -> None:
     there, many = len(started.replays), sum(len(job.task.seeds) for _, job in started.jobs)
     if started.settled or (there > drawn and not started.quick):
         st.rerun()
-    st.caption(f"Noise replayed: {there + 1} of {many}")
+    st.caption(f"Repeats: {there + 1} of {many}")
 
 
 @peek
@@ -129,7 +129,7 @@ def _so_far(job: PoolJob) -> None:
     if not job.records:
         return
     name, value = job.records[-1].empirical.headline
-    heading("Does it settle?", Tag.PEEK)
+    heading("Has the error stopped falling?", Tag.PEEK)
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.records])
     st.caption(f"So far: {name} {value:.3g}.")
     curve = charts.convergence(frame, "t", "round")

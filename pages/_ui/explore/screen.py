@@ -36,11 +36,14 @@ STYLE = """<style>
 .st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
 .st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.8rem; line-height: 1.2;}
-.st-key-verdict {gap: 0.1rem; position: relative;}
-/* Comes and goes: it must not push the charts down and up again. */
-@media (min-width: 641px) {[data-testid="stLayoutWrapper"]:has(> .st-key-replays) {
-  position: absolute; right: 0; top: -2.2rem; width: auto;}
-  .st-key-replays {flex-wrap: nowrap !important; width: max-content; white-space: nowrap;}}
+.st-key-verdict {gap: 0.1rem;}
+.st-key-tiles {gap: 0.2rem 1.2rem;}
+.st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
+.st-key-tiles p {font-size: 0.875rem;}
+.st-key-tiles strong {font-size: 1.2rem; line-height: 1.2;}
+.st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}
+.st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;}
+@media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}}
 .st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
   margin-bottom: 0;}
 .st-key-verdict p {margin: 0; line-height: 1.35;}
@@ -142,14 +145,16 @@ def chart(key: str, question: str, *words: str) -> Callable[[Callable[[S, DeltaG
     return made
 
 
-def draw(head: DeltaGenerator, figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
+def draw(head: DeltaGenerator, figure: Figure, summary: str, frame: pd.DataFrame, key: str, more: str = "") -> None:
     """A chart with its sentence; its numbers as a table, and a download of them, in the head."""
     st.plotly_chart(figure, key=key, alt=summary, config=QUIET)
-    numbers(head, summary, frame, key)
+    numbers(head, summary, frame, key, more)
 
 
-def numbers(head: DeltaGenerator, summary: str, frame: pd.DataFrame, key: str) -> None:
-    """The sentence, and in the head the numbers as a table and a download."""
+def numbers(head: DeltaGenerator, summary: str, frame: pd.DataFrame, key: str, more: str = "") -> None:
+    """The sentence, and in the head the numbers as a table, a download, and what `more` there is to say."""
     st.caption(plain(summary, 400))
     with head.popover("Table", type="tertiary", icon=":material/table:"):
+        if more:
+            st.caption(plain(more, 400))
         as_table(frame, key)

@@ -75,7 +75,8 @@ LESSONS = {
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
         runs.small_groups,
         "The noise on every count is the same, whoever is counted. For 2,092 adults it is nothing, for 109 "
-        "children it is a large part of what is known about them. Look at “Which groups pay most?”, by Age, then "
+        "children it is a large part of what is known about them. Look at “Who gets the least accurate "
+        "results?”, by Age, then "
         "by Class.",
         {"sample": "titanic", "epsilon": "0.3", "algorithm": "gaussian_maxent"},
         ("disagreement",),

@@ -73,8 +73,8 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
     address = f"{server}/{link.get_attribute('href')}"
     assert f"epsilon={heading.split('ε = ')[1].split(',')[0]}" in address
     page.goto(address)
-    verdict = page.get_by_text(re.compile("Typical error .* points ≈ .* people; worst")).inner_text()
-    assert float(re.search(r"worst ([\d.]+)", verdict)[1]) == pytest.approx(100 * shown, rel=0.06), "two digits shown"
+    verdict = page.get_by_text(re.compile(r"Largest error\s.*people")).inner_text()
+    assert float(re.search(r"([\d.]+) points", verdict)[1]) == pytest.approx(100 * shown, rel=0.06), "two digits shown"
 
 
 def test_the_smallest_budget_a_waterfall_and_a_report(page, server, tmp_path):

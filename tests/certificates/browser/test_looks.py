@@ -24,8 +24,8 @@ def settle(page, server, path):
     if path in ("/explore", "/guarantee", "/learning"):
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     if path == "/explore":
-        expect(page.get_by_role("tab", name="Take along")).to_be_visible()
-        expect(page.get_by_text("runs with other noise: typical")).to_be_visible()
+        expect(page.get_by_role("tab", name="Download")).to_be_visible()
+        expect(page.get_by_text("repeats with fresh noise")).to_be_visible()
     expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
     page.wait_for_timeout(1000)  # elements of the last run fade out, those of this one fade in
     expect(page.locator("[data-stale=true]")).to_have_count(0)

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CELLS = ("convergence", "queries", "marginal", "pair")
 NAMES = ("ε, privacy budget", "δ, failure probability", "α, entropy weight")
-REPLAYED = "In 5 runs with other noise: typical"
+REPLAYED = "5 repeats with fresh noise"
 
 
 def opened(page, server, query=""):
@@ -149,7 +149,7 @@ def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
 def test_a_brush_over_the_questions_marks_them_and_shows_their_columns(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-queries")
-    expect(cell.get_by_text("All questions shown")).to_be_visible()
+    expect(cell.get_by_text("One question in ten")).to_be_visible()
     area = cell.locator(".js-plotly-plot").first.locator(".nsewdrag").bounding_box()
     middle = area["y"] + area["height"] / 2
     page.mouse.move(area["x"] + 3, middle)
@@ -171,7 +171,7 @@ def test_a_column_and_a_pair_are_chosen_in_place(page, server):
 def test_questions_are_marked_by_the_keyboard_too(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-queries")
-    expect(cell.get_by_text("All questions shown")).to_be_visible()
+    expect(cell.get_by_text("One question in ten")).to_be_visible()
     cell.get_by_role("combobox", name="Mark questions about").focus()
     page.keyboard.type("about sex")
     page.keyboard.press("Enter")

@@ -1,0 +1,39 @@
+"""The verdict as tiles, wherever a release is judged: how far off, as exact as which sample, what a guess may reach."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore.theory.meaning import times_in_100
+
+from .text import amount, plain, points
+
+Tile = tuple[str, str, str]  # what is measured, its value, and what to compare that with
+
+
+def draw(tiles: Sequence[Tile], uses: str) -> DeltaGenerator:
+    """Draw the tiles and, below, the sentence about what the release is good for; returns the place beside that."""
+    with st.container(horizontal=True, key="tiles"):
+        for name, value, beside in tiles:
+            st.markdown(f"{plain(name)}  \n**{plain(value)}**  \n{plain(beside, 120)}")
+    line = st.container(horizontal=True, vertical_alignment="center", key="uses")
+    line.caption(plain(uses, 400))
+    return line
+
+
+def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
+    """The tile of an error: in people, with points beside, and the question that has it."""
+    of_all, counted = amount(gap, n, noun).split(" ≈ ")
+    return name, counted, f"{of_all}, {where}" if where else of_all
+
+
+def exactness(share: float | None) -> list[Tile]:
+    """The tile of `as_exact_as_sample`; none where that is not known."""
+    return [] if share is None else [("As exact as", f"a sample of {points(share)} %", "of the rows")]
+
+
+def guess(chance: float, epsilon: float, delta: float) -> Tile:
+    """The tile of the promise: how often a guess about one person is right, at the most."""
+    right = f"guesses right {times_in_100(chance).replace('times in', 'of')}"
+    return "Someone who knows everyone else", right, f"a coin: 50 · ε = {epsilon:.4g} at δ = {delta:g}"
