@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
-from dpcore.algorithms.dual_query import _Expected, _Rows
+from dpcore.algorithms.dual_query import _Expected, _RowPlayer
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget
@@ -125,7 +125,7 @@ def test_a_wrong_sign_would_be_seen():
     """Draws pull the rows towards the records: the row that answers 'more of q' satisfies q."""
     problem = QueryRelease(Marginals(codes(4, 3), [["a"]]), 10)
     for memory in (0.0, 0.9):
-        player = _Rows(problem, memory, 1.0)
+        player = _RowPlayer(problem, memory, 1.0)
         more = player.respond(np.array([2, 2]), np.random.default_rng(0))
         assert more.release.codes[0, 0] == 2
         player.respond(np.array([4 + 2, 4 + 2, 1]), np.random.default_rng(0))
@@ -135,7 +135,7 @@ def test_a_wrong_sign_would_be_seen():
 
 def test_without_memory_a_row_answers_this_round_only():
     problem = QueryRelease(signs(codes(3, 4), 6), 10)
-    player, A = _Rows(problem, 0.0, 1.0), problem.workload.matrix
+    player, A = _RowPlayer(problem, 0.0, 1.0), problem.workload.matrix
     rng = np.random.default_rng(0)
     for _ in range(10):
         drawn = rng.integers(12, size=3)

@@ -113,6 +113,24 @@ def test_a_dead_worker_fails_its_own_job_and_is_replaced(pool, others, block):
     assert waiting.state == "done"
 
 
+def test_all_workers_killed_at_once_fail_their_jobs_in_words_and_the_next_job_runs(block):
+    before = set(active_children())
+    pool = WorkerPool(workers=2)
+    try:
+        jobs = [pool.submit(task(block, "dpfw", **LONG), who) for who in ("me", "you")]
+        until(lambda: all(job.records for job in jobs))
+        for worker in set(active_children()) - before:
+            os.kill(worker.pid, signal.SIGKILL)
+        assert all(job.wait(90) for job in jobs)
+        assert [job.state for job in jobs] == ["failed", "failed"]
+        assert all("ended unexpectedly" in job.error for job in jobs)
+        after = pool.submit(task(block), "me")
+        assert after.wait(90)
+        assert after.state == "done"
+    finally:
+        pool.close()
+
+
 def test_bad_settings_and_a_forgotten_table_fail_with_words(pool, block):
     job = pool.submit(task(block), "me")
     assert job.wait(90)

@@ -69,14 +69,15 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
     run = Run(build(PE, {"rounds": "3"}), problem, rows, Budget(1, 1e-4), seed=0, path=True).finish()
     curve = figures(app)[1]
     names = {trace["name"] for trace in curve["data"] if "name" in trace}
-    assert {"measured", "range over seeds", "bound of Theorem 4.1, up to constants"} <= names
-    band = next(trace for trace in curve["data"] if trace.get("name") == "range over seeds")
+    assert {"measured", "range over repeats"} == names, "a bound that promises nothing is a sentence, not a line"
+    band = next(trace for trace in curve["data"] if trace.get("name") == "range over repeats")
     t, y = _plain(band["x"]), _plain(band["y"])
     for record in run.records:
         inside = [value for at, value in zip(t, y, strict=True) if at == record.t]
         assert min(inside) - 1e-9 <= record.empirical.w1 <= max(inside) + 1e-9
     assert "promises nothing here" in captions(app)
-    slider = app.slider(key="evolve-t-3")
+    assert app.session_state["evolve-plays"] or app.slider(key="evolve-t-3").value == 3, "it plays by itself"
+    slider = app.slider(key="evolve-t-3").set_value(0).run().slider(key="evolve-t-3")
     assert (slider.min, slider.max, slider.value) == (0, 3, 0)
     assert len(_plain(figures(app)[0]["data"][1]["x"])) == run.plan["samples"], "the initial points"
     app.slider(key="evolve-t-3").set_value(2).run()

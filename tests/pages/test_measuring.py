@@ -12,7 +12,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.data.open_schema import open_schema_from_json, private_entry
 from dpcore.data.readers import read_table
 from dpcore.data.schema import domain_to_json
-from dpcore.evaluation import measured as evaluation
+from dpcore.evaluation import schema_trial as evaluation
 from dpcore.privacy.accounting.budget import Budget, Sums
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.lifetime import events_from_json

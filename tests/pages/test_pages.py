@@ -106,8 +106,8 @@ def test_start_has_a_chart_before_any_click_and_follows_epsilon():
     assert np.abs(np.subtract(data["synthetic"][0][at], data["real"])).max() >= 0.05, "visibly wrong"
     assert np.abs(np.subtract(data["synthetic"][0][at + 1], data["real"])).max() < 0.05, "and no stronger than that"
     assert "ε = 0.03**" in data["words"][0][at]
-    assert "51%" in data["words"][0][at]
-    for epsilon, guess in (("0.1", "52%"), ("1", "73%")):
+    assert "50.2 times in 100" in data["words"][0][at]
+    for epsilon, guess in (("0.1", "50.4 times in 100"), ("1", "54 times in 100")):
         data = dragged(open_page("app.py", epsilon=epsilon))
         assert data["stops"][data["at"]] == f"ε = {epsilon}"
         assert guess in data["words"][0][data["at"]]
@@ -238,7 +238,7 @@ def test_an_upload_is_refused_or_taken_with_a_message():
     settled(app.file_uploader(key="upload").set_value(("t.csv", content, "text/csv")).run())
     assert not app.exception
     assert "Read as UTF-8, separated by semicolons." in " ".join(t.value for t in app.text)
-    assert "Decimal commas are all there is in\\:\u2060 a\\." in [c.value for c in app.caption], "a peek, so not above"
+    assert any("decimal commas" in c.value for c in app.caption), "a peek, so not above"
     assert "The table is still the one before: Invented census" in before
     assert "a person must fill them in" in said(app)
     assert "dates have no cells" in said(app)

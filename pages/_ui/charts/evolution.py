@@ -30,7 +30,7 @@ def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.
     """The three traces: private points, all candidates, those that were chosen."""
     kept = weights > 0
     size = LARGEST * np.sqrt(weights[kept] / weights.max())
-    dots = {"color": REAL, "size": 4, "opacity": 0.45, "symbol": "circle"}
+    dots = {"color": REAL, "size": 5, "opacity": 0.7, "symbol": "circle"}
     crosses = {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}
     chosen = {"color": SYNTHETIC, "size": np.maximum(size, 4), "opacity": 0.75, "symbol": "diamond"}
     place = {"mode": "markers", "hovertemplate": "(%{x:.3f}, %{y:.3f})"}
@@ -45,9 +45,9 @@ def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.
 
 
 def distances(
-    records: pd.DataFrame, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], level: tuple[str, float]
+    records: pd.DataFrame, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], levels: Mapping[str, float]
 ) -> go.Figure:
-    """W1 against t: the median over seeds and their range; theory's curves by name, and one level, all dashed."""
+    """Draw W1 against t: the median over repeats and their range; theory's curves and levels by name, dashed."""
     figure = go.Figure()
     by = records.groupby("t")["w1"]
     middle, low, high = by.median(), by.min(), by.max()
@@ -55,7 +55,7 @@ def distances(
         figure.add_scatter(
             x=[*middle.index, *middle.index[::-1]], y=[*high, *low[::-1]], mode="lines", fill="toself",
             fillcolor=SYNTHETIC,
-            opacity=0.18, line_width=0, hoverinfo="skip", name="range over seeds",
+            opacity=0.18, line_width=0, hoverinfo="skip", name="range over repeats",
         )  # fmt: skip
     figure.add_scatter(
         x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7
@@ -63,9 +63,10 @@ def distances(
     for (name, (x, y)), dash in zip(curves.items(), DASHES[1:], strict=False):
         figure.add_scatter(x=x, y=y, mode="lines", name=name, line={"color": GREY, "dash": dash})
     ends = [int(middle.index.min()), max(int(middle.index.max()), 1)]
-    figure.add_scatter(x=ends, y=[level[1]] * 2, mode="lines", name=level[0], line={"color": THIRD, "dash": "longdash"})
+    for name, level in levels.items():
+        figure.add_scatter(x=ends, y=[level] * 2, mode="lines", name=name, line={"color": THIRD, "dash": "longdash"})
     figure.update_xaxes(title="step t", rangemode="tozero", dtick=max(1, ends[1] // 10))
-    return finish(figure.update_yaxes(title="distance W1 (unit of length)", rangemode="tozero"), 460)
+    return finish(figure.update_yaxes(title="distance W1 (unit of length)", rangemode="tozero"), 400)
 
 
 def settings(

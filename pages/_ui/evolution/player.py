@@ -1,4 +1,4 @@
-"""Watch it evolve: a public sample, the settings, the player, and the distance against t beside what theory says."""
+"""Watch points evolve: a public sample, the player, and beside it the distance after each step."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,10 +42,9 @@ def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
 
 
 def watch_it() -> None:
-    """The whole part. Raises InputError for settings that do not go together."""
-    side, main = st.columns([1, 2], gap="large")  # side by side, so that nothing has to be scrolled while it plays
-    with side:
-        sample, n, budget, texts, seeds = _settings()
+    """Draw the whole part. Raises InputError for settings that do not go together."""
+    sample, n, budget, texts, seeds = _settings()
+    main, side = st.columns([3, 2], gap="large")  # side by side, so that nothing has to be scrolled while it plays
     problem, rows = points(sample, n)
     algorithm = build(PE, texts)
     plan = algorithm.plan(problem, budget)
@@ -63,30 +62,33 @@ def watch_it() -> None:
             _player(rows, found["start"][0], found["path"][0], POINT_SAMPLES[sample].title)
     if mine.ended and "curve" in found and "start" in found:
         if not stakeholder():
-            _curve(found, problem)
-        results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
+            with side:
+                _curve(found, problem)
+        with st.expander("Budget used and settings", icon=":material/receipt:"):
+            results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
 
 
 def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
-    with st.container(border=True, key="evolve-settings"):
-        titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-        sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
+    """Draw the widgets in one line, those for experts folded."""
+    shape, budget, experts = st.columns(3, vertical_alignment="bottom")
+    titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
+    sample = titles[shape.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
+    epsilon = budget.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
+    with experts.popover("For experts", icon=":material/tune:", width="stretch"):
         n = st.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
         preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
-        epsilon = st.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
         words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
-        rounds = st.select_slider("T, rounds", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
+        rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
         delta = st.select_slider("δ, failure probability", DELTAS, 1e-4, number, key="pe-delta", **KEPT)
-        with st.expander("More: post, sampling, release, seeds", icon=":material/tune:"):
-            listed = {p.name: p for p in parameters(PE) if p.name in ("post", "sampling", "release")}
-            texts = dict(PE.presets.get(preset, {}))
-            for p in listed.values():
-                words = p.doc[0].upper() + p.doc[1:] + "."
-                value = st.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **KEPT)
-                texts |= {p.name: value} if value != AS_PRESET else {}
-            words = "Runs with seeds 0, 1, …: the chart shows their range."
-            seeds = st.number_input("Seeds", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
+        listed = {p.name: p for p in parameters(PE) if p.name in ("post", "sampling", "release")}
+        texts = dict(PE.presets.get(preset, {}))
+        for p in listed.values():
+            words = p.doc[0].upper() + p.doc[1:] + "."
+            value = st.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **KEPT)
+            texts |= {p.name: value} if value != AS_PRESET else {}
+        words = "The chart shows the range over runs with repeat numbers 0, 1, …"
+        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
         texts |= {"rounds": str(rounds)} if rounds != AS_PRESET else {}
     return sample, n, Budget(epsilon, delta), texts, int(seeds)
 
@@ -117,14 +119,14 @@ def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         place = st.container(width="content")
         tag(Tag.PUBLIC)
-        st.caption(f"{title}: generated, so it may be shown. Nobody may see a real table's blue points.")
+        st.caption(f"{title}: invented points. Nobody may see the blue points of a real table.")
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
     _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
     kept = [int(np.count_nonzero(weights)) for _, weights in steps]
     summary = (
-        f"{len(steps[0][0])} random points at t = 0; after {len(steps) - 1} rounds of variation and voting "
-        f"{kept[-1]:,} of {len(steps[-1][0]):,} candidates hold all the weight."
+        f"It starts from {len(steps[0][0])} random points. After {len(steps) - 1} steps of voting, {kept[-1]:,} of "
+        f"{len(steps[-1][0]):,} candidates hold all the weight."
     )
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
@@ -137,6 +139,8 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
     T = len(steps) - 1
     at, plays = f"evolve-t-{T}", "evolve-plays"
     now = st.session_state
+    if plays not in now:  # it plays by itself once
+        now[plays], now[at] = True, -1
 
     def press() -> None:
         now[plays] = not now.get(plays)
@@ -164,7 +168,7 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
 @peek
 def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     """W1 against t, the recursion of the proof and the bound of the theorem."""
-    heading("Does it come nearer, and as fast as theory says?", Tag.PEEK)
+    heading("How near does it come?", Tag.PEEK)
     frame = results.curves(found["start"] + found["curve"])
     settled = found["curve"][0].summary["parameters"]
     D, d, T = problem.diameter, problem.d, int(settled["rounds"])
@@ -173,15 +177,12 @@ def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
     err = theory.error(**noise, d=d, D=D)
     t = np.arange(T + 1)
-    curves = {"recursion, with the end's distance as err": (t, theory.recursion(start=first, error=last, steps=t, d=d))}  # type: ignore[arg-type]
-    if err < D:
+    curves = {}
+    if err < D:  # a bound that promises nothing is a sentence, not a line
         curves["recursion, with the proof's err"] = (t, theory.recursion(start=first, error=err, steps=t, d=d))  # type: ignore[arg-type]
     bound = theory.rate(sigma=settled["sigma"], d=d, D=D)
-    figure = evolution_charts.distances(frame, curves, ("bound of Theorem 4.1, up to constants", bound))
+    levels = {"bound of Theorem 4.1, up to constants": bound} if err < D else {}
     best = int(by.idxmin())
-    summary = (
-        f"From W1 = {first:.3g} at the start to {last:.3g} after {T} rounds, smallest after {best}. The proof "
-        f"takes off only a share of γ = {theory.contraction(d):.2g} a round, far less than is seen"
-    )
-    words = "" if err < D else f"; its error term is {err:,.0f}, above the diameter {D:g}, so it promises nothing here"
-    results.panel(figure, summary + words + ".", frame, "distance")
+    summary = f"The distance falls from {first:.3g} to {last:.3g} after {T} steps. It is smallest after {best}."
+    words = "" if err < D else " The theorem promises nothing here: its error term is larger than the whole disc."
+    results.panel(evolution_charts.distances(frame, curves, levels), summary + words, frame, "distance")

@@ -12,13 +12,14 @@ def open_part(page, server, part):
 
 def test_the_keyboard_moves_and_plays_the_points(page, server):
     page.goto(f"{server}/evolution?pe-n=100&pe-seeds=1&pe-rounds=3")
-    page.get_by_text("What was chosen, and what was spent").wait_for()
+    page.get_by_text("Budget used and settings").wait_for()
+    expect(page.get_by_role("slider", name="Step t")).to_have_attribute("aria-valuetext", "3")  # it played by itself
     dots = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace").nth(1).locator("path.point")
     first = dots.count()
     slider = page.get_by_role("slider", name="Step t")
     slider.focus()
-    page.keyboard.press("ArrowRight")
-    expect(slider).to_have_attribute("aria-valuetext", "1")
+    page.keyboard.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "0")
     expect(dots).not_to_have_count(first)
     play = page.get_by_role("button", name="Play")
     play.focus()
@@ -30,7 +31,8 @@ def test_the_keyboard_moves_and_plays_the_points(page, server):
 def test_nothing_has_to_be_scrolled_while_it_plays(page, server):
     """At 1440 × 900 settings, button, slider and chart are in view together; on a phone button, slider and chart."""
     page.goto(f"{server}/evolution?pe-n=100&pe-seeds=1&pe-rounds=3")
-    page.get_by_text("What was chosen, and what was spent").wait_for()
+    page.get_by_text("Budget used and settings").wait_for()
+    expect(page.get_by_role("slider", name="Step t")).to_have_attribute("aria-valuetext", "3")  # it played by itself
     parts = [page.get_by_role("button", name="Play"), page.get_by_role("slider", name="Step t")]
     parts += [page.locator(".js-plotly-plot").first]
     for sizes, wanted in (((1440, 900), [page.get_by_role("slider", name="ε"), *parts]), ((390, 844), parts)):
