@@ -77,7 +77,7 @@ def test_the_sentence_says_it_in_points_and_records(tolerance, share):
     assert words.startswith(
         f"**ε = {number(found.epsilon)} with {TITLE}**: all 4 noisy answers about Gender × Admission"
     )
-    assert f"≈ {4526 * tolerance:,.0f} of 4,526 records" in words
+    assert f"≈ {4526 * tolerance:,.0f} of 4,526 rows" in words
     kept = float(words.split("in at least ")[1].split("%")[0])
     assert 100 * found.chance - 0.1 <= kept <= 100 * found.chance
     assert kept >= 100 * share

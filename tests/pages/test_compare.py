@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.evaluation.run import Run, compare, subgroups
 from dpcore.experiments.frontier import steps
+from dpcore.intervals.usefulness import as_exact_as_sample
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.theory.optimal_noise import least_rmse
@@ -104,7 +105,7 @@ def test_every_dot_is_the_run_with_its_seed():
     for key in (("gaussian_maxent", 1.0, 1), ("dpfw", 0.1, 0)):
         assert found[key] == pytest.approx(berkeley(*key).records[-1].empirical.max_error, rel=1e-6)
     names = {trace.get("name") for trace in figures(app)[0]["data"]}
-    assert {"frontier", "uniform", "independent columns", "sampling floor of n rows"} <= names
+    assert {"frontier", "knowing nothing", "ignoring links", "a sample of this size"} <= names
 
 
 def test_more_budgets_add_dots_and_keep_the_others():
@@ -132,7 +133,7 @@ def test_errors_of_one_question_and_of_one_group_are_drawn():
     assert not app.exception
     assert 0 < dots(app)[("gaussian_maxent", 1.0, 0)] < 1
     app.selectbox(key="measure").set_value("worst question")
-    app.segmented_control(key="unit").set_value("records").run()
+    app.segmented_control(key="unit").set_value("rows").run()
     assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(
         run.records[-1].empirical.max_error * len(table.frame), rel=1e-6
     )
@@ -186,7 +187,7 @@ def test_no_two_of_fifty_algorithms_look_alike():
 
 def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in():
     app = compared(("dpfw",), (0.1, 1.0, 3.0), seeds=1)
-    app.toggle(key="theory").set_value(True).run()
+    next(s for s in app.selectbox if s.label.startswith("Proved")).set_value(ALGORITHMS["dpfw"].about.title).run()
     assert not app.exception
     curve = next(t for t in figures(app)[0]["data"] if "theory" in t.get("name", ""))
     x, y = _plain(curve["x"]), _plain(curve["y"])
@@ -195,6 +196,16 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
     told = " ".join(c.value for c in app.caption)
     assert "n = 4,526, k = 24, |Q| = 56" in told
     assert "up to constants" in told
+
+
+def test_the_axis_of_samples_says_what_the_formula_says_of_each_error():
+    app = compared(seeds=1, measure="root mean square over questions")
+    axis = figures(app)[0]["layout"]["yaxis2"]
+    run = berkeley("gaussian_maxent", 1.0, 0)
+    shares, m = run.truth.answers, run.problem.workload.m
+    for place, text in zip(_plain(axis["tickvals"]), axis["ticktext"], strict=True):
+        f, said = as_exact_as_sample(m * place**2, shares, 4526), float(text.split()[0]) / 100
+        assert f / (1 - f) == pytest.approx(said / (1 - said), rel=0.4), "the floor is the mean of ten tables"
 
 
 def uploader(app):
@@ -220,19 +231,8 @@ def test_another_tools_table_becomes_a_line_at_its_own_error():
     assert any("no column" in e.value for e in app.error)
 
 
-def test_the_smallest_epsilon_is_found_and_marked_as_a_peek_for_uploads():
-    app = compared(("gaussian_maxent",), (1.0,), seeds=1)
-    next(b for b in app.button if b.label == "Find the smallest ε").click().run()
-    settled(app)
-    found = next(d.value for d in app.dataframe if "smallest ε" in d.value)
-    epsilon = float(found["smallest ε"].iloc[0])
-    errors = [berkeley("gaussian_maxent", epsilon, seed).records[-1].empirical.max_error for seed in range(20)]
-    assert sum(e <= 0.01 for e in errors) >= 19
-    assert not any("this uses real data: an ε" in w.value for w in app.warning)
-
-
 def test_an_error_is_taken_apart_into_parts_that_sum_to_it():
-    app = compared(("dpfw",), (0.1,), seeds=1)
+    app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
     next(b for b in app.button if b.label == "Take this error apart").click().run()
     assert not app.exception
     parts = next(d.value for d in app.dataframe if "part" in d.value)["share"].to_numpy()
@@ -283,7 +283,7 @@ def test_names_at_line_ends_never_meet(places):
 
 
 def test_the_worst_column_pair_and_group_are_those_of_the_run():
-    app = compared(("dpfw",), (0.1,), seeds=1)
+    app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
     run, table = berkeley("dpfw", 0.1, 0), sample_table("berkeley")
     rows, domain = table.rows(table.domain.names), table.domain
 
@@ -297,7 +297,7 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run():
     assert frame.loc["column", "which"] == column
     assert frame.loc["column", "off by"] == f"{100 * largest((column,)):.2g} points"
     assert frame.loc["pair", "which"] == " × ".join(pair)
-    assert frame.loc["pair", "≈ records"] == f"{4526 * largest(pair):,.0f}"
+    assert frame.loc["pair", "≈ rows"] == f"{4526 * largest(pair):,.0f}"
     both = compare(run.release, rows, Marginals.all(domain, 2))
     worst, name = max((e, f"{name} = {label}") for name in domain.names for e, label in disagreements(both, name))
     words = next(c.value for c in app.caption if "disagree most" in c.value).replace("\\", "")

@@ -7,11 +7,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text
-from .base import GREY, REAL, SYNTHETIC, finish
+from .base import GREY, REAL, SYNTHETIC, TEXT, finish
 
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D", "#E7298A", "#B8860B", "#66A61E"]
+SAMPLES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)  # shares of the rows
 MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagram", "triangle-down"]
 
 
@@ -35,12 +36,13 @@ def frontier(
     n: float | None = None,
     population: pd.DataFrame | None = None,
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
+    half: float | None = None,
 ) -> go.Figure:
     """Error against ε: a dot a run, a line of medians and a band over seeds for each algorithm, and the step frontier.
 
     `floors` are horizontal lines by name, `population` medians against the population (dotted), `curves` theory by
     name. A dot's customdata is (algorithm, ε, seed). Lines are called by their `titles`, at their right ends. With `n`
-    the axis is n·ε.
+    the axis is n·ε. With `half`, the error of a sample of half the rows, there is an axis of samples on the right.
     """
     figure = go.Figure()
     curves = {name: (x * (n or 1), y) for name, (x, y) in (curves or {}).items()}
@@ -84,7 +86,7 @@ def frontier(
         )  # fmt: skip
     for name, (x, y) in curves.items():
         line = {"color": GREY, "dash": "dash", "width": 1}
-        figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name", showlegend=len(curves) < 3)
+        figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
     span = [float(dots["epsilon"].min()), float(dots["epsilon"].max())]
     for (name, value), dash in zip(floors.items(), ["dash", "dashdot", "dot", "longdash", "longdashdot"], strict=False):
         figure.add_scatter(
@@ -97,7 +99,28 @@ def frontier(
     words = "ε" if n is None else f"n·ε (n = {n:,.0f}): what error goes with, whatever the table's size"
     figure.update_xaxes(title=words, type="log", tickvals=values, ticktext=[f"{v:,.6g}" for v in values])
     figure.update_layout(clickmode="event+select")
-    return finish(figure, 520)
+    finish(figure, 440)
+    if half:
+        _sampled(figure, half, kind)
+    return figure
+
+
+def _sampled(figure: go.Figure, half: float, kind: str) -> None:
+    """Add an axis on the right: which share f of the rows a sample has that is off as much, half · sqrt(1/f − 1)."""
+    layout, space = figure.layout, 56
+    for note in layout.annotations:
+        note.xshift += space
+    places = [half * (1 / f - 1) ** 0.5 for f in SAMPLES]
+    figure.add_scatter(x=[None], y=[None], yaxis="y2", showlegend=False, hoverinfo="skip")
+    beside = {"overlaying": "y", "matches": "y", "side": "right", "showgrid": False, "type": kind, "tickfont": TEXT}
+    figure.update_layout(
+        yaxis2=beside | {"tickvals": places, "ticktext": [f"{100 * f:g} %" for f in SAMPLES]},
+        margin_r=(layout.margin.r or 0) + space,
+    )
+    figure.add_annotation(
+        text="as exact as a sample of", x=1, y=1, xref="paper", yref="paper", xanchor="center", yanchor="bottom",
+        yshift=8, showarrow=False, font=TEXT,
+    )  # fmt: skip
 
 
 def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:

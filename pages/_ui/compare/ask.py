@@ -8,25 +8,24 @@ import numpy as np
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.data.choice import first_columns
 from dpcore.errors import InputError
 from dpcore.experiments.foretold import public_noise
 from dpcore.experiments.frontier import RUNS
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.tags import Tag
 from dpcore.theory.noise import all_within
 from dpcore.workloads import Marginals
 
 from ..jobs.counting import have
 from ..jobs.job import watch
 from ..shell import controls
-from ..shell.frame import heading, peek, tag
+from ..shell.frame import peek
 from ..shell.session import session
 from ..shell.state import shared, stakeholder
-from ..shell.table import Table
+from ..shell.table import COMFORTABLE_CELLS, Table
 from ..shell.text import clean, plain
-from ..shell.words import meaning
 from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
 from .sweeps import Sweep
 
@@ -75,11 +74,6 @@ def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
     """The question, and the smallest ε that answers it: from public numbers; on a press also for `names`, from runs."""
     if table.peeked and stakeholder():
         return
-    heading(
-        "What do you want to know, and how exactly?",
-        Tag.PEEK if table.peeked else Tag.PUBLIC,
-        meaning("marginal", "point"),
-    )
     asked = _question(table)
     if asked is None:
         return
@@ -89,33 +83,41 @@ def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
     found = forecasts(problem, delta, tolerance, share)
     words = " × ".join(plain(name) for name in workload.domain.names)
     for forecast in found:
-        st.markdown(_said(forecast, problem, words, tolerance, delta))
+        sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
+        st.markdown(
+            _said(forecast, problem, words, tolerance),
+            help=f"Known with no data used: the noise's standard deviation is {sigma}, δ = {delta:g}. The "
+            "fitted table is usually more accurate. Only simulated releases can tell.",
+        )
     if not found:
         st.markdown(
-            f"At δ = {delta:g}, for {workload.m:,} answers, no algorithm here says beforehand how far off they are; "
-            "runs can tell."
+            f"At δ = {delta:g}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
+            "Simulated releases can tell."
         )
     if found and table.trial is not None:
         st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
     best = found[0].epsilon if found else None
-    if best is not None:
-        _take(table, columns, best, delta, found[0].name)
-    by_runs(table, problem, tolerance, share, delta, names)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if best is not None:
+            _take(table, columns, best, delta, found[0].name)
+        pressed = not stakeholder() and st.button(
+            "Check with simulated releases", icon=":material/search:", key="ask-by-runs",
+            help=f"{RUNS} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
+        )  # fmt: skip
+    by_runs(pressed, table, problem, tolerance, share, delta, names)
 
 
 def _question(table: Table) -> tuple[list[str], float, float] | None:
     """The widgets: columns, tolerance, share of runs."""
     left, middle, right = st.columns([2, 1, 1])
-    names = list(table.domain.names)
+    names, first = list(table.domain.names), first_columns(table.domain, COMFORTABLE_CELLS)[:2]
     # A column's name goes into no address of an upload.
     key = f"ask-{table.version if table.uploaded else table.name}"
     columns = left.multiselect(
-        "Every answer about", names, names[:2], format_func=clean, key=key, max_selections=len(KINDS), **shared(),
-        help="Every combination of the values of these columns: how many records have it. Asked alone.",
+        "I need", names, first, format_func=clean, key=key, max_selections=len(KINDS), **shared(),
+        help="Every combination of the values of these columns: how many rows have it. Asked alone.",
     )  # fmt: skip
-    tolerance = middle.select_slider(
-        "is within", TOLERANCES, 0.01, points_words, key="ask-tolerance", bind="query-params"
-    )
+    tolerance = middle.select_slider("within", TOLERANCES, 0.01, points_words, key="ask-tolerance", bind="query-params")
     share = right.select_slider("in", SHARES, 0.95, share_words, key="ask-share", bind="query-params")
     if not columns:
         st.caption("Choose a column.")
@@ -124,25 +126,23 @@ def _question(table: Table) -> tuple[list[str], float, float] | None:
 
 
 def share_words(share: float) -> str:
-    """A share of runs as the slider shows it."""
-    return f"{100 * share:g}% of runs"
+    """A share of releases as the slider shows it."""
+    return f"{100 * share:g}% of releases"
 
 
-def _said(forecast: Forecast, problem: QueryRelease, words: str, tolerance: float, delta: float) -> str:
+def _said(forecast: Forecast, problem: QueryRelease, words: str, tolerance: float) -> str:
     title, n = ALGORITHMS[forecast.name].about.title, problem.n
     answers = f"all {problem.workload.m:,} noisy answers about {words}"
-    within = f"within {points_words(tolerance)} (≈ {n * tolerance:,.0f} of {n:,} records)"
-    chance, sigma = _percent(forecast.chance), forecast.sigma
-    noise = f"noise with a standard deviation of {100 * sigma:.2g} points (≈ {n * sigma:,.0f} records), δ = {delta:g}"
+    within = f"within {points_words(tolerance)} (≈ {n * tolerance:,.0f} of {n:,} rows)"
+    chance = _percent(forecast.chance)
     if forecast.epsilon is None:
         return (
             f"**No ε of the sliders is enough with {title}**: even at ε = {controls.number(controls.EPSILONS[-1])} "
-            f"{answers} are {within} in only {chance} of runs; {noise}."
+            f"{answers} are {within} in only {chance} of releases."
         )
     return (
         f"**ε = {controls.number(forecast.epsilon)} with {title}**: {answers} are then {within} in at least {chance} "
-        f"of runs. Known before anything is read, from the noise alone: {noise}. The table that is fitted to them is "
-        "usually nearer; only runs can say."
+        "of releases."
     )
 
 
@@ -158,31 +158,26 @@ def _take(table: Table, columns: list[str], epsilon: float, delta: float, name: 
     kind = KINDS[len(columns) - 1]
     if not table.uploaded:
         facts |= {"sample": table.name, f"columns-{table.name}": columns, "questions": [kind]}
-    with st.container(horizontal=True, vertical_alignment="center"):
-        for label, page, icon in (("Explore", "explore", "query_stats"), ("Release", "release", "publish")):
-            st.page_link(
-                f"pages/{page}.py", label=f"Use this on {label}", icon=f":material/{icon}:", query_params=facts
-            )
-        if table.uploaded:
-            st.caption(f"There, choose {plain(', '.join(columns), 200)} as the columns, and questions about {kind}.")
+    for label, page, icon in (("Explore", "explore", "query_stats"), ("Release", "release", "publish")):
+        st.page_link(f"pages/{page}.py", label=f"Use this on {label}", icon=f":material/{icon}:", query_params=facts)
+    if table.uploaded:
+        st.caption(f"There, choose {plain(', '.join(columns), 200)} as the columns, and questions about {kind}.")
 
 
 @peek
 def by_runs(
-    table: Table, problem: QueryRelease, tolerance: float, share: float, delta: float, names: Sequence[str]
-) -> None:
-    """The same question for any algorithm, by runs on the records: a private peek, and on a press only."""
+    pressed: bool, table: Table, problem: QueryRelease, tolerance: float, share: float, delta: float,
+    names: Sequence[str],
+) -> None:  # fmt: skip
+    """Answer the same question for any algorithm by runs on the real rows, and on a press only."""
     search, sweep = session().own("ask", Solving), session().own("ask-runs", Sweep)
     if not have(table, problem.workload, "ask"):
         return
     rows = table.rows(problem.domain.names)
     key = (table, rows, problem.domain.names, tolerance, share, delta, tuple(names))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Ask the fitted tables, by runs", icon=":material/search:", key="ask-by-runs"):
-            sweep.hold(key, lambda: (problem, rows, None), table.trial)
-            search.begin(sweep, list(names), tolerance, delta, share)
-        tag(Tag.PEEK)
-        st.caption(f"{RUNS} runs at each ε tried, of every algorithm chosen below, compared with the real answers.")
+    if pressed:
+        sweep.hold(key, lambda: (problem, rows, None), table.trial)
+        search.begin(sweep, list(names), tolerance, delta, share)
     if search.asked != key or not search.searches:
         return
     if table.uploaded:

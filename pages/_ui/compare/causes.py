@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import solving
+from dpcore.data.column import MISSING_LABEL
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.evaluation.diagnosis import Conclusion, noiseless, waterfall
@@ -35,7 +36,7 @@ from .sweeps import TITLES, Dot, Sweep
 MOST_LISTED = 300
 PARTS = {
     "sampling": "sampling: the table instead of its population",
-    "binning": "binning: cells instead of values",
+    "binning": "binning: bins instead of values",
     "structure": "structure: what the model cannot hold",
     "model": "model: what the algorithm misses of the rest even without noise",
     "privacy": "privacy: the noise",
@@ -51,7 +52,7 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
         return
     point = chosen.point
     st.caption(
-        f"For {TITLES[point.algorithm]} at ε = {point.epsilon:g}, seed {point.seed}: the clicked dot, or the best one."
+        f"For {TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: the clicked or best run."
     )
     text = st.text_input(
         "Question in words (empty: choose one below)", key="cause-question", placeholder="age > 50", help=GRAMMAR,
@@ -88,7 +89,7 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     below(summary, frame, "waterfall")
     if "structure" in parts:
         st.caption(
-            "Structure: ties between columns that the release's tree leaves out, and records that constraints call "
+            "Structure: links between columns that the release's tree leaves out, and rows that constraints call "
             "impossible. The best distribution that the model could hold has this error without any noise."
         )
     if "sampling" not in parts:
@@ -166,17 +167,27 @@ def _conclusion(domain: Domain, key: str) -> Conclusion | None:
         st.caption("This needs two columns with more than one value.")
         return None
     outcome = next(places).selectbox("Compare how often", names, format_func=clean, key=f"flip-o-{key}", **shared())
-    labels = domain.columns[domain.names.index(outcome)].labels
+    labels = _named(domain, outcome)
     value = next(places).selectbox(
-        "is", labels, len(labels) - 1, format_func=clean, key=f"flip-v-{key}-{outcome}", **shared()
+        "is",
+        labels,
+        max(len(labels) - 1 - (labels[-1] == MISSING_LABEL), 0),
+        format_func=clean,
+        key=f"flip-v-{key}-{outcome}",
+        **shared(),
     )
     others = [name for name in names if name != outcome]
     group = next(places).selectbox("by", others, format_func=clean, key=f"flip-g-{key}-{outcome}", **shared())
-    labels = domain.columns[domain.names.index(group)].labels
+    labels = _named(domain, group)
     first = next(places).selectbox("among", labels, format_func=clean, key=f"flip-1-{key}-{group}", **shared())
     rest = [label for label in labels if label != first]
     second = next(places).selectbox("and", rest, format_func=clean, key=f"flip-2-{key}-{group}", **shared())
     return Conclusion(group, first, second, outcome, value)
+
+
+def _named(domain: Domain, name: str) -> list[str]:
+    """The labels of a column, the one of missing cells last."""
+    return sorted(domain.columns[domain.names.index(name)].labels, key=MISSING_LABEL.__eq__)
 
 
 def _place(pairs: Marginals, asked: Conclusion) -> slice:

@@ -1,4 +1,4 @@
-"""What "error" means on the Compare page: the worst question, a mean, one question, one group; in shares or records."""
+"""What "error" means on the Compare page: the worst question, a mean, one question, one group; in shares or rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +13,13 @@ from ..shell.text import clean, question
 from .sweeps import Dot, Sweep
 
 MOST_LISTED = 2_000  # questions in the list to choose one from
+BELOW = "K-marginal, points below 1,000"
 KINDS = {
     "worst question": "max_error",
     "mean over questions": "mean_error",
     "root mean square over questions": "rmse",
     "mean L1 distance of tables": "mean_l1",
+    BELOW: None,
     "one question": None,
     "one group": None,
 }
@@ -39,18 +41,18 @@ class Measure:
 
 def choose(sweep: Sweep) -> Measure:
     """The widgets, and the measure they say."""
-    left, right = st.columns([3, 2])
-    with left:
-        kind = st.selectbox("Error of", list(KINDS), key="measure", bind="query-params")
-    with right:
-        units = ["share of records", "records"]
-        unit = st.segmented_control("In", units, default=units[0], required=True, key="unit", bind="query-params")
+    kind = st.selectbox("Error of", list(KINDS), key="measure", bind="query-params")
+    units = ["share of rows", "rows"]
+    unit = st.segmented_control("In", units, default=units[0], required=True, key="unit", bind="query-params")
     scale = float(sweep.problem.n) if unit == units[1] and sweep.problem else 1.0
-    words = f"error ({'difference of shares' if scale == 1 else 'records'})"
+    words = f"error ({'difference of shares' if scale == 1 else 'rows'})"
     if kind == "one question":
         return _one_question(sweep, words, scale)
     if kind == "one group":
         return _one_group(sweep)
+    if kind == BELOW:
+        of = _scaled("k_marginal", -1)
+        return Measure(kind, lambda dot: None if (k := of(dot)) is None else 1000 + k, lambda _: None, None)
     name = KINDS[kind] or ""
     return Measure(f"{kind}: {words}", _scaled(name, scale), _scaled(f"population_{name}", scale), name, scale)
 
@@ -79,10 +81,9 @@ def _one_question(sweep: Sweep, words: str, scale: float) -> Measure:
 def _one_group(sweep: Sweep) -> Measure:
     """One value of one column: how much the tables disagree about its members."""
     domain = sweep.problem.domain  # type: ignore[union-attr]
-    left, right = st.columns(2)
-    column = left.selectbox("Groups by", domain.names, format_func=clean, key=f"group-column-{sweep.id}", **shared())
+    column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"group-column-{sweep.id}", **shared())
     labels = domain.columns[domain.names.index(column)].labels
-    label = right.selectbox("Group", labels, format_func=clean, key=f"group-{sweep.id}-{column}", **shared())
+    label = st.selectbox("Group", labels, format_func=clean, key=f"group-{sweep.id}-{column}", **shared())
 
     def of(dot: Dot) -> float | None:
         if sweep.pairs is None or dot.pairs is None:

@@ -15,20 +15,19 @@ KINDS = ["csv", "tsv", "parquet", "xlsx"]
 
 def bring(table: Table, sweep: Sweep) -> tuple[str, Comparison] | None:
     """The uploader; the name of the other table, and its answers beside the real ones."""
-    with st.expander("Bring another tool's synthetic table", icon=":material/upload_file:"):
-        words = "Any table with the same columns and values; it is scored on the same questions as a horizontal line."
-        upload = st.file_uploader("Synthetic table", KINDS, key=f"other-{table.version}", help=words)
-        if upload is None or sweep.problem is None or sweep.rows is None:
-            return None
-        try:
-            synthetic = sweep.problem.domain.encode(read(upload, upload.name, UPLOADED).frame)
-        except InputError as error:
-            st.error(plain(error, 400))
-            return None
-        both = compare_tables(sweep.rows, synthetic, sweep.problem.workload)
-        found = both.errors
-        st.caption(
-            f"{plain(upload.name)}: {synthetic.n:,} rows; worst question off by {100 * found.max_error:.2g} points, "
-            f"{100 * found.mean_error:.2g} on average. Its privacy is not known here."
-        )
-        return clean(upload.name, 24), both
+    words = "Any table with the same columns and values. It becomes a horizontal line of the chart."
+    upload = st.file_uploader("Synthetic table", KINDS, key=f"other-{table.version}", help=words)
+    if upload is None or sweep.problem is None or sweep.rows is None:
+        return None
+    try:
+        synthetic = sweep.problem.domain.encode(read(upload, upload.name, UPLOADED).frame)
+    except InputError as error:
+        st.error(plain(error, 400))
+        return None
+    both = compare_tables(sweep.rows, synthetic, sweep.problem.workload)
+    found = both.errors
+    st.caption(
+        f"{plain(upload.name)}: {synthetic.n:,} rows. Its largest error is {100 * found.max_error:.2g} points, "
+        f"{100 * found.mean_error:.2g} on average. Its privacy is not known here."
+    )
+    return clean(upload.name, 24), both

@@ -5,27 +5,28 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.tags import Tag
 from dpcore.theory import gaussian_width
 from dpcore.theory.rates import ROWS, Setting
 
-from ..shell.frame import tag
+from ..charts.base import short
 from ..shell.session import session
+from ..shell.state import shared
 from ..shell.text import plain
 from .sweeps import TITLES, Sweep
 
 DRAWS = 20  # of the Gaussian width
+NONE = "no algorithm"
 POINTS = 30  # of a curve
 
 Curves = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
-    """The toggle; curves by their words in the legend, and the values put in below. Empty when switched off."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        shown = st.toggle("Theory, up to constants", key="theory", bind="query-params")
-        tag(Tag.PUBLIC)
-    if not shown or sweep.problem is None:
+    """Ask for an algorithm; returns its proved rate as a curve by its words. Empty if none is chosen."""
+    ran = set(middle["algorithm"])
+    rows = {TITLES[row.algorithm]: row for row in ROWS if row.bounds == "empirical" and row.algorithm in ran}
+    name = st.selectbox("Proved error, up to constants", [NONE, *rows], key=f"theory-{sweep.id}", **shared())
+    if name == NONE or sweep.problem is None:
         return {}
     problem, delta = sweep.problem, sweep.planned[0].budget.delta
     low, high = float(middle["epsilon"].min()), float(middle["epsilon"].max())
@@ -33,25 +34,20 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
     try:
         problem.require_enumerable()
         w, error = _width(sweep)
-        curves: Curves = {}
-        for row in ROWS:
-            own = middle[middle["algorithm"] == row.algorithm]
-            if row.bounds != "empirical" or not len(own):
-                continue
-            at = own.iloc[(len(own) - 1) // 2]
-            constant = at["error"] / row.at(_setting(sweep, float(at["epsilon"]), delta, w))
-            values = [constant * row.at(_setting(sweep, float(e), delta, w)) for e in epsilons]
-            curves[f"{TITLES[row.algorithm]}, theory × {constant:.2g}"] = epsilons, np.array(values)
-            st.caption(plain(f"{TITLES[row.algorithm]}: {row.formula}, up to constants", 200))
+        row, own = rows[name], middle[middle["algorithm"] == rows[name].algorithm]
+        at = own.iloc[(len(own) - 1) // 2]
+        constant = at["error"] / row.at(_setting(sweep, float(at["epsilon"]), delta, w))
+        values = [constant * row.at(_setting(sweep, float(e), delta, w)) for e in epsilons]
     except InputError as problem_with_it:
         st.caption(plain(f"No theory here: {problem_with_it}", 300))
         return {}
     st.caption(
-        f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = {2 * problem.workload.m:,}, "
-        f"δ = {delta:g}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). Each curve is scaled to pass "
-        "through the algorithm's median at a middle ε: only its shape is proved."
+        plain(f"{name}: {row.formula}, up to constants. ", 200)
+        + f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = {2 * problem.workload.m:,}, "
+        f"δ = {delta:g}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). The curve is scaled to pass "
+        "through the algorithm's median at a middle ε. Only its shape is proved."
     )
-    return curves
+    return {f"{short(name).replace(chr(10), ' ')}, theory × {constant:.2g}": (epsilons, np.array(values))}
 
 
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> Setting:

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.data.domain import Rows
@@ -33,30 +34,27 @@ from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "dpam", "mwem", "pep", "dpfw")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
+FLOOR = "a sample of this size"
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
 
 def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[[], None]]:
     """The widgets of what to compare; the questions, in two forms, and what starts it. InputError for bad choices."""
     known = solving(QueryRelease)
-    left, middle, right = st.columns(3)
-    with left:
-        workload, texts = questions.choose(table)
-    with middle:
-        first = [name for name in FIRST if name in known]
-        codes = "In code and on the command line: " + ", ".join(f"{TITLES[name]} is {name}" for name in known) + "."
-        names = st.multiselect(
-            "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params",
-            help=plain(codes, 2000),
-        )  # fmt: skip
-        values = st.multiselect(
-            "ε", controls.EPSILONS, EPSILONS, format_func=controls.number, key="epsilons", bind="query-params"
-        )
-    with right:
-        words = "The table as it is, or tables drawn at random from its population: the sample's own, or, for an "
-        words += "upload, the upload taken as the population. Then both errors are shown."
-        size = st.selectbox("Records", list(SIZES), key="records", help=words, **shared())
-        seeds = st.number_input("Seeds", 1, 20, 3, key="sweep-seeds", bind="query-params", help="Runs at each ε.")
+    workload, texts = questions.choose(table)
+    first = [name for name in FIRST if name in known]
+    names = st.multiselect(
+        "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params"
+    )
+    values = st.multiselect(
+        "Privacy budgets (ε)", controls.EPSILONS, EPSILONS, controls.number, key="epsilons", bind="query-params"
+    )
+    with st.expander("More: δ, repeats, rows", icon=":material/tune:"):
+        words = "The table as it is, or tables drawn at random from its population. For an upload, the upload is taken "
+        words += "as the population. Then both errors are shown."
+        size = st.selectbox("Rows", list(SIZES), key="records", help=words, **shared())
+        words = "Runs of each algorithm at each ε, with fresh noise."
+        seeds = st.number_input("Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=words)
         delta = st.select_slider(
             "δ, failure probability", controls.DELTAS, 1e-9, controls.number, key="delta", bind="query-params"
         )
@@ -82,8 +80,8 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
 
 
 @peek
-def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) -> Dot | None:
-    """The frontier with its sentence; the dot that was clicked, if any."""
+def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator) -> Dot | None:
+    """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any."""
     dots = sweep.table(measure.of)
     middle = middles(dots)
     if not len(middle):
@@ -91,10 +89,12 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) 
         return None
     found = steps(middle)
     floors = floors_of(sweep, measure.name, measure.scale)
+    half = floors.get(FLOOR)  # of a sample of half the rows too: it is off by sqrt(1/f - 1) times as much
     if other is not None and measure.name is not None:
         floors[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
     against = sweep.table(measure.population).dropna(subset=["error"])
-    with st.container(horizontal=True):
+    least = unbiased.line(sweep, middle)
+    with look:
         log = st.segmented_control(
             "Axis", ["logarithmic", "linear"], default="logarithmic", required=True, key="axis", bind="query-params"
         )
@@ -102,21 +102,19 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None) 
         against_n = st.segmented_control(
             "Against", ["ε", "n·ε"], default="ε", required=True, key="against", bind="query-params", help=words
         )
-    least = unbiased.line(sweep, middle)
-    curves = overlay.choose(sweep, middle) | (unbiased.curve(least, measure.scale) if measure.name == "rmse" else {})
+        curves = overlay.choose(sweep, middle)
+    curves |= unbiased.curve(least, measure.scale) if measure.name == "rmse" else {}
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, found, floors, frontier.look(list(solving(QueryRelease))),
         title=measure.words, log=log == "logarithmic", curves=curves, titles=TITLES,
         n=float(sweep.problem.n) if against_n == "n·ε" and sweep.problem else None,
-        population=middles(against) if len(against) else None,
+        population=middles(against) if len(against) else None, half=half,
     )  # fmt: skip
     best, seeds = found.iloc[-1], int(middle["runs"].max())
     median = "error is" if seeds == 1 else f"median error of {seeds} runs is"
     summary = (
-        f"At ε = {best['epsilon']:g} the smallest {median} {best['error']:.3g}, by {TITLES[best['algorithm']]}. "
-        f"Grey: the best {'' if seeds == 1 else 'median '}that anybody reached with that ε or less. Solid: "
-        f"{'' if seeds == 1 else 'medians, '}against the table"
-        + (", dotted: against the population." if len(against) else ".")
+        f"At ε = {best['epsilon']:g} the smallest {median} {best['error']:.3g}, by {TITLES[best['algorithm']]}."
+        + (" Dotted: against the population." if len(against) else "")
     )
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
@@ -144,7 +142,7 @@ def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, f
         return {}
     if sweep.baselines is None:
         sweep.baselines = baselines(sweep.problem, sweep.rows, sweep.beside)
-    words = {"uniform": "uniform", "independent": "independent columns", "resampling": "sampling floor of n rows"}
+    words = {"uniform": "knowing nothing", "independent": "ignoring links", "resampling": FLOOR}
     words["sampling"] = "the table's own sampling error"
     values = {words[key]: getattr(base.errors, name) for key, base in sweep.baselines.items()}
     return {key: scale * value for key, value in values.items() if value}
@@ -153,7 +151,7 @@ def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, f
 @peek
 def regrets(sweep: Sweep, measure: Measure) -> None:
     """How many times the best error each choice has."""
-    heading("What does the choice of algorithm cost?", Tag.PEEK)
+    heading("How much worse are the other algorithms?", Tag.PEEK)
     middle = middles(sweep.table(measure.of))
     if not len(middle):
         return
@@ -169,8 +167,7 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
     kinds |= {"memory": "{:.1f} MiB", "seconds": "{:.2f} s"}
     st.dataframe(shown.style.format(kinds, na_rep="–"), column_config=config, hide_index=True)
     st.caption(
-        "Median error over seeds, as a multiple of the best one at the same ε; 1 is the best. The best on the whole "
-        "comes first; –: no run."
+        "Median error over repeats, as a multiple of the best one at the same ε. The best on the whole comes first."
     )
     refused = {d.point.algorithm: d.point.message for d in sweep.shown if d.point.state != "done"}
     for name, why in refused.items():
@@ -181,7 +178,7 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
 def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
     """A clicked run: its settings, a link that restores it, and its marginals beside the real ones."""
     point = chosen.point
-    heading(f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, seed {point.seed}", Tag.PEEK)
+    heading(f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}", Tag.PEEK)
     errors = ", ".join(f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None)
     spent = point.spent
     st.caption(

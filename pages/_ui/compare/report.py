@@ -28,7 +28,7 @@ td, th {border: 1px solid #bbb; padding: .2rem .6rem; text-align: left}
 .tag {font-size: 12px; border: 1px solid currentColor; border-radius: 3px; padding: 0 .3rem; color: #555}
 svg {width: 100%; height: auto}
 @media print {body {margin: 0} h2 {break-after: avoid} svg, table {break-inside: avoid}}"""
-TITLE = "error of the worst question (median over seeds)"
+TITLE = "error of the worst question (median over repeats)"
 PEEK = f'<span class="tag">{Tag.PEEK}</span>'
 PUBLIC = f'<span class="tag">{Tag.PUBLIC}</span>'
 
@@ -62,7 +62,7 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
         "Protected": table.unit.words,
         "δ": f"{delta:g}",
         "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"].map(TITLES))),
-        "Seeds": str(dots["seed"].nunique()),
+        "Repeats": str(dots["seed"].nunique()),
     }
     names = {code: frontier.short(TITLES[code]).replace("\n", " ") for code in solving(QueryRelease)}
     looks = frontier.look([*names.values()])
@@ -73,12 +73,12 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
         drawing.frontier(
             middle.assign(algorithm=middle["algorithm"].map(names)), found, floors_of(sweep, "max_error"), looks, TITLE
         ),
-        "<p>Grey: the best that anybody reached with that ε or less.</p>",
+        "<p>Grey: the best that was reached with that ε or less.</p>",
         f"<h2>What ε means {PUBLIC}</h2>{_odds(sorted(set(dots['epsilon'])), delta)}",
-        f"<h2>Who pays most? {PEEK}</h2>{_groups(sweep)}",
+        f"<h2>Who gets the least accurate results? {PEEK}</h2>{_groups(sweep)}",
         f"<h2>Settings {PUBLIC}</h2>{_table(rows.items())}",
-        "<p>Errors were computed from the real records to choose by. They are not private: do not publish this "
-        "page, and keep in mind that an ε chosen by them says a little about the table.</p>",
+        "<p>Errors were computed from the real rows. They are not protected: do not publish this "
+        "page. An ε that was chosen by them says a little about the table.</p>",
     ]
     head = f'<meta charset="utf-8"><title>What does privacy cost on this table?</title><style>{STYLE}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
@@ -89,7 +89,7 @@ def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
         (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", TITLES[line.algorithm])
         for line in found.itertuples()
     ]
-    return _table(lines, ("budget", "worst question off by (median over seeds)", "best algorithm"))
+    return _table(lines, ("budget", "worst question off by (median over repeats)", "best algorithm"))
 
 
 def _odds(epsilons: Sequence[float], delta: float) -> str:
@@ -119,10 +119,10 @@ def _groups(sweep: Sweep) -> str:
         for i in sorted({present[found.share[present].argmin()], present[found.share[present].argmax()]}):
             where = f"{clean(name)}: {clean(found.labels[i])}"
             lines.append((where, f"{found.share[i]:.2%}", f"{found.error[i]:.2%}"))
-    words = f"<p>{TITLES[best.point.algorithm]} at ε = {epsilon:g}, seed {best.point.seed}: how much the "
-    words += "two tables disagree about the smallest and the largest group of each column, from 0% (they say the same) "
-    words += "to 100% (nothing in common).</p>"
-    return words + _table(lines, ("group", "share of records", "disagreement"))
+    words = f"<p>{TITLES[best.point.algorithm]} at ε = {epsilon:g}, repeat number {best.point.seed}: how much the "
+    words += "two tables disagree about the smallest and the largest group of each column, from 0% (identical) "
+    words += "to 100% (completely different).</p>"
+    return words + _table(lines, ("group", "share of rows", "disagreement"))
 
 
 def _table(lines, head: Sequence[str] = ()) -> str:  # noqa: ANN001 - lines of texts

@@ -11,14 +11,9 @@ from dpcore.experiments.frontier import RUNS, SHARE, Search
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.tags import Tag
 
-from ..jobs.job import watch
 from ..jobs.runs import Runs
 from ..shell import controls
-from ..shell.frame import heading, peek
-from ..shell.session import session
-from ..shell.table import Table
 from ..shell.text import plain
 from .sweeps import Sweep
 
@@ -114,28 +109,6 @@ class Solving(Runs):
         if not search.done:
             return "stopped" if self.ended else "…"
         return "not at this n" if search.found is None else f"{search.found:g}"
-
-
-@peek
-def solve(table: Table, sweep: Sweep) -> None:
-    """The widgets, the progress and the answers."""
-    heading("How small may ε be?", Tag.PEEK)
-    search = session().own("solve", Solving)
-    if table.uploaded:
-        st.warning(CONFIDENTIAL)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        tolerance = st.select_slider(
-            "Every answer within", TOLERANCES, 0.01, points_words, key="tolerance",
-            bind="query-params", width=320,
-        )  # fmt: skip
-        if st.button("Find the smallest ε", icon=":material/search:"):
-            names = list(dict.fromkeys(case.name for case in sweep.planned))
-            search.begin(sweep, names, tolerance, sweep.planned[0].budget.delta)
-    if search.asked is not sweep.asked or not search.searches:
-        st.caption(f"In {SHARE:.0%} of {RUNS} runs, by bisection over the slider's values of ε.")
-        return
-    if watch(search, "solve", live=lambda: show(search)):
-        show(search)
 
 
 def points_words(tolerance: float) -> str:

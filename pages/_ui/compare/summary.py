@@ -37,10 +37,10 @@ def worst(sweep: Sweep, chosen: Dot | None) -> Dot | None:
     point = dot.point
     *found, group = worst_of(Comparison(sweep.pairs, np.asarray(sweep.real_pairs), dot.pairs))
     lines = [(w.kind, w.name, f"{100 * w.share:.2g} points", f"{sweep.problem.n * w.share:,.0f}") for w in found]
-    columns = pd.Index(["worst", "which", "off by", "≈ records"])
+    columns = pd.Index(["worst", "which", "off by", "≈ rows"])
     st.dataframe(pd.DataFrame(lines, columns=columns), hide_index=True)
     which = "the clicked dot" if chosen else "the best run at the largest ε; click a dot for another"
-    words = f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, seed {point.seed}: {which}. "
+    words = f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: {which}. "
     words += f"The tables disagree most about the group {plain(group.name, 120)}: by {group.share:.2%}."
     st.caption(words)
     return dot

@@ -18,7 +18,7 @@ def compare(page):
     page.get_by_role("button", name=RUN).click()
     page.locator(".js-plotly-plot").first.wait_for()
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=90_000)
-    expect(page.get_by_text("Take it to a meeting")).to_be_visible()
+    expect(page.get_by_role("tab", name="Report")).to_be_visible()
 
 
 def small(page, server):
@@ -68,7 +68,7 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
     page.mouse.click(*dots(page)[0])
     link = page.get_by_role("link", name="Open exactly this run on Explore")
     link.wait_for()
-    heading = page.get_by_role("heading", name=re.compile("at ε = .*, seed 0")).inner_text()
+    heading = page.get_by_role("heading", name=re.compile("at ε = .*, repeat number 0")).inner_text()
     shown = float(re.search(r"max_error ([\d.e-]+)", page.get_by_text(re.compile("max_error")).inner_text())[1])
     address = f"{server}/{link.get_attribute('href')}"
     assert f"epsilon={heading.split('ε = ')[1].split(',')[0]}" in address
@@ -79,11 +79,13 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
 
 def test_the_smallest_budget_a_waterfall_and_a_report(page, server, tmp_path):
     small(page, server)
-    page.get_by_role("button", name="Find the smallest ε").click()
+    page.get_by_role("button", name="Check with simulated releases").click()
     expect(page.get_by_text(re.compile(r"in 95% of 20 runs, δ"))).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=60_000)
+    page.get_by_role("tab", name="Where from").click()
     page.get_by_role("button", name="Take this error apart").click()
     expect(page.get_by_text(re.compile("The largest part, .* points, is "))).to_be_visible(timeout=60_000)
+    page.get_by_role("tab", name="Report").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="One-page report").click()
     download.value.save_as(tmp_path / "report.html")
