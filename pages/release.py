@@ -65,7 +65,7 @@ try:
         st.caption(release_files.noise(ready.plan.exact))
         missing = needed and not reason
         press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}
-        label = "Release now – this cannot be undone"
+        label = "Release: permanent"
         st.button(label, type="primary", icon=":material/publish:", key="release-now", disabled=missing, **press)
         st.caption("Give a written reason first." if missing else "Charged at once, before the data is touched.")
 except InputError as error:

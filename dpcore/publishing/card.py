@@ -1,80 +1,127 @@
-"""The settings card of a release: one self-contained page to print, made of public facts only."""
+"""The card of a release: a first page for a board, and a second with all settings; made of public facts only."""
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
 from ..data.privacy_unit import COUNTED, ROW
-from ..tags import Tag
-from ..theory.meaning import Promise
+from ..theory.meaning import Promise, times_in_100
 from .printing import page, text
+
+OTHERS = "What is true of a large group can be learned, also about people who are not in the table."
+OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
+SEVERAL = "A person with several rows is protected for each row, not for all of them together."
+PEEKED = (
+    "Ranges or values of columns were filled in from the data without protection. What they reveal about people is "
+    "outside the promise."
+)
+LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
+FLOATING = "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
+SIGNED = ("Name", "Role", "Date and signature")
 
 
 def card(facts: dict[str, Any]) -> str:
     """The page (HTML) for the facts of a release as release.json holds them."""
-    promise, protects, made = facts["promise"], facts["protects"], facts["made_by"]
-    dataset = facts["dataset"]
-    named = {c["name"]: c for c in facts["plan"]["choices"]}
+    protects, dataset, means = facts["protects"], facts["dataset"], Promise.of_release(facts)
     total, spent = dataset["total"], dataset["spent"]
-    accounting = f"{promise['accounting']}: costs {promise['cost']}"
-    limit = [("Their number", COUNTED, Tag.PUBLIC)] if protects["unit"] != ROW else []
+    board = [
+        ("What was released", "; ".join(facts["queries"]["asked"]) + f" ({facts['queries']['count']:,} answers)"),
+        ("About whom", f"{protects['records']:,} rows. Protected: {protects['unit']}."),
+        ("Budget", f"All releases so far use ε = {spent['epsilon']:.4g} of the ε = {total['epsilon']:g} allowed."),
+        ("Ranges and values", _origin(facts)),
+        *([("Reason for releasing after a look at the data", facts["reason"])] if facts["reason"] else []),
+    ]
+    lines = "".join(f"<li>{text(line)}</li>" for line in _not_covered(facts))
+    return page(
+        f"Private release: {dataset['name']}",
+        f'<div class="tiles">{_tiles(facts, means)}</div><p>{text(facts["utility"]["sentence"])}</p>'
+        f'<p class="odds">{text(means.words)}</p><table>{_rows(board)}</table>'
+        f"<h2>What the promise does not cover</h2><ul>{lines}</ul>"
+        f"<h2>Who signs</h2><table>{_rows((name, '') for name in SIGNED)}</table>{_settings(facts)}",
+    )
+
+
+def _tiles(facts: dict[str, Any], means: Promise) -> str:
+    """How exact the release is and how often a guess is right, by public numbers."""
+    exact = facts["utility"]["as_exact_as_sample"]
+    tiles = [] if exact is None else [("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows")]
+    tiles.append(("Someone who knows everyone else", f"guesses right {times_in_100(means.guess())}", "a coin: 50"))
+    return "".join(f"<div>{text(head)}<b>{text(value)}</b>{text(beside)}</div>" for head, value, beside in tiles)
+
+
+def _not_covered(facts: dict[str, Any]) -> list[str]:
+    said = [
+        (True, OTHERS),
+        (True, OUTSIDE),
+        (facts["protects"]["unit"] == ROW, SEVERAL),
+        (facts["protects"]["unit"] != ROW, COUNTED),
+        (facts["schema"].get("peeked"), PEEKED),
+        (facts["reason"], LOOKED),
+        ("floating" in facts["made_by"]["noise"], FLOATING),
+    ]
+    return [words for holds, words in said if holds]
+
+
+def _origin(facts: dict[str, Any]) -> str:
+    """Where the ranges and values of columns come from: the data, this or earlier protected releases, a person."""
+    if facts["schema"].get("peeked"):
+        return "Filled in from the data, not protected."
+    measured = facts["schema"].get("measured", [])
+    entered = [name for name in facts["schema"]["columns"] if name not in measured]
+    said = [
+        f"{words}: {', '.join(names)}."
+        for words, names in (("Measured from the data, protected", measured), ("Entered by a person", entered))
+        if names
+    ]
+    return " ".join(said)
+
+
+def _settings(facts: dict[str, Any]) -> str:
+    """The second page: parameters, columns, hashes and versions."""
+    promise, protects, made, dataset = facts["promise"], facts["protects"], facts["made_by"], facts["dataset"]
     sections = [
         (
             "Promise",
             [
-                ("Protected", protects["unit"], Tag.PUBLIC),
-                ("Neighbours", protects["neighbours"], Tag.PUBLIC),
-                ("ε", f"{promise['epsilon']:g}", Tag.TYPED),
-                ("δ", f"{promise['delta']:g}", Tag.TYPED),
-                ("Added up by", accounting, Tag.PUBLIC),
-                ("All releases so far", f"ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}", Tag.PUBLIC),
-                ("Allowed in all", f"ε = {total['epsilon']:g} at δ = {total['delta']:g}", Tag.TYPED),
+                ("Neighbours", protects["neighbours"]),
+                ("ε", f"{promise['epsilon']:g}"),
+                ("δ", f"{promise['delta']:g}"),
+                ("Added up by", f"{promise['accounting']}: costs {promise['cost']}"),
+                ("All releases together", f"at δ = {dataset['total']['delta']:g}"),
             ],
         ),
         (
             "How it was made",
             [
-                ("Algorithm", f"{made['algorithm']} ({made['source']})", Tag.PUBLIC),
-                *((c["name"], f"{_shown(c['value'])} ({c['why']})", Tag.PUBLIC) for c in named.values()),
-                ("Noise", made["noise"], Tag.PUBLIC),
-                ("Asked", "; ".join(facts["queries"]["asked"]) + f" ({facts['queries']['count']} answers)", Tag.TYPED),
-                ("Records", f"{protects['records']:,}", Tag.PUBLIC),
-                *limit,
-                ("Released", ", ".join(facts["files"]), Tag.PAID),
+                ("Algorithm", f"{made['algorithm']} ({made['source']})"),
+                *((c["name"], f"{_shown(c['value'])} ({c['why']})") for c in facts["plan"]["choices"]),
+                ("Noise", made["noise"]),
             ],
         ),
-        ("Columns and their bounds", [("Where bounds come from", facts["bounds"], _origin(facts)), *_columns(facts)]),
+        ("Columns", _columns(facts)),
         (
             "Identity",
             [
-                ("Data set", f"{dataset['name']}, version {dataset['version']}", Tag.TYPED),
-                ("Entry in the ledger", f"{facts['ledger']['entry']} of {facts['ledger']['id']}", Tag.PUBLIC),
-                ("Entry's hash", facts["ledger"]["hash"], Tag.PUBLIC),
-                ("Schema's SHA-256", facts["schema_sha256"], Tag.PUBLIC),
-                *((f"SHA-256 of {name}", digest, Tag.PUBLIC) for name, digest in facts["files"].items()),
-                ("Software", ", ".join(f"{k} {v}" for k, v in facts["versions"].items()), Tag.PUBLIC),
-                ("Time", facts["time"], Tag.PUBLIC),
+                ("Data set", f"{dataset['name']}, version {dataset['version']}"),
+                ("Entry in the ledger", f"{facts['ledger']['entry']} of {facts['ledger']['id']}"),
+                ("Entry's hash", facts["ledger"]["hash"]),
+                ("Schema's SHA-256", facts["schema_sha256"]),
+                *((f"SHA-256 of {name}", digest) for name, digest in facts["files"].items()),
+                ("Software", ", ".join(f"{k} {v}" for k, v in facts["versions"].items())),
+                ("Time", facts["time"]),
             ],
         ),
     ]
-    if facts["reason"]:
-        sections[0][1].append(("Reason given for releasing after a private peek", facts["reason"], Tag.TYPED))
-    title = f"Settings of a private release: {dataset['name']}"
-    body = "".join(f"<h2>{text(head)}</h2><table>{_rows(rows)}</table>" for head, rows in sections)
-    tags = "".join(f"<li><b>{text(tag)}</b>: {text(tag.meaning)}</li>" for tag in Tag)
-    first = f'<p class="odds">{text(Promise.of_release(facts).words)}</p><p>{text(facts["utility"]["sentence"])}</p>'
-    return page(title, f"{first}{body}<h2>What the tags mean</h2><ul>{tags}</ul>")
+    body = "".join(f"<h3>{text(head)}</h3><table>{_rows(rows)}</table>" for head, rows in sections)
+    return f'<h2 class="next">Settings, for experts</h2>{body}'
 
 
-def _rows(rows: Iterable[tuple[str, str, Tag]]) -> str:
-    return "".join(
-        f'<tr><th scope="row">{text(name)}</th><td>{text(value)} <span class="tag">{tag}</span></td></tr>'
-        for name, value, tag in rows
-    )
+def _rows(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>' for name, value in rows)
 
 
-def _columns(facts: dict[str, Any]) -> list[tuple[str, str, Tag]]:
-    """Every column with its allowed values; they are public, or marked where they were read off the records."""
+def _columns(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Every column with its allowed values and, where it was measured with this release, what was found."""
     out, found = [], {m["column"]: f"; found: {m['found']}" for m in facts["measured"]}
     for name, spec in facts["schema"]["columns"].items():
         if "values" in spec:
@@ -84,15 +131,8 @@ def _columns(facts: dict[str, Any]) -> list[tuple[str, str, Tag]]:
         else:
             allowed = f"{spec['low']:g} to {spec['high']:g}, each whole number"
         rules = f"missing: {spec['missing']}; out of range: {spec['out_of_range']}"
-        out.append((name, f"{spec['kind']}: {allowed} ({rules}){found.get(name, '')}", _origin(facts, name)))
+        out.append((name, f"{spec['kind']}: {allowed} ({rules}){found.get(name, '')}"))
     return out
-
-
-def _origin(facts: dict[str, Any], column: str = "") -> Tag:
-    if facts["schema"].get("peeked"):
-        return Tag.PEEK
-    measured = facts["schema"].get("measured", [])
-    return Tag.PAID if (column in measured if column else measured) else Tag.TYPED
 
 
 def _shown(value: Any) -> str:

@@ -13,6 +13,7 @@ th{font-weight:600;width:13rem}tr+tr>*{border-top:1px solid #ddd}.odds{font-size
 .tag{font-size:.75rem;border:1px solid #666;border-radius:.6rem;padding:0 .4rem;margin-left:.4rem;white-space:nowrap}
 code{font-size:.8rem;overflow-wrap:anywhere}td{overflow-wrap:anywhere}
 td>:first-child{margin-top:0}td>:last-child{margin-bottom:0}
+.tiles{display:flex;flex-wrap:wrap;gap:.5rem 2rem}.tiles b{display:block;font-size:1.3rem}.next{break-before:page}
 @media screen and (max-width:34rem){th,td{display:block;width:auto}tr>td{border-top:0;padding-bottom:.6rem}}
 @media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}tr{break-inside:avoid}}
 """

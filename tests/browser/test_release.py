@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from dpcore.publishing.ledger_store import Store, verify
 
-NOW = "Release now – this cannot be undone"
+NOW = "Release: permanent"
 
 
 def open_release(page, server, folder):

@@ -23,7 +23,7 @@ from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing import leftovers, publish
 from dpcore.publishing import request as publish_request
-from dpcore.publishing.card import card
+from dpcore.publishing.card import LOOKED, PEEKED, card
 from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.theory.meaning import Promise
@@ -190,7 +190,8 @@ def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
     assert Store("l.sqlite").show()[0].releases[0]["reason"] == "the <registry> publishes them"
     page = (here / "out" / "card.html").read_text()
     assert "the &lt;registry&gt; publishes them" in page
-    assert "uses real data" in page
+    assert PEEKED in html.unescape(page)
+    assert LOOKED in html.unescape(page)
 
 
 def test_a_release_that_fails_later_stays_charged(here, capsys, monkeypatch):
@@ -321,6 +322,8 @@ def test_the_card_is_made_of_facts_alone(here):
     assert card(facts()) == said
     assert html.escape(Promise.of_release(facts()).words) in said
     assert html.escape(COUNTED) not in said
+    assert PEEKED not in said
+    assert "publish" not in said
 
 
 def test_the_card_of_people_says_what_their_number_tells(here):

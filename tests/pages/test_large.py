@@ -312,7 +312,7 @@ def test_a_release_of_a_large_table_is_known_again_in_memory(parts, tmp_path):
     reasons = [t for t in app.text_area if t.key == "reason"]
     if reasons:
         settled(reasons[0].set_value("its schema was known").run())
-    press(app, "Release now – this cannot be undone")
+    press(app, "Release: permanent")
     while any("cannot be taken back" in c.value for c in app.caption):
         app.run()
     assert not app.exception

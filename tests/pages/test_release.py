@@ -30,7 +30,7 @@ from tests.pages.test_pages import button, figures, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[2]
-NOW = "Release now – this cannot be undone"
+NOW = "Release: permanent"
 PLANTED = "planted-4711"
 PEOPLE = ("who,job\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(300))).encode()
 SCHEMA = {"columns": {"job": {"kind": "categorical", "values": ["a", "b"]}}}
@@ -57,9 +57,11 @@ def opened(folder, page="release", **query):
 
 def test_before_a_ledger_is_named_the_page_says_what_will_happen(tmp_path):
     before = everything(opened(None))
-    assert all(word in before for word in ("whose budget", "what it will cost", "What will leave", "settings card"))
+    assert all(
+        word in before for word in ("budget record", "Whose data and budget", "What will leave", "card for the board")
+    )
     assert not any(b.key == "release-now" for b in opened(None).button)
-    assert "a release takes three steps" not in everything(opened(tmp_path))
+    assert "a release then takes three steps" not in everything(opened(tmp_path))
 
 
 def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
@@ -132,7 +134,10 @@ def test_one_press_spends_once_whatever_comes_after(tmp_path):
     names = set(zipfile.ZipFile(BytesIO(release_files.archive(made.files))).namelist())
     assert names >= {"synthetic.csv", "synthetic.parquet", "weights.csv", "answers.csv", "card.html", "release.json"}
     assert verify(tmp_path / "ledger.sqlite", json.loads(made.files["release.json"])["ledger"]) == []
-    assert {e.proto.label for e in app.get("download_button")} >= {release_files.WORDS[name] for name in names}
+    offered = {e.proto.label for e in app.get("download_button")}
+    assert offered >= {release_files.WORDS[name] for name in release_files.FIRST}
+    listed = app.selectbox(key="release-file").options
+    assert sorted(listed) == sorted(release_files.WORDS[name] for name in names - set(release_files.FIRST))
 
 
 def test_exact_noise_is_named_before_and_after(tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ WORDS = {
     "weights.csv": "Weights of all cells (CSV)",
     "weights.parquet": "Weights of all cells (Parquet)",
     "schema.json": "Schema that was measured (JSON)",
-    "card.html": "Settings card (HTML)",
+    "card.html": "Card for the board (HTML)",
     "proof.html": "Proof of the promise (HTML)",
     "review.html": "Review by NIST SP 800-226 (HTML)",
     "release.json": "Claim and receipt (JSON)",
@@ -38,20 +38,19 @@ KINDS = {
     ".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".py": "text/x-python",
     ".yaml": "application/yaml",
 }  # fmt: skip
+FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 STEPS = (
-    "With a ledger named, a release takes three steps:\n"
-    "1. Say **whose budget** it is: a data set has one total, fixed for ever at its first release.\n"
-    "2. Choose questions, algorithm, ε and δ; the page says **what it will cost** and what is left. Nothing is touched "
-    "up to here.\n"
-    "3. Press once: the ledger is charged, then the noise is drawn, once."
+    "A **budget record** is a file that you keep. It lists every release and how much privacy budget is left. "
+    "Name its folder above; a release then takes three steps:\n"
+    "1. **Whose data and budget:** the total is fixed at the first release.\n"
+    "2. **What is released:** questions, algorithm and privacy budget (ε). The page shows the cost first.\n"
+    "3. **What leaves:** press once. The budget is used before the noise is drawn."
 )
 PROMISED = (
-    "- **Synthetic rows** (CSV and Parquet), **weights** of all cells where the algorithm keeps a histogram, and "
-    "**answers**, with standard errors where they were measured, and intervals at 95 % for all cells of tables that "
-    "noisy ones bound, for the table and for the population.\n"
-    "- A **settings card** (HTML, one page, no data) and **release.json**, from which anyone can recompute the claim: "
-    "**verify.py** does, and checks the signature of the ledger's owner under all files.\n"
-    "- Never a record, and no error against the real table: none is computed."
+    "- **Synthetic rows**, **weights** where the algorithm keeps a histogram, and **answers**, with their errors and "
+    "intervals where those are known.\n"
+    "- A **card for the board**, and **release.json** with **verify.py**, by which anyone can check the claim.\n"
+    "- Never a real row, and no error against the real table."
 )
 
 
@@ -129,10 +128,22 @@ def outputs(made: Made) -> None:
             "All files (ZIP)", lambda: archive(made.files), f"release-{number}.zip", "application/zip", type="primary",
             icon=":material/folder_zip:", on_click="ignore", key="release-zip",
         )  # fmt: skip
-        for name, content in made.files.items():
-            kind = KINDS.get(Path(name).suffix, "application/octet-stream")
-            st.download_button(WORDS.get(name, name), content, name, kind, on_click="ignore", key=f"release-{name}")
+        for name in FIRST:
+            if name in made.files:
+                _download(made, name)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        others = [name for name in made.files if name not in FIRST]
+        name = st.selectbox("Other files", others, format_func=lambda name: WORDS.get(name, name), key="release-file")
+        _download(made, name, "Download this file")
     st.caption("Downloading again, editing a note or reloading spends nothing. A copy was written beside the ledger.")
+
+
+def _download(made: Made, name: str, label: str = "") -> None:
+    """A button for one file, named by its words unless `label` is given."""
+    kind = KINDS.get(Path(name).suffix, "application/octet-stream")
+    st.download_button(
+        label or WORDS[name], made.files[name], name, kind, on_click="ignore", key=f"release-{label or name}"
+    )
 
 
 def _review(facts: dict[str, Any]) -> None:
