@@ -271,8 +271,13 @@ def test_what_is_read_off_for_the_command_line_is_what_the_pages_read_off():
 
 
 def test_peeking_at_too_many_values_is_refused():
-    with pytest.raises(InputError, match="column 'name': 201 different values are more than 200"):
-        propose(pd.DataFrame({"name": [f"person {i}" for i in range(201)]}), peek=True)
+    with pytest.raises(InputError, match="column 'ticket': 201 different values are more than 200"):
+        propose(pd.DataFrame({"ticket": [f"ticket {i}" for i in range(201)]}), peek=True)
+
+
+def test_peeking_writes_no_name_of_a_person_into_the_schema():
+    found = propose(pd.DataFrame({"name": [f"person {i}" for i in range(50)]}), peek=True)
+    assert found["columns"] == {"name": {"kind": "text"}}
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])
