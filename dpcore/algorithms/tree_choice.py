@@ -313,7 +313,7 @@ def choose_tree(
         ties += new
         if paid:
             measured = Marginals.over(tables.domain, new or ties or singles.axes)
-            m = curator.measure(Answers(measured), paid[0].spend)  # type: ignore[arg-type] - the plan's own kind
+            m = curator.measure(Answers(measured), paid[0].spend)  # type: ignore[arg-type] - the plan's own kind  # type: ignore[arg-type] - the plan's own kind
             told.add_all(measured, m.values, m.stddev)
         if batch < batches:
             tree, weight = Tree(tables.domain, junction), PRIOR * math.sqrt(2 * told.told)

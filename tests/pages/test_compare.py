@@ -20,7 +20,7 @@ from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
 from pages._ui.charts import base, frontier
 from pages._ui.charts import svg as drawing
-from pages._ui.compare import forecast
+from pages._ui.compare import forecast, report
 from pages._ui.shell.state import sample_table
 from tests.pages.test_pages import figures, settled
 
@@ -323,3 +323,10 @@ def test_the_least_error_of_any_unbiased_method_is_drawn_and_said():
     assert f"Gaussian + maximum entropy: {ratio:.2g} × below what any unbiased method could do" in told
     app.selectbox(key="measure").set_value("worst question").run()
     assert not [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]
+
+
+def test_the_report_is_written_when_nobody_s_page_is_drawn():
+    held = compared().session_state["session"]
+    text = report.page(held.table, held.held["sweep"], ["every pair"])
+    assert "<svg" in text
+    assert "Gaussian + maximum entropy" in text

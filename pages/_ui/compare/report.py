@@ -17,7 +17,7 @@ from ..charts import frontier
 from ..charts import svg as drawing
 from ..shell.frame import heading, peek
 from ..shell.table import Table
-from ..shell.text import clean
+from ..shell.text import clean, short_names
 from .overview import floors_of
 from .sweeps import TITLES, Dot, Sweep
 
@@ -64,7 +64,8 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
         "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"].map(TITLES))),
         "Repeats": str(dots["seed"].nunique()),
     }
-    names = {code: frontier.short(TITLES[code]).replace("\n", " ") for code in solving(QueryRelease)}
+    codes = list(solving(QueryRelease))
+    names = dict(zip(codes, short_names([TITLES[code] for code in codes], 24), strict=True))
     looks = frontier.look([*names.values()])
     parts = [
         "<h1>What does privacy cost on this table?</h1>",

@@ -44,11 +44,11 @@ def people(tmp_path):
 def test_start_shows_a_chart_before_any_click_and_the_slider_redraws_it(page, server):
     visit(page, server, "/", "What does privacy cost on my table?")
     expect(page.locator(".drag-group .drag-synthetic").first).to_be_visible()
-    expect(page.get_by_text("at most 51% of the time")).to_be_visible()
+    expect(page.get_by_text("at most 50.2 times in 100")).to_be_visible()
     slider = page.get_by_role("slider", name="ε, privacy budget")
     for _ in range(9):
         slider.press("ArrowRight")
-    expect(page.get_by_text("at most 73% of the time")).to_be_visible()
+    expect(page.get_by_text("at most 54 times in 100")).to_be_visible()
     page.get_by_role("link", name="Take a sample").click()
     expect(page.get_by_text("berkeley · 4,526 rows")).to_be_visible()
     expect(verdict(page)).to_be_visible()
