@@ -100,7 +100,6 @@ class GaussianMaxEnt(Algorithm):
         measured, model = self._setting(problem)
         if model is None:
             tables = tables_read(problem.workload, "gaussian_maxent")
-            evidence: Evidence | Pool
             told, model = measure_chosen(tables, problem.effective_n, plan, curator, problem.log_start)
             evidence, weight = told.evidence, plan["alpha"] * math.sqrt(2 * told.told)
         else:
