@@ -14,7 +14,7 @@ def visit(page, server, query=""):
 def test_sliders_change_the_number_the_picture_and_the_address(page, server):
     visit(page, server)
     number = page.get_by_test_id("stMetricValue")
-    expect(number).to_contain_text("53.6 of 100")
+    expect(number).to_contain_text("54 times in 100")
     picture = page.get_by_role("img", name=re.compile("54 are right"))
     assert picture.evaluate("e => e.complete && e.naturalWidth > 0")
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
