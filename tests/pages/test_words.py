@@ -36,6 +36,8 @@ def visible(app) -> str:
 def pages():
     """Tooltips and texts of both pages with their charts."""
     apps = {"explore": open_page(EXPLORE, sample="census"), "compare": compared()}
+    apps["compare"].session_state["details"] = "Where from"
+    apps["compare"].run()
     return {name: (tooltips(app), visible(app)) for name, app in apps.items()}
 
 
