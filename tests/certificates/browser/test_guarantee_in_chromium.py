@@ -18,13 +18,13 @@ def test_sliders_change_the_number_the_picture_and_the_address(page, server):
     picture = page.get_by_role("img", name=re.compile("54 are right"))
     assert picture.evaluate("e => e.complete && e.naturalWidth > 0")
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
-    expect(page.get_by_role("img", name=re.compile("55 are right"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("56 are right"))).to_be_visible()
     expect(page.get_by_text("A belief of 10% becomes, at least")).to_be_visible()
     page.get_by_role("slider", name="Belief before the release").press("ArrowRight")
     expect(page.get_by_text("A belief of 20% becomes, at least")).to_be_visible()
     assert "epsilon=1.5" in page.url
     page.reload()
-    expect(page.get_by_role("img", name=re.compile("55 are right"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("56 are right"))).to_be_visible()
     expect(page.get_by_text("A belief of 20% becomes, at least")).to_be_visible()
 
 
