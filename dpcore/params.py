@@ -14,20 +14,20 @@ from .numbers import read_number
 T = TypeVar("T")
 
 LETTERS = {
-    "n": "number of records; public, because neighbours replace one record",
-    "k": "number of cells of the domain: the product of the columns' values",
-    "m": "number of queries; each maps cells to [-1, 1] and is answered by a mean over records",
+    "n": "number of rows; public, because neighbours replace one row",
+    "k": "number of combinations of the domain: the product of the columns' values",
+    "m": "number of queries; each maps combinations to [-1, 1] and is answered by a mean over rows",
     "d": "number of columns",
     "T": "number of rounds",
-    "ε": "privacy budget: replacing one record changes the probability of any output by a factor of e^ε at most",
+    "ε": "privacy budget: replacing one row changes the probability of any output by a factor of e^ε at most",
     "δ": "how far a probability may lie beyond that factor; loosely, the chance that the promise fails",
     "ρ": "zero-concentrated differential privacy; adds up over releases",
     "μ": "Gaussian differential privacy: as hard to see as a shift of a standard normal by μ; μ² adds up",
     "σ": "standard deviation of Gaussian noise",
     "α": "entropy weight: large stays near the uniform distribution, small follows the noisy answers",
-    "P": "the population: the distribution that the records are drawn from, where it is known",
-    "P_n": "the real table as a distribution over cells",
-    "D": "the synthetic distribution over cells",
+    "P": "the population: the distribution that the rows are drawn from, where it is known",
+    "P_n": "the real table as a distribution over combinations",
+    "D": "the synthetic distribution over combinations",
 }
 
 

@@ -27,7 +27,7 @@ class Grouped:
         """Raise InputError for fewer than two rows, and for a group that is not in 1..n."""
         check_rows(self.n)
         if not 1 <= self.group <= self.n:
-            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of records")
+            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of rows")
 
     @property
     def effective_n(self) -> float:
@@ -140,7 +140,7 @@ class QueryRelease(Grouped):
         D *= possible
         total = float(D.sum())
         if total <= 0:
-            raise InputError("the public start has only cells that the schema's constraints forbid")
+            raise InputError("the public start has only combinations that the schema's constraints forbid")
         return D / total
 
     @cached_property
@@ -275,7 +275,7 @@ def require_enumerable(domain: Domain) -> None:
         sizes = f"{len(domain.shape)} columns" if beyond else " × ".join(str(s) for s in domain.shape)
         raise InputError(
             (f"about 10^{math.floor(math.log10(k))}" if beyond else f"{k:,}")
-            + f" cells ({sizes}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
+            + f" combinations ({sizes}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
             + ("" if beyond else f" ({k * 8 / 2**30:.3g} GiB an array)")
             + "; choose fewer columns or coarser bins"
         )

@@ -165,7 +165,9 @@ class UnbiasedAnswers:
         if isinstance(workload, Union):
             return np.concatenate([self.answers(member) for member in workload.workloads])
         if not isinstance(workload, Explicit) or self.domain.size > MOST_JOINT:
-            raise InputError(f"a query matrix over {self.domain.size:,} cells is more than the {MOST_JOINT:,} summed")
+            raise InputError(
+                f"a query matrix over {self.domain.size:,} combinations is more than the {MOST_JOINT:,} summed"
+            )
         return workload.answers(self.table(tuple(range(len(self.domain.shape)))).ravel())
 
     def table(self, axes: tuple[int, ...]) -> np.ndarray:
@@ -231,7 +233,7 @@ class Points:
 
     def answers(self, workload: Workload) -> np.ndarray:
         """Always InputError: points have no cells."""
-        raise InputError("points are compared by their distance W1; they answer no workload over cells")
+        raise InputError("points are compared by their distance W1; they answer no questions about combinations")
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
         """`rows` points by systematic sampling, as `Histogram.sample`."""
@@ -259,8 +261,8 @@ class Parameter:
 
     def answers(self, workload: Workload) -> np.ndarray:  # noqa: ARG002 - the protocol's
         """Raise InputError."""
-        raise InputError("a learned parameter answers no queries; it says nothing of how records are distributed")
+        raise InputError("a learned parameter answers no queries; it says nothing of how rows are distributed")
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG002 - the protocol's
         """Raise InputError."""
-        raise InputError("a learned parameter cannot draw rows; it says nothing of how records are distributed")
+        raise InputError("a learned parameter cannot draw rows; it says nothing of how rows are distributed")

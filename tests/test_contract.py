@@ -303,7 +303,7 @@ def test_a_query_matrix_is_refused_in_words(name, settings, message):
 def test_what_a_wide_table_forbids_is_said_in_words():
     problem, _ = wide_task()
     for noise in ("fresh", "subspace"):
-        with pytest.raises(InputError, match=f"noise={noise} is drawn on all cells, which cannot be listed"):
+        with pytest.raises(InputError, match=f"noise={noise} is drawn on all combinations, which cannot be listed"):
             make_plan(ALGORITHMS["dpam"](noise=noise), problem, Budget(1, 1e-6))
     triples = QueryRelease(Marginals.all(domain_from_json({f"c{i}": 2 for i in range(25)}), 3), 100)
     with pytest.raises(InputError, match="aim weighs 2,625 tables in every round, more than 2,000 on a tree"):

@@ -66,7 +66,7 @@ class Algorithm:
 
 def model_cells(otherwise: str = "up to 300,000 in the cliques of a tree, by n and the budget") -> Any:
     """The parameter that limits how many numbers a model may hold."""
-    auto = f"10⁷ where all cells can be listed, else {otherwise}"
+    auto = f"10⁷ where all combinations can be listed, else {otherwise}"
     return param(None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto)
 
 

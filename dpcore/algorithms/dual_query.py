@@ -49,7 +49,7 @@ class DualQuery(Algorithm):
         None, "queries drawn a round", symbol="s", low=1, high=10_000, log=True, auto="10, or 2 at δ = 0",
     )  # fmt: skip
     memory: float = param(
-        0.8, "how much an earlier round's draws count, compared with the next one's", low=0, high=0.99
+        0.8, "how much an earlier round's draws count, compared with the next round's", low=0, high=0.99
     )
     seconds: float = param(0.25, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
 
@@ -57,10 +57,11 @@ class DualQuery(Algorithm):
         title="DualQuery",
         brief="Builds rows, one question at a time",
         summary="Draws queries at random, the more often the worse the synthetic rows so far answer them, and adds the "
-        "row that fits the drawn ones best. It keeps a weight for each query and never lists the cells.",
-        use_when="there are too many cells to list them, or δ = 0",
-        avoid_when="the cells can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
-        cost="s draws from 2m queries, and a best response: a pass over k cells, or an integer program for large k",
+        "row that fits the drawn ones best. It keeps a weight for each query and never lists all combinations.",
+        use_when="there are too many combinations to list them, or δ = 0",
+        avoid_when="all combinations can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
+        cost="s draws from 2m queries, and a best response: a pass over k combinations, or an integer program for "
+        "large k",
         source="Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014",
     )
 
@@ -130,7 +131,7 @@ class DQRS(DualQuery):
         summary="DualQuery that keeps old draws where it may, decided by private coin flips, and pays only for those "
         "that it replaces. Stops when the budget is used up.",
         use_when="DualQuery is the right choice, and n is large enough for many small steps",
-        avoid_when="the cells can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
+        avoid_when="all combinations can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
         cost="as DualQuery, and s coin flips",
         source="Vietri, Tian, Bun, Steinke, Wu 2020",
     )

@@ -66,7 +66,7 @@ class PEP(Algorithm):
         summary="Picks the worst-answered query in each round, measures it with noise, and takes the most even "
         "distribution whose answers stay close to everything measured. What is within the noise is left alone.",
         use_when="only some of many queries matter, δ = 0, or to compare a hard margin with mwem's soft one",
-        avoid_when="the workload is a small set of marginals: measuring all of them once is more accurate",
+        avoid_when="the questions are a small set of marginals: measuring all of them once is more accurate",
         cost="a pass for the m answers, and three passes over the support of every past query, a round",
         source="Liu, Vietri, Wu 2021",
     )

@@ -55,9 +55,10 @@ class PrivateEvolutionTable(Algorithm):
         title="Private Evolution on a table",
         brief="Lets random rows evolve by votes",
         summary="Measures every column alone, draws rows as if columns were independent, then varies them and lets the "
-        "real rows vote for the most similar, so that columns get related. It never lists the cells.",
-        use_when="the table has so many columns that its cells cannot be enumerated, and δ > 0",
-        avoid_when="the cells can be enumerated: gaussian_maxent is far better; its settings were fitted on Adult",
+        "real rows vote for the most similar, so that columns get related. It never lists all combinations.",
+        use_when="the table has too many columns to list its combinations, and δ > 0",
+        avoid_when="all combinations can be enumerated: gaussian_maxent is far better; its settings were fitted on "
+        "Adult",
         cost="one product of the real rows with some thousand candidates a round",
         source="this project; after Gonzalez, Fanti, Ramdas 2025 and Swanberg et al. 2025",
     )

@@ -59,8 +59,8 @@ class DPFW(Algorithm):
         summary="Picks the worst-answered query in each round and tilts a maximum-entropy distribution towards it. "
         "It never measures an answer, it only selects.",
         use_when="you want the algorithm of the linear-queries paper, or δ = 0",
-        avoid_when="the workload is a set of marginals and accuracy counts: measuring them once is far more accurate",
-        cost="one softmax over k cells, one pass for the m answers and one selection a round",
+        avoid_when="the questions are a set of marginals and accuracy counts: measuring them once is far more accurate",
+        cost="one softmax over k combinations, one pass for the m answers and one selection a round",
         source="Micali, Lezane, Betken 2025, Algorithm 1",
     )
 

@@ -77,7 +77,7 @@ class NoisyGD(Algorithm):
     rounds: int = param(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
     step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
     clip: float | None = _free(
-        "length that gradients of single records are cut to", "C", "the loss's steepest slope: nothing is cut"
+        "length that gradients of single rows are cut to", "C", "the loss's steepest slope: nothing is cut"
     )
     average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
 
@@ -85,10 +85,10 @@ class NoisyGD(Algorithm):
     about = About(
         title="Noisy gradient descent",
         brief="Follows noisy slopes of the error",
-        summary="Walks downhill on the risk's gradient over all records, with Gaussian noise on every step.",
+        summary="Walks downhill on the risk's gradient over all rows, with Gaussian noise on every step.",
         use_when="the loss is smooth, and a good step size is known from public data",
-        avoid_when="the step size would have to be tuned on the records, which costs privacy too",
-        cost="a pass over the records a step",
+        avoid_when="the step size would have to be tuned on the rows, which costs privacy too",
+        cost="a pass over the rows a step",
         source="Bassily, Smith, Thakurta 2014",
     )
 
@@ -129,11 +129,11 @@ class DPSGD(Algorithm):
     """
 
     rounds: int = param(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)
-    rate: float = param(0.05, "probability with which a record is in a step's sample", symbol="q", low=1e-5, high=0.9,
+    rate: float = param(0.05, "probability with which a row is in a step's sample", symbol="q", low=1e-5, high=0.9,
                         log=True)  # fmt: skip
     step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
     clip: float | None = _free(
-        "length that gradients of single records are cut to", "C", "the loss's steepest slope: nothing is cut"
+        "length that gradients of single rows are cut to", "C", "the loss's steepest slope: nothing is cut"
     )
     average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
 
@@ -141,10 +141,10 @@ class DPSGD(Algorithm):
     about = About(
         title="Mini-batch DP-SGD",
         brief="Follows noisy slopes of small samples",
-        summary="Walks downhill on gradients of small random samples of the records, with noise on every step; that "
+        summary="Walks downhill on gradients of small random samples of the rows, with noise on every step; that "
         "nobody knows who was sampled makes each step cheaper.",
-        use_when="a pass over all records a step is too slow, or as the classic of deep learning to compare with",
-        avoid_when="a pass over all records is cheap: noisy_gd then has less noise for the same guarantee",
+        use_when="a pass over all rows a step is too slow, or as the classic of deep learning to compare with",
+        avoid_when="a pass over all rows is cheap: noisy_gd then has less noise for the same guarantee",
         cost="a pass over a sample a step, and some seconds of accounting",
         source="Abadi et al. 2016",
     )

@@ -68,7 +68,7 @@ class AIM(Algorithm):
         brief="Measures the tables that help most",
         summary="Measures single columns first, then in each round the table that is still answered worst, with noise "
         "that shrinks once it hides what is left to learn. All measurements together shape one distribution.",
-        use_when="the workload has many marginal tables, or queries on tables, and few of them tell most, or δ = 0",
+        use_when="there are many marginal tables, or queries on tables, and a few of them say most, or δ = 0",
         avoid_when="all tables are few enough to measure once: gaussian_maxent is then more accurate; or the queries "
         "are a matrix",
         cost="a pass over all candidate tables and a fit of up to 120 iterations a round, some 10 to 40 rounds",
@@ -91,7 +91,7 @@ class AIM(Algorithm):
             Choice("rounds", T + 1, why),
             Choice("share", SHARE, "of each round for measuring, as published"),
             Choice("first", first, f"{letter} of a round before it is enlarged: T of them and {d} tables use it all"),
-            Choice("sigma", sigma, "standard deviation of the noise on every cell of the first tables"),
+            Choice("sigma", sigma, "standard deviation of the noise on every count of the first tables"),
             room,
         )
         charges = (Charge("measure", measure, d + T, SomeAnswers), Charge("select", select, T, TableErrors))

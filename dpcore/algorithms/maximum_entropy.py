@@ -56,12 +56,14 @@ class GaussianMaxEnt(Algorithm):
     about = About(
         title="Gaussian + maximum entropy",
         brief="Adds noise once, then fits smoothly",
-        summary="Adds Gaussian noise to every answer once, with the whole budget, then fits the smoothest distribution "
-        "that explains the noisy answers. Non-negativity and smoothness remove most of the noise. Where the cells "
-        "cannot be listed it finds out in a few batches which columns to tie together, measuring as it goes.",
-        use_when="the workload is a set of marginals: the most accurate choice here, with any number of columns",
-        avoid_when="δ must be 0, or queries that are a matrix are asked of more cells than can be listed",
-        cost="two passes over k cells, or over the cells of a tree, an iteration, typically 60 to 350 iterations",
+        summary="Adds Gaussian noise to every answer once, with the whole budget, then fits the smoothest "
+        "distribution that explains the noisy answers. Non-negativity and smoothness remove most of the noise. Where "
+        "all combinations cannot be listed it finds out in a few batches which columns to tie together, measuring as "
+        "it goes.",
+        use_when="the questions are a set of marginals: the most accurate choice here, with any number of columns",
+        avoid_when="δ must be 0, or queries that are a matrix are asked of more combinations than can be listed",
+        cost="two passes over k combinations, or over all combinations of a tree, an iteration, typically 60 to 350 "
+        "iterations",
         source="this project; fit in the spirit of McKenna, Sheldon, Miklau 2019",
     )
 

@@ -56,7 +56,7 @@ class DPAM(Algorithm):
     """
 
     noise: str = param(
-        "reused", "noise drawn once, or anew each round, on the queries' subspace or on all cells",
+        "reused", "noise drawn once, or anew each round, on the queries' subspace or on all combinations",
         choices=("reused", "subspace", "fresh"),
     )  # fmt: skip
     rounds: int | None = param(
@@ -79,7 +79,7 @@ class DPAM(Algorithm):
         "keeps the distribution as even as they allow. By default the noise is drawn once and reused in every round.",
         use_when="you want the linear-queries paper's second algorithm, or to see what reusing noise gains",
         avoid_when="δ must be 0, or accuracy alone counts: gaussian_maxent starts from a better prior",
-        cost="two or three passes over k cells a round; fresh noise also draws k normal numbers",
+        cost="two or three passes over k combinations a round; fresh noise also draws k normal numbers",
         source="Micali, Lezane, Betken 2025, Algorithm 2",
     )
 
@@ -88,7 +88,9 @@ class DPAM(Algorithm):
         (whole,) = gaussian_share(budget, [1.0])
         stand = model_setup(problem, budget, self.cells, "dpam")
         if self.noise != "reused" and not stand.listed:
-            raise InputError(f"noise={self.noise} is drawn on all cells, which cannot be listed; choose noise=reused")
+            raise InputError(
+                f"noise={self.noise} is drawn on all combinations, which cannot be listed; choose noise=reused"
+            )
         given = Choice("noise", self.noise, "given")
         if not stand.listed:
             spend = measure_once(stand.left, 1.0) if stand.charges else whole
@@ -108,7 +110,7 @@ class DPAM(Algorithm):
         alpha = Choice("alpha", _clipped(balanced), "0.3/√(T log k), with T no more than a fifth of T*")
         (spend,) = gaussian_share(budget, [1 / rounds.value])
         sigma = Choice(
-            "sigma", noise_scale(cells, spend, n), f"noise on every cell, anew each round; Δ₂ = {cells.l2:.4g}/n"
+            "sigma", noise_scale(cells, spend, n), f"noise on every combination, anew each round; Δ₂ = {cells.l2:.4g}/n"
         )
         charge = Charge("measure", spend, rounds.value, cells)
         return Plan(budget, (charge,), (rounds, self._or_given(alpha), *public, sigma, *stand.choices))
@@ -209,11 +211,11 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
         return (
             direct,
             what,
-            "once, with the whole budget: noise on the cells has no smaller variance on marginal tables",
+            "once, with the whole budget: noise on all combinations has no smaller variance on marginal tables",
         )
     cells = CellAnswers(workload, subspace=True)
     ours, theirs = direct.l2**2 * cells.rank, cells.l2**2 * float((cells.norms**2).sum())
-    why = f"total variance after least squares: answers {ours:.3g}, cells seen by the queries {theirs:.3g}/(nμ)²"
+    why = f"total variance after least squares: answers {ours:.3g}, combinations seen by the queries {theirs:.3g}/(nμ)²"
     return (cells, "subspace", why) if theirs < SUBSPACE_WINS * ours else (direct, what, why)
 
 

@@ -64,12 +64,13 @@ class MWEM(Algorithm):
     graphical = True
     about = About(
         title="Multiplicative weights (MWEM)",
-        brief="Reweights cells by the worst answer",
-        summary="Picks the worst-answered query in each round, measures it with noise, and reweights all cells until "
-        "they agree with everything measured so far. It spends its budget only on queries that are still wrong.",
+        brief="Reweights combinations by the worst answer",
+        summary="Picks the worst-answered query in each round, measures it with noise, and reweights all "
+        "combinations until they agree with everything measured so far. It spends its budget only on queries that "
+        "are still wrong.",
         use_when="only some of many queries matter, δ = 0, or as the classic to compare with; with measure = marginal "
         "when there are too many tables to measure all",
-        avoid_when="the workload is a small set of marginals: measuring all of them once is more accurate",
+        avoid_when="the questions are a small set of marginals: measuring all of them once is more accurate",
         cost="a pass for the m answers, and two passes over the support of every past query, a round",
         source="Hardt, Ligett, McSherry 2012",
     )
@@ -87,7 +88,7 @@ class MWEM(Algorithm):
             widest, what = Sensitivity(workload.width, workload.width), "query"
         else:
             tables_read(workload, "measure=marginal")
-            widest, what = ONE_TABLE, "cell of a measured table"
+            widest, what = ONE_TABLE, "count of a measured table"
         sigma = deviation(widest, measure, problem.effective_n)
         choices = (
             rounds,

@@ -115,7 +115,7 @@ class _Conjunctions:
     def __init__(self, workload: Workload, weights: np.ndarray) -> None:
         tables = marginal_tables(workload)
         if tables is None:
-            raise InputError("a best response to an explicit query matrix needs cells that can be enumerated")
+            raise InputError("a best response to an explicit query matrix needs combinations that can be enumerated")
         if tables is not workload:
             weights = reading(workload).T @ weights
         chosen = np.flatnonzero(weights)

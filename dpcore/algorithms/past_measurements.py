@@ -39,7 +39,7 @@ def balanced_rounds(
     pure, (constant, power) = budget.delta == 0, rule
     signal = problem.effective_n / max(problem.workload.width, TINY) / cells
     best = constant * (signal * (budget.epsilon if pure else math.sqrt(budget.rho))) ** power
-    letters = ("nε" if pure else "n√ρ") + (f"/{cells:.3g} cells a table" if cells > 1 else "")
+    letters = ("nε" if pure else "n√ρ") + (f"/{cells:.3g} counts a table" if cells > 1 else "")
     why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g}: noise overtakes a round's gain; kept in 1..{most}"
     return Choice("rounds", round(min(max(best, 1), most)), why)
 

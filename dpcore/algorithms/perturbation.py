@@ -42,7 +42,7 @@ class OutputPerturbation(Algorithm):
     about = About(
         title="Output perturbation",
         brief="Learns first, then adds noise",
-        summary="Finds the regularised optimum exactly and adds noise to it, as much as one record could move it.",
+        summary="Finds the regularised optimum exactly and adds noise to it, as much as one row could move it.",
         use_when="simplicity counts, or for a mean, where nothing better is known",
         avoid_when="accuracy counts: the noise ignores in which directions the risk is flat",
         cost="one solve",

@@ -50,7 +50,7 @@ class FEM(Algorithm):
     )  # fmt: skip
     samples: int | None = param(
         None, "rows a round", symbol="s", low=1, high=1000, log=True,
-        auto="20 where cells can be listed, 900/T where every row is an integer program",
+        auto="20 where combinations can be listed, 900/T where every row is an integer program",
     )  # fmt: skip
     scale: float | None = param(
         None, "mean of the random scores: large explores, small follows the selections", low=1e-3, high=1e3, log=True,
@@ -69,10 +69,10 @@ class FEM(Algorithm):
         title="Follow the perturbed leader (FEM)",
         brief="Finds rows against noisy worst questions",
         summary="Picks the worst-answered query in each round and adds rows that fit everything picked so far, each up "
-        "to some randomness of its own. It never lists the cells.",
-        use_when="there are too many cells to list them: the most accurate of the methods that make rows",
-        avoid_when="the cells can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
-        cost="one selection and s best responses: passes over k cells, or integer programs where k is large",
+        "to some randomness of its own. It never lists all combinations.",
+        use_when="there are too many combinations to list them: the most accurate of the methods that make rows",
+        avoid_when="all combinations can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
+        cost="one selection and s best responses: passes over k combinations, or integer programs where k is large",
         source="Vietri, Tian, Bun, Steinke, Wu 2020",
     )
 
@@ -90,7 +90,7 @@ class FEM(Algorithm):
             why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{MOST_ROUNDS}: fitted on two tables"
             rounds = Choice("rounds", round(best), why)
         if self.samples is None:
-            why = "cells are listed" if listed else f"every row is an integer program, {PROGRAMS} a run or fewer"
+            why = "combinations are listed" if listed else f"every row is an integer program, {PROGRAMS} a run or fewer"
             samples = Choice("samples", LISTED if listed else max(1, PROGRAMS // rounds.value), why)
         if self.scale is None:
             scale = Choice("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
@@ -141,10 +141,11 @@ class SepFEM(FEM):
     about = About(
         title="Follow the perturbed leader with separators (sepFEM)",
         brief="FEM with noise on few questions",
-        summary="FEM with another kind of randomness, tied to queries that tell any two cells apart; it also keeps "
-        "every single column right.",
+        summary="FEM with another kind of randomness, tied to queries that tell any two combinations apart; it also "
+        "keeps every single column right.",
         use_when="as fem, and single columns matter too",
-        avoid_when="queries are a matrix over cells; or the cells can be listed: dpfw and mwem are more accurate",
+        avoid_when="queries are a matrix over combinations; or all combinations can be listed: dpfw and mwem are "
+        "more accurate",
         cost="as fem",
         source="Vietri, Tian, Bun, Steinke, Wu 2020",
     )
@@ -153,7 +154,9 @@ class SepFEM(FEM):
         workload = problem.workload
         members = workload.workloads if isinstance(workload, Union) else (workload,)
         if any(isinstance(member, Explicit) for member in members):
-            raise InputError("sepfem needs queries on columns that tell any two cells apart; a query matrix has none")
+            raise InputError(
+                "sepfem needs queries on columns that tell any two combinations apart; a query matrix has none"
+            )
         there = {axes for member in members if isinstance(member, Marginals) for axes in member.axes}
         missing = [[name] for i, name in enumerate(workload.domain.names) if (i,) not in there]
         return Union([workload, Marginals(workload.domain, missing)]) if missing else workload

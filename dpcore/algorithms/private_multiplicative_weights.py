@@ -54,7 +54,7 @@ class PMW(Algorithm):
     """
 
     updates: int | None = param(
-        None, "updates at the most, each paid for", symbol="U", low=1, high=100_000, log=True,
+        None, "updates at the most, each uses budget", symbol="U", low=1, high=100_000, log=True,
         auto="n, m and the budget: where the noise of an update overtakes what another one gains",
     )  # fmt: skip
     passes: int = param(10, "how often the queries are asked, the level falling from pass to pass", low=1, high=100)
@@ -100,7 +100,7 @@ class PMW(Algorithm):
             Charge("measure", measure, U.value, SomeAnswers),
         )
         choices = (
-            Choice("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
+            Choice("rounds", U.value + self.passes, "a step permanentlyy update and every end of a pass"),
             U,
             Choice("passes", self.passes, "given"),
             level,

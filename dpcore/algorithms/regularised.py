@@ -29,7 +29,7 @@ def _draw_choices(problem: RiskMinimisation, s: float, tau: float, theta: float)
         Choice("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
         Choice("theta", theta, "share of δ that pays for the sampler's error"),
         Choice("tau", tau, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
-        Choice("G", problem.G, "records' losses differ by a G-Lipschitz function"),
+        Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
     )
 
 
@@ -64,8 +64,8 @@ class RegularizedExponential(Algorithm):
         summary="Draws the answer at random, the likelier the smaller its risk plus a small pull to the centre. It is "
         "as private as Gaussian noise of a matching size, but the risk itself decides where the noise goes.",
         use_when="the loss has sharp or flat minima: medians and other quantiles, hinge, logistic in few dimensions",
-        avoid_when="there are many dimensions or records and no exact sampler: then noisy_gd",
-        cost="one exact draw a stage: a second or less up to 50,000 records, for one or two dimensions, or logistic",
+        avoid_when="there are many dimensions or rows and no exact sampler: then noisy_gd",
+        cost="one exact draw a stage: a second or less up to 50,000 rows, for one or two dimensions, or logistic",
         source="Gopi, Lee, Liu 2022",
     )
 
@@ -140,8 +140,8 @@ class AlternatingSampler(Algorithm):
         title="Alternating sampler (as published)",
         brief="Shows the published sampler at work",
         summary="The paper's sampler, step by step: blur the current point, propose near it, and accept by a random "
-        "product that reads a few records only. Faithful and slow.",
-        use_when="you want to see how the published sampler works, on at most 200 records",
+        "product that reads a few rows only. Faithful and slow.",
+        use_when="you want to see how the published sampler works, on at most 200 rows",
         avoid_when="an answer is wanted: regularized_exponential draws from the same law in a fraction of the time",
         cost="about (nε)² steps, times logarithms",
         source="Gopi, Lee, Liu 2022, Algorithms 1 and 2",
@@ -181,7 +181,7 @@ class Exponential(Algorithm):
         title="Exponential mechanism",
         brief="Draws good answers more often",
         summary="Draws the answer at random, the likelier the smaller its risk, without any regulariser. Its privacy "
-        "comes from how little one record can change the risk anywhere on the region.",
+        "comes from how little one row can change the risk anywhere on the region.",
         use_when="δ = 0, or in one dimension",
         avoid_when="there are more than a few dimensions: the regularised one needs far less noise",
         cost="one exact draw",
@@ -205,7 +205,7 @@ class Exponential(Algorithm):
             Choice("sampler", name, "the first that serves"),
             Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
             Choice("k", k, "ε₀n/(2RG)"),
-            Choice("G", problem.G, "records' losses differ by a G-Lipschitz function"),
+            Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
             Choice("tau", tau, "total variation the sampler may be off by"),
             Choice("risk_bound", problem.d / k, "expected excess risk, at the most: d/k"),
         )
@@ -233,9 +233,9 @@ class RankExponential(Algorithm):
         title="Exponential mechanism on ranks",
         brief="Draws a quantile by its rank",
         summary="Draws a quantile at random, the likelier the nearer its rank is to the wanted one. Distances between "
-        "values play no part, only how many records lie below.",
+        "values play no part, only how many rows lie below.",
         use_when="a quantile of a column with few equal values, or δ = 0",
-        avoid_when="many records share a value, such as 40 hours a week: the wanted value itself then has no width",
+        avoid_when="many rows share a value, such as 40 hours a week: the wanted value itself then has no width",
         cost="one sort",
         source="Smith 2011",
     )
@@ -248,7 +248,7 @@ class RankExponential(Algorithm):
         choices = (
             Choice("rounds", 1, "one draw"),
             Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
-            Choice("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of records"),
+            Choice("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of rows"),
         )
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 

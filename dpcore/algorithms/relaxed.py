@@ -73,12 +73,13 @@ class GEM(Algorithm):
     about = About(
         title="Generative network (GEM)",
         brief="Trains a small generator on answers",
-        summary="Picks the worst-answered query in each round, measures it or its table with noise, and trains a small "
-        "network to generate a distribution that agrees. It never lists the cells, so many columns are no obstacle.",
-        use_when="the table has too many columns to enumerate its cells, or you want a smooth fit at a small ε",
-        avoid_when="the cells can be enumerated: gaussian_maxent is more accurate and quicker",
-        cost=f"updates × components × the cells measured so far, a round; the generator has {INPUTS} inputs, {HIDDEN} "
-        f"hidden units and {HIDDEN * (INPUTS + 1):,} + {HIDDEN + 1} Σ d_i parameters",
+        summary="Picks the worst-answered query in each round, measures it or its table with noise, and trains a "
+        "small network to generate a distribution that agrees. It never lists all combinations, so many columns are "
+        "no obstacle.",
+        use_when="the table has too many columns to enumerate its combinations, or you want a smooth fit at a small ε",
+        avoid_when="all combinations can be enumerated: gaussian_maxent is more accurate and quicker",
+        cost=f"updates × components × all combinations measured so far, a round; the generator has {INPUTS} inputs, "
+        f"{HIDDEN} hidden units and {HIDDEN * (INPUTS + 1):,} + {HIDDEN + 1} Σ d_i parameters",
         source="Liu, Vietri, Wu 2021",
     )
 
@@ -127,11 +128,11 @@ class RAP(Algorithm):
         title="Relaxed rows (RAP)",
         brief="Moves soft rows to noisy answers",
         summary="Picks a few of the worst-answered queries in each round, measures them or their tables with noise, "
-        "and moves synthetic rows whose values are probabilities until they agree. It never lists the cells, and fits "
-        "only once for several measurements.",
-        use_when="the table has too many columns to enumerate its cells, and time matters",
-        avoid_when="the cells can be enumerated: gaussian_maxent is more accurate and quicker",
-        cost="updates × components × the cells measured so far, a round, and the m answers; C Σ d_i parameters",
+        "and moves synthetic rows whose values are probabilities until they agree. It never lists all combinations, "
+        "and fits only once for several measurements.",
+        use_when="the table has too many columns to enumerate its combinations, and time matters",
+        avoid_when="all combinations can be enumerated: gaussian_maxent is more accurate and quicker",
+        cost="updates × components × all combinations measured so far, a round, and the m answers; C Σ d_i parameters",
         source="Aydore, Brown, Kearns, Kenthapadi, Melis, Roth, Siva 2021",
     )
 
@@ -154,7 +155,7 @@ def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_upda
     measure = algorithm.measure if given else "query" if tables is None else "marginal"
     if measure == "marginal":
         tables = tables_read(workload, "measure=marginal")
-        most, widest, what = len(tables.tables), ONE_TABLE, "cell of a measured table"
+        most, widest, what = len(tables.tables), ONE_TABLE, "count of a measured table"
     else:
         most, widest, what = workload.m, Sensitivity(workload.width, workload.width), "query"
     signal = problem.effective_n / max(workload.width, TINY)

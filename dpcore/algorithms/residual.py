@@ -59,11 +59,11 @@ class Residual(Algorithm):
         title="Residual answers",
         brief="Gives unbiased answers to all tables",
         summary="Answers all tables at once without any bias, with the least noise that an unbiased Gaussian release "
-        "can have. Tables agree with each other, and the standard error of every cell is known exactly.",
+        "can have. Tables agree with each other, and the standard error of every count is known exactly.",
         use_when="unbiased answers with exact error bars are needed, of any number of columns, and no synthetic rows",
-        avoid_when="accuracy matters more than the absence of bias: a fit to noisy tables borrows strength",
-        cost="one pass over the records for each table and its margins; no cells are listed",
-        source="Xiao, He, Zhang, Kifer 2023; the split of noise under replaced records is this project's",
+        avoid_when="accuracy matters more than the absence of bias: in a fit, noisy tables support each other",
+        cost="one pass over the rows for each table and its margins; no combinations are listed",
+        source="Xiao, He, Zhang, Kifer 2023; the split of noise under replaced rows is this project's",
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
@@ -79,10 +79,10 @@ class Residual(Algorithm):
         rmse = math.sqrt(best.upper / tables.m) / (problem.effective_n * spend.mu)
         choices = (
             Choice("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
-            Choice("fit", self.fit, "cells below 0 stay" if self.fit == "none" else "no cell below 0, hence biased"),
+            Choice("fit", self.fit, "counts below 0 stay" if self.fit == "none" else "no count below 0, hence biased"),
             Choice("spaces", int(spaces.count.sum()), "tables and their margins, each apart from what it sums up"),
             Choice("sigma", deviation(asked, spend, problem.effective_n), "noise on the weighted parts, Δ₂/(nμ)"),
-            Choice("rmse", rmse, "of all cells of the tables, exactly"),
+            Choice("rmse", rmse, "of all counts of the tables, exactly"),
         )
         return Plan(budget, (Charge("measure", spend, statistic=asked),), choices)
 

@@ -39,7 +39,7 @@ class PSMM(Algorithm):
     """
 
     cells: int | None = param(
-        None, "cells of the grid, about", symbol="m", low=1, high=100_000, log=True, auto="nε/√log(1/δ): Theorem H.1"
+        None, "boxes of the grid, about", symbol="m", low=1, high=100_000, log=True, auto="nε/√log(1/δ): Theorem H.1"
     )
     post: str = param(
         "bounded-lipschitz", "how noisy counts become a distribution",
@@ -50,11 +50,11 @@ class PSMM(Algorithm):
     about = About(
         title="Private Signed Measure Mechanism (PSMM)",
         brief="Counts points on a grid with noise",
-        summary="Counts the points in each cell of a grid with noise, once, and takes the distribution that is nearest "
-        "to the noisy counts in a distance that knows which cells are close.",
+        summary="Counts the points in each box of a grid with noise, once, and takes the distribution that is nearest "
+        "to the noisy counts in a distance that knows which boxes are close.",
         use_when="a grid can be enumerated (d ≤ 3): the most accurate choice there, also at δ = 0",
         avoid_when="the space has many dimensions: the grid gets coarse",
-        cost="one count, and one transport problem on the cells",
+        cost="one count, and one transport problem on the boxes",
         source="He, Vershynin, Zhu 2023; Gonzalez, Fanti, Ramdas 2025, Algorithm 5",
     )
 
@@ -85,7 +85,7 @@ class PSMM(Algorithm):
         """One step."""
         V = grid(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend("measure")).values
-        weights, note = treat(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} cells"
+        weights, note = treat(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} boxes"
         if not weights.any():
             weights, note = np.full(len(V), 1 / len(V)), f"{note}, no count was left: uniform on all of them"
         yield Step(1, Points(V, weights, problem.names), note)

@@ -122,7 +122,9 @@ def room_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int 
 def cells_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int | None) -> Choice:
     """How many cells a tree may hold that is passed in every round; InputError for tables of too many cells."""
     if tables.m > MOST_ASKED:
-        raise InputError(f"the tables asked have {tables.m:,} cells, more than {MOST_ASKED:,}; ask for smaller ones")
+        raise InputError(
+            f"the tables asked have {tables.m:,} combinations, more than {MOST_ASKED:,}; ask for smaller ones"
+        )
     alone = tied(problem.domain).cells  # single columns always fit, and constraints
     if most:
         return Choice("cells", max(most, alone), "given, or what single columns take")
@@ -162,7 +164,9 @@ def chosen_tables(
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or gem or rap")
     if tables.m > MOST_ASKED:
-        raise InputError(f"the tables asked have {tables.m:,} cells, more than {MOST_ASKED:,}; ask for smaller ones")
+        raise InputError(
+            f"the tables asked have {tables.m:,} combinations, more than {MOST_ASKED:,}; ask for smaller ones"
+        )
     signal = n * math.sqrt(budget.rho)
     times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
     draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho * MARGIN / times))
@@ -204,7 +208,7 @@ def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> t
     pairs = len(pairs_of(tables).tables)
     return (
         Choice("pairs", times, f"of {pairs}, drawn by how far they seem from independent, beyond what noise will hide"),
-        Choice("hides", expected(rest, times, n), "E|noise| in a cell of their tables, measured with what is left"),
+        Choice("hides", expected(rest, times, n), "E|noise| in a count of their tables, measured with what is left"),
     )
 
 

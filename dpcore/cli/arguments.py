@@ -59,7 +59,7 @@ def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> N
 
 def add_rows(parser: argparse.ArgumentParser, what: str = "rows") -> None:
     """Declare how many synthetic rows are drawn."""
-    words = f"how many synthetic {what} (default: as many as records)"
+    words = f"how many synthetic {what} (default: as many as the table has)"
     parser.add_argument("--rows", type=whole("--rows", 1, MAX_ROWS), metavar="N", help=words)
 
 
@@ -76,7 +76,9 @@ def add_ledger(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 def add_person(parser: argparse.ArgumentParser) -> None:
     """Declare who is protected."""
-    parser.add_argument("--person", metavar="COLUMN", help="protect people, not rows: the column that names the person")
+    parser.add_argument(
+        "--person", metavar="COLUMN", help="protect people, not rows: the column that identifies a person"
+    )
     read, words = whole("--most-rows", 1, MAX_ROWS), "rows one person can have; more are left out"
     parser.add_argument("--most-rows", type=read, default=1, metavar="B", help=words)
 

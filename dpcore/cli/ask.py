@@ -189,10 +189,10 @@ def _check_together(releases: list[_Told]) -> None:
             if one.facts["dataset"][key] != first.facts["dataset"][key]:
                 raise InputError(
                     f"{one.name}: is of data set {key} {str(one.facts['dataset'][key])[:60]!r}, {first.name} of "
-                    f"{str(first.facts['dataset'][key])[:60]!r}; only releases of the same records are combined"
+                    f"{str(first.facts['dataset'][key])[:60]!r}; only releases of the same rows are combined"
                 )
         if one.facts["protects"] != first.facts["protects"]:
-            raise InputError(f"{one.name}: protects other records than {first.name}; they are not combined")
+            raise InputError(f"{one.name}: protects other people than {first.name}; they are not combined")
         for before in releases[:i]:
             same = np.array_equal(one.known.parts, before.known.parts) and len(one.known.parts)
             if one.facts["ledger"] == before.facts["ledger"] or same:
@@ -207,7 +207,7 @@ def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -
         with _part(weights) as file:
             D = read_table(file, weights.name).iloc[:, -1].to_numpy(dtype=float)
             if D.shape != (domain.size,) or not np.isfinite(D).all():
-                raise InputError(f"its {len(D):,} weights do not fit the {domain.size:,} cells of the schema")
+                raise InputError(f"its {len(D):,} weights do not fit the {domain.size:,} combinations of the schema")
             return float(question.workload.answers(D)[0])
     if rows and rows.exists():
         with _part(rows) as file:

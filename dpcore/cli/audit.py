@@ -129,7 +129,7 @@ def _seen(evidence: AuditResult) -> str:
 
 def _tell(judged: Judged, budget: Budget) -> None:
     found = judged.found
-    print(f"{found.algorithm}, {found.runs} runs on each of two tables of {found.records} records, bug: {found.bug}")
+    print(f"{found.algorithm}, {found.runs} runs on each of two tables of {found.records} rows, bug: {found.bug}")
     print(f"promised:     epsilon = {found.promised:.4f} at delta={budget.delta:g} ({found.accounting})")
     print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
     print(f"              epsilon ≥ {found.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)")

@@ -38,7 +38,7 @@ def _line(run: Run, record: Record, left: float) -> str:
 def spending(spent: dict[str, Any]) -> str:
     """What was spent, from its JSON, in one line."""
     found = next((f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), "")
-    return f"spent: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g}{found} ({spent['accounting']})"
+    return f"used: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g}{found} ({spent['accounting']})"
 
 
 def report(

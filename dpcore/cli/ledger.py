@@ -54,7 +54,7 @@ def _table(found: DataSet) -> str:
     budget, accounting = found.lifetime.budget, found.lifetime.accounting
     lines = [
         f"{found.name!r} protects each {found.unit}; {len(found.versions)} version(s)",
-        f"spent: epsilon={found.spent:.6g} of {budget.epsilon:g} at delta={budget.delta:g} ({accounting})",
+        f"used: epsilon={found.spent:.6g} of {budget.epsilon:g} at delta={budget.delta:g} ({accounting})",
         f"left: one release of epsilon={found.left:.6g} at that delta",
         f"{'release':>7} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}  time, algorithm, state",
     ]

@@ -39,7 +39,7 @@ class Measured:
 
     def __init__(self, chosen: argparse.Namespace, schema: OpenSchema) -> None:
         if chosen.start:
-            raise InputError("a public start needs a schema that is known: it says how likely each cell is")
+            raise InputError("a public start needs a schema that is known: it says how likely each combination is")
         self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)
         queries_in(chosen, schema.placeholder)
         self.frame = read_table(chosen.table, format=schema.file)

@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rows(parser)
     add_ledger(parser, required=True)
     parser.add_argument("--out", required=True, metavar="DIR", help="a new folder for what leaves")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why a schema read off the records is used")
+    parser.add_argument(
+        "--reason", default="", metavar="TEXT", help="why a schema is used that was filled in from the data"
+    )
     words = "exact whole noise and selections, float (delta > 0), or auto: exact where it can be (default)"
     parser.add_argument("--noise", choices=NOISES, default=NOISES[0], help=words)
     parser.add_argument("--neutralize", action="store_true", help="disarm texts that a spreadsheet takes for formulas")

@@ -48,6 +48,8 @@ from .follow import follow, report, start
 from .measured import Measured
 from .task import add_task_arguments, choose, forecast, read_open, read_task, useful
 
+BEST = "least root mean square error of any unbiased Gaussian release"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `run`."""
@@ -89,18 +91,18 @@ def execute(chosen: argparse.Namespace) -> None:
     if chosen.json:
         write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
     first = runs[0]
-    about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
+    about = f"n={first['n']} combinations={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)
     if words := useful(first["final"]):
         print(f"seed {first['seed']}: {words} (do not publish)")
     for found in runs[0].get("answers", []):
         print(f"{line(interval_of(found))}; real (do not publish) {found['real']:.4g}")
     if any(run["line"] is None for run in runs):
-        print("least rmse of any unbiased Gaussian release: none at delta=0, and not computed for large matrices")
+        print(f"{BEST}: none at delta=0, and not computed for large matrices")
         return
     mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
     least = sum(run["line"]["least_rmse"] for run in runs) / len(runs)
-    print(f"least rmse of any unbiased Gaussian release{task.which}: {least:.4g}; here {against_line(mean, least)}")
+    print(f"{BEST}{task.which}: {least:.4g}; here {against_line(mean, least)}")
 
 
 class Known:

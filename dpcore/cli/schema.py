@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare TABLE, --peek, and --private with its budget and ledger."""
     parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--peek", action="store_true", help="fill in bounds and values from the records: NOT private")
+    how.add_argument("--peek", action="store_true", help="fill in bounds and values from the data: NOT protected")
     how.add_argument("--private", action="store_true", help="measure kinds, bounds and values privately, and pay")
     for name, words in (("epsilon", EPSILON), ("delta", DELTA)):
         parser.add_argument(f"--{name}", type=real(f"--{name}"), help=f"{words}, with --private")
@@ -72,10 +72,10 @@ def execute(chosen: argparse.Namespace) -> None:
     if "file" in schema:
         tell("note", f"the file seems to be {found.how}, by all of its rows: check that this is so")
     if chosen.peek:
-        tell("note", "bounds and values were read off the records, which is not private; the schema says so")
+        tell("note", "bounds and values were filled in from the data, which is not protected; the schema says so")
     else:
-        tell("note", "kinds were guessed from the records: check that they are what everybody may know")
-        tell("note", "fill in every null (bounds and values are public knowledge, not read off the records)")
+        tell("note", "kinds were guessed from the data: check that they are public knowledge")
+        tell("note", "fill in every null (bounds and values are public knowledge, not taken from the data)")
 
 
 def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def execute(chosen: argparse.Namespace) -> None:
     }
     if chosen.json:
         write(chosen.json, json.dumps(found, indent=1) + "\n")
-    print(f"n={real.n} synthetic_rows={synthetic.n} cells={domain.size} queries={workload.m}")
+    print(f"n={real.n} synthetic_rows={synthetic.n} combinations={domain.size} queries={workload.m}")
     print("errors against the real table (uses real data – do not publish):")
     print(f"{'':>20} " + " ".join(f"{name:>11}" for name in ERRORS))
     for name, values in {"this table": found["final"], **found["baselines"]}.items():

@@ -102,7 +102,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
     else:
         problem, rows = read_task(chosen, partial(_spread, client, chosen.scheduler))
         digest, own = rows_digest(rows), {}
-        about = f"n={problem.n} cells={problem.domain.size} queries={problem.workload.m} delta={chosen.delta:g}"
+        about = f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={chosen.delta:g}"
         run = partial(sweep_on, client) if chosen.scheduler else sweep
         run = partial(run, problem=problem, rows=rows)
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)
@@ -287,7 +287,7 @@ def _resumed(path: str, ours: dict[str, Any]) -> list[SweepPoint]:
             there = _short(theirs["task"].get(key))
             raise InputError(f"{path[:200]} belongs to another task: {key} is {there} there and {_short(value)} here")
     if theirs.get("table_sha256") != ours["table_sha256"]:
-        raise InputError(f"{path[:200]} belongs to another table: as many records, but not the same ones")
+        raise InputError(f"{path[:200]} belongs to another table: as many rows, but not the same ones")
     for name, there in theirs["parameters"].items():
         here = ours["parameters"].setdefault(name, there)  # of algorithms that are not asked for now, kept
         if here != there:

@@ -43,7 +43,9 @@ def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     add_person(parser)
     parser.add_argument("--start", metavar="PUBLIC", help="a public table of the same schema to start from")
     parser.add_argument(
-        "--start-support", action="store_true", help="cells that the public table lacks stay empty (with --start)"
+        "--start-support",
+        action="store_true",
+        help="combinations that --start lacks stay empty",
     )
 
 
@@ -126,10 +128,10 @@ def read_task(
     else:
         rows = counted(spread(table) if unit.person is None else table, workload, unit)
     for constraint, count in broken(domain, rows):
-        what = f"{count:,} of {rows.n:,} records break {constraint.words!r}"
+        what = f"{count:,} of {rows.n:,} rows break {constraint.words!r}"
         tell(
             "uses real data – do not publish",
-            f"{what}; they are counted where they stand, and no synthetic row is like them",
+            f"{what}; they are counted as they are, and no synthetic row is like them",
         )
     start = chosen.start and public_start(domain, read(chosen.start).frame, support=chosen.start_support)
     return QueryRelease(workload, rows.n, unit.most_rows, start), rows

@@ -134,7 +134,7 @@ class Column:
         elif self.out_of_range == "refuse":
             self._refuse(outside, cells, f"is outside {self.allowed}", 'widen it or set out_of_range "clip"')
         if self.missing == "refuse":
-            self._refuse(absent, cells, "is missing", 'set missing "category" to give it a cell of its own')
+            self._refuse(absent, cells, "is missing", 'set missing "category" to give it a value of its own')
         return np.where(absent, self.values.index(OTHER) if self.missing == "other" else self.present, codes)
 
     def numbers(self, cells: pd.Series) -> np.ndarray:

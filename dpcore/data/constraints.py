@@ -60,7 +60,7 @@ class Impossible:
     @property
     def words(self) -> str:
         """In a few words."""
-        return f"some values of {' and '.join(self.columns)} never stand together"
+        return f"some values of {' and '.join(self.columns)} never occur together"
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ class Domain:
         if not self.columns:
             raise InputError("the schema has no columns; at least one is needed")
         if len(set(self.names)) < len(self.names):
-            raise InputError(f"column {max(self.names, key=self.names.count)!r} stands twice in the schema")
+            raise InputError(f"column {max(self.names, key=self.names.count)!r} is in the schema twice")
         for constraint in self.constraints:
             self.axes(constraint.columns)
 
@@ -143,9 +143,9 @@ class Domain:
         try:
             found = witness(self.shape, self.zeros)
         except TimeoutError:
-            raise InputError("the constraints are too entangled to tell whether any record can be; drop some") from None
+            raise InputError("the constraints are too entangled to say if any row is possible; drop some") from None
         if found is None:
-            raise InputError("the constraints together leave no record that can be; drop or correct one")
+            raise InputError("the constraints together allow no row at all; drop or correct one")
         return found
 
     @cached_property

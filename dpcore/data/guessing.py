@@ -45,7 +45,7 @@ ASIDE = {
     "constant": "the same value in every row, so there is nothing to learn",
     "id": "looks like an ID, as nearly every row has a value of its own; it may name a person",
     "person": "looks like names, addresses, e-mail or phone numbers, which identify people",
-    "date": "dates have no cells; use a part of them",
+    "date": "dates are too detailed; use the year, the month or the weekday",
     "text": "looks like free text, with too many different values to count",
     "unnamed": "no name in the header",
 }
@@ -142,7 +142,7 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
         values = _spellings(seen) if read == ANY_CASE else sorted({canonical(text) for text in seen.texts})
         if len(values) > MOST_VALUES:
             raise InputError(
-                f"column {name!r}: {len(values)} different values are more than {MOST_VALUES}; set it aside, or group "
+                f"column {name!r}: {len(values)} different values are more than {MOST_VALUES}; leave it out, or group "
                 "its values"
             )
         if not values:
@@ -151,7 +151,7 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
     seen = _seen(cells)
     found = np.array([number_of(text, read) for text in seen.texts])
     if not len(found) or not (np.abs(found) <= LARGEST).all():
-        raise InputError(f"column {name!r}: its cells are not all numbers up to {LARGEST:g}; choose another kind")
+        raise InputError(f"column {name!r}: its values are not all numbers up to {LARGEST:g}; choose another kind")
     whole = bool((found == np.floor(found)).all())
     spec["kind"] = "integer" if whole and kind == "integer" else "numeric"
     return spec | round_bounds(found, seen.counts, whole=spec["kind"] == "integer") | _policy(seen.missing)

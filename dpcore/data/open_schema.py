@@ -156,7 +156,7 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
             if unknown := [name for name in _spoken_of(spec) if name in columns and name not in known]:
                 raise InputError(
                     f"constraint {number}: column {unknown[0]!r} is to be measured, so that nothing can be said of its "
-                    "cells yet; drop the constraint, or give the column's bounds or values"
+                    "values yet; drop the constraint, or give the column's bounds or values"
                 )
     probe = domain_from_json({**schema, "columns": {n: known.get(n) or _probe(n, s) for n, s in columns.items()}})
     found = (c if c.name in known else _open(c.name, columns[c.name]) for c in probe.columns)
@@ -202,7 +202,9 @@ def _open(name: str, spec: Mapping[str, Any]) -> OpenColumn:
     if unknown := set(spec) - KEYS:
         raise InputError(f"column {name!r}: {sorted(map(str, unknown))[0]!r} does not go with what is private")
     if spec.get("missing", "category") != "category":
-        raise InputError(f"column {name!r}: what is measured cannot refuse missing values, as that would tell of them")
+        raise InputError(
+            f"column {name!r}: what is measured cannot refuse missing values, because that would reveal them"
+        )
     common: dict[str, Any] = {"name": name, "kind": spec["kind"], "read": spec.get("read", AS_WRITTEN)}
     if spec["kind"] == "categorical":
         if spec.get("values") != PRIVATE or "bounds" in spec or "bins" in spec:

@@ -37,14 +37,14 @@ def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
         return tuple(plain(part, kinds) for part in tuple.__iter__(value))
     if kind is slice:
         return slice(plain(value.start), plain(value.stop), plain(value.step))
-    raise InputError(f"a {kind.__name__} stands where a number, a text or an array is needed")
+    raise InputError(f"a {kind.__name__} is where a number, a text or an array is needed")
 
 
 def array(value: Any) -> np.ndarray:
     """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError unless it holds numbers."""
     whole = np.asarray(value)  # of a subclass its numbers alone
     if whole.dtype.kind not in "biuf":
-        raise InputError(f"an array of type {whole.dtype} stands where real numbers are needed")
+        raise InputError(f"an array of type {whole.dtype} is where real numbers are needed")
     out = np.array(whole, dtype=float if whole.dtype.kind == "f" else np.int64)
     out.flags.writeable = False
     return out

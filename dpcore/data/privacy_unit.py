@@ -11,8 +11,8 @@ from .marks import marks, mixed, persons
 
 ROW = "one row"
 COUNTED = (
-    "How many rows are kept is not hidden: who knows everybody else's rows reads from it how many this person has, up "
-    "to the limit; and releases with several limits say how many people have at least so many rows."
+    "How many rows are kept is not hidden: someone who knows everyone else's rows reads from it how many this person "
+    "has, up to the limit; and releases with several limits say how many people have at least that many rows."
 )
 
 
@@ -35,7 +35,7 @@ class PrivacyUnit:
     def words(self) -> str:
         """Whom the guarantee protects."""
         if self.person is None:
-            return f"{ROW}, not one person: somebody with several rows is protected less"
+            return f"{ROW}, not one person: someone with several rows is protected less"
         return f"one person with at most {self.most_rows} row{'s' * (self.most_rows > 1)}"
 
     @property
@@ -50,7 +50,7 @@ class PrivacyUnit:
             return ROW
         return (
             f"all rows of one person, named by the column {self.person!r}, at most {self.most_rows}, chosen by a "
-            "public hash of what that person's rows say; rows that name nobody are one person's"
+            "public hash of what that person's rows say; rows that name nobody count as one person's"
         )
 
     @property
@@ -77,7 +77,7 @@ def limit_rows(
     """
     place = [str(c) for c in frame.columns]
     if place.count(person) != 1:
-        raise InputError(f"the table has no column {person!r} that names the person; it has {', '.join(place)}")
+        raise InputError(f"the table has no column {person!r} that identifies a person; it has {', '.join(place)}")
     who = persons(pd.Series(frame.iloc[:, place.index(person)]))
     _, group, sizes = np.unique(who, return_inverse=True, return_counts=True)
     left_out = sizes[group] > most

@@ -90,7 +90,7 @@ def read(
 def check_names(names: Sequence[str], label: str) -> None:
     """Raise InputError for a column that a header has twice."""
     if (again := pd.Index(names).duplicated()).any():
-        raise InputError(f"{label}: column {names[int(again.argmax())]!r} stands twice in the header")
+        raise InputError(f"{label}: column {names[int(again.argmax())]!r} is in the header twice")
 
 
 def read_json(source: Source, name: str = "") -> Any:
@@ -177,7 +177,7 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
         packed = ParquetFile(file)
         found = packed.metadata
         if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:
-            raise InputError(f"holds {there:,} cells, at most {cells:,} are read")
+            raise InputError(f"holds {there:,} values, at most {cells:,} are read")
         if found.num_columns > MOST_COLUMNS:
             raise InputError(f"has {found.num_columns:,} columns, at most {MOST_COLUMNS:,} are read")
         table = packed.read()
@@ -197,11 +197,11 @@ def why(error: Exception) -> str:
     """What a reader of text files stumbled over, in a person's words; readers of other formats say nothing of use."""
     said = str(error)
     if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said):
-        return f"line {found[2]} has {found[3]} cells, the header has {found[1]}"
+        return f"line {found[2]} has {found[3]} values, the header has {found[1]}"
     if found := re.search(r"EOF inside string starting at row (\d+)", said):
-        return f"a cell in quotes that begins in line {int(found[1]) + 1} has no end"
+        return f"a value in quotes that begins in line {int(found[1]) + 1} has no end"
     if "Buffer overflow" in said or "out of memory" in said:
-        return "a cell or a line has no end"
+        return "a value or a line has no end"
     return "it is damaged, or a file of another kind"
 
 

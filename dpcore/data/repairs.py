@@ -17,12 +17,12 @@ from .schema import KINDS, domain_from_json
 
 READ, ASIDE, MISSING, CLIP, ONE, ADD, GUESS = "read", "aside", "missing", "clip", "one", "add", "guess"
 FIXES = {
-    READ: "Read it off the records",
+    READ: "Fill in from my data (not protected)",
     ADD: "Add the values that are there",
     GUESS: "Take it for what it seems to be",
     ONE: "Count its spellings as one value",
-    MISSING: "Give missing values a cell of their own",
-    CLIP: "Count them in the outermost cells",
+    MISSING: "Make missing a value of its own",
+    CLIP: "Count them in the outermost bins",
     ASIDE: "Leave it out",
 }
 PEEKS = frozenset({READ, ADD, GUESS, ONE})  # repairs that write into the schema what the records say
@@ -55,7 +55,7 @@ def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
         fixes = (ONE, ADD, ASIDE) if _one_helps(column, cells) else (ADD, ASIDE) if column.values else (CLIP, ASIDE)
         found.append(Problem(name, _refused(replace(column, missing="category"), cells), fixes))
     if missing and column.missing == "refuse":
-        what = f"column {name!r}: {missing:,} of {len(cells):,} cells are missing"
+        what = f"column {name!r}: {missing:,} of {len(cells):,} values are missing"
         found.append(Problem(name, what, (MISSING, ASIDE)))
     return tuple(found)
 
@@ -80,7 +80,7 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] 
     if fix == GUESS:
         guess = guess_column(name, cells)
         if guess.kind in (DATE, TEXT) or guess.aside == "id":
-            raise InputError(f"column {name!r}: {guess.why}; set it aside")
+            raise InputError(f"column {name!r}: {guess.why}; leave it out")
         return read_off(name, cells, guess.kind, guess.read)
     found = _kept(entry) | read_off(name, cells, entry["kind"], read)
     beside = _kept(entry) | _unsaid(found, entry)

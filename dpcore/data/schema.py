@@ -18,8 +18,8 @@ from .text_format import DELIMITERS, ENCODINGS, TextFormat
 
 KINDS = ("categorical", "numeric", "integer")
 ADVICE = {
-    "date": "dates have no cells: leave the column out, or turn it into a year, a month or an age (integer)",
-    "text": "free text has no cells: leave the column out, or group it into a few categories",
+    "date": "dates are too detailed: leave the column out, or turn it into a year, a month or an age (integer)",
+    "text": "free text is too detailed: leave the column out, or group it into a few categories",
 }
 MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
 LARGEST = 1e15  # number whose neighbours are still distinct
@@ -74,7 +74,7 @@ def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
     found = Domain(tuple(_column(name, spec) for name, spec in columns.items()), peeked)
     if sum(math.log10(size) for size in found.shape) > MOST_DIGITS:
         raise InputError(
-            f"the schema has more than 10^{MOST_DIGITS} cells; leave columns out, or give them fewer values"
+            f"the schema has more than 10^{MOST_DIGITS} combinations; leave columns out, or give them fewer values"
         )
     return found
 
@@ -128,7 +128,9 @@ def _column(name: Any, spec: Any) -> Column:
     else:
         column = Column(**common, **_bounds(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:
-        raise InputError(f"column {name!r}: {column.size} cells are more than {MAX_COLUMN_CELLS}; use fewer bins")
+        raise InputError(
+            f"column {name!r}: {column.size} combinations are more than {MAX_COLUMN_CELLS}; use fewer bins"
+        )
     return column
 
 
@@ -157,7 +159,7 @@ def _check_distinct(column: Column) -> None:
     keys = [column.key(v) for v in column.values]
     if len(set(keys)) < len(keys):
         twice = next(key for key, times in Counter(keys).items() if times > 1)
-        raise InputError(f"column {column.name!r}: the value {twice!r} stands twice in values")
+        raise InputError(f"column {column.name!r}: the value {twice!r} is in values twice")
 
 
 def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:

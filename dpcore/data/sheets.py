@@ -150,7 +150,7 @@ class _Sheet:
             self.parts.append(text)
             self.characters += len(text)
             if self.characters > MOST_CHARACTERS:
-                raise InputError("its cells hold more text than is read; save it as CSV or Parquet")
+                raise InputError("its values hold more text than is read; save it as CSV or Parquet")
 
     def end(self, tag: str) -> None:
         self.reading = False
@@ -175,7 +175,7 @@ class _Sheet:
             for letter in found[1].upper():
                 self.column = 26 * self.column + ord(letter) - 64
         else:
-            raise InputError(f"{attributes['r'][:40]!r} is not the place of a cell")
+            raise InputError(f"{attributes['r'][:40]!r} is not the place of a value")
         if self.column > MOST_COLUMNS:
             raise InputError(f"column {self.column:,} of row {self.row:,} is beyond {MOST_COLUMNS:,}")
 
@@ -188,7 +188,7 @@ class _Sheet:
     def _check(self) -> None:
         if len(self.rows) * self.width > MOST_CELLS:
             spans = f"{len(self.rows):,} rows and {self.width:,} columns"
-            raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} cells are read; save it as CSV")
+            raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} values are read; save it as CSV")
 
     def _value(self, text: str) -> Any:
         """What a cell holds; "" for nothing, None for an error."""

@@ -35,8 +35,8 @@ def constrained(domain: Domain, given: Any) -> Domain:
             cells += sum(math.prod(sizes[name] for name in names) for names in tables)
             if cells > MOST_CELLS:
                 raise InputError(
-                    f"with {constraint.words} the tables of all constraints have {cells:,} cells, more than "
-                    f"{MOST_CELLS:,}; give {', '.join(constraint.columns)} fewer cells"
+                    f"with {constraint.words} the tables of all constraints have {cells:,} combinations, more than "
+                    f"{MOST_CELLS:,}; give {', '.join(constraint.columns)} fewer values"
                 )
         except InputError as error:
             raise InputError(f"constraint {number}: {error}") from None
@@ -98,7 +98,7 @@ def _within(domain: Domain, spec: Any, which: Any) -> Within:
     for value, beside in which.items():
         for code in _codes(first, value):
             if code in found:
-                raise InputError(f"column {first.name!r}: {_short(value)} stands twice in which")
+                raise InputError(f"column {first.name!r}: {_short(value)} is in which twice")
             found[code] = _codes(second, beside)
     return Within(first.name, second.name, tuple(found.items()))
 
@@ -126,7 +126,9 @@ def _codes(column: Column, spec: Any) -> tuple[int, ...]:
 def _cells(column: Column, item: Any) -> Sequence[int]:
     if item is None:
         if column.size == column.present:
-            raise InputError(f"column {column.name!r}: null names the missing cell, and it has none; set missing")
+            raise InputError(
+                f"column {column.name!r}: null names missing values, and they are no value of their own; set missing"
+            )
         return [column.present]
     if isinstance(item, Mapping):
         return _between(column, item)
@@ -145,7 +147,7 @@ def _cells(column: Column, item: Any) -> Sequence[int]:
     cells = column.allowed
     if column.edges:
         cells = ", ".join(column.labels[:8]) + " …" * (column.size > 8) + '; or say {"from": number, "to": number}'
-    raise InputError(f"column {column.name!r}: {_short(item)} is none of its cells {cells}")
+    raise InputError(f"column {column.name!r}: {_short(item)} is none of its values {cells}")
 
 
 def _between(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
@@ -161,7 +163,9 @@ def _between(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
     found = np.flatnonzero((low >= start) & (high <= end))
     if not len(found):
         shown = ", ".join(column.labels[:8]) + " …" * (column.present > 8)
-        raise InputError(f"column {column.name!r}: no whole cell lies in {start:g}..{end:g}; its cells are {shown}")
+        raise InputError(
+            f"column {column.name!r}: no whole value or bin lies in {start:g}..{end:g}; its values are {shown}"
+        )
     return found.tolist()
 
 

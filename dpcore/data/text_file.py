@@ -21,7 +21,7 @@ LONGEST = 1 << 28  # characters of a line
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ENDS = re.compile(r"\r\n?")
 ZERO = r"\x00"  # what a zero byte is written as, like all that no text holds
-OPEN = 'a cell in quotes that begins in line {} has no end; if cells hold line breaks, say so in the schema: "file": '
+OPEN = 'a value in quotes that begins in line {} has no end; if values hold line breaks, say so in the schema: "file": '
 OPEN += '{{"line_breaks": true}}'
 
 
@@ -106,7 +106,7 @@ class TextRows:
 
     def _check_filled(self, lines: int, length: int) -> None:
         if (cells := len(self.names) * (lines + 1)) > max(MOST_FILLED, 4 * length):
-            raise InputError(f"its rows are much shorter than its header: {cells:,} cells of {length:,} characters")
+            raise InputError(f"its rows are much shorter than its header: {cells:,} values of {length:,} characters")
 
     def _refuse(self, piece: str, first: int) -> NoReturn:
         """Say which line has a cell without an end, or too many cells."""
@@ -115,7 +115,7 @@ class TextRows:
             if not (cells := _cells(line, apart)):
                 raise OpenQuotesError(OPEN.format(number))
             if cells > width:
-                raise InputError(f"line {number} has {cells} cells, the header has {width}")
+                raise InputError(f"line {number} has {cells} values, the header has {width}")
         raise InputError("it is damaged, or a file of another kind")
 
 
@@ -158,7 +158,7 @@ def _pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
         rest.append(text)
         size += len(text)
         if size > LONGEST:
-            raise InputError("a cell or a line has no end")
+            raise InputError("a value or a line has no end")
 
 
 def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:

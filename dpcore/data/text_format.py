@@ -24,7 +24,7 @@ class TextFormat:
     def words(self) -> str:
         """What it says, for a person."""
         apart = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
-        return ENCODINGS[self.encoding] + apart + ", with line breaks inside cells" * self.line_breaks
+        return ENCODINGS[self.encoding] + apart + ", with line breaks inside values" * self.line_breaks
 
     def to_json(self) -> dict[str, Any]:
         """The entry "file" of a schema: what is not as it is without one."""

@@ -51,7 +51,7 @@ def baselines(
     if problem.domain.size <= MAX_CELLS:
         k = problem.domain.size
         for name, D, words in (
-            ("uniform", np.full(k, 1 / k), "knowing nothing: all cells alike"),
+            ("uniform", np.full(k, 1 / k), "knowing nothing: all combinations alike"),
             ("independent", independent(problem.domain, rows), "knowing each column, but nothing of how they combine"),
         ):
             found[name] = Baseline(words, errors(workload.answers(D), truth, workload, n))

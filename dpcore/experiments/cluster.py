@@ -45,7 +45,7 @@ def check_address(address: str) -> str:
     if parts.scheme not in ("tcp", "tls") or not parts.hostname or port is None:
         raise InputError(f"{address[:80]!r} is not the address of a scheduler, tls://HOST:PORT or tcp://127.0.0.1:PORT")
     if parts.scheme == "tcp" and not _loopback(parts.hostname):
-        raise InputError(f"{address[:80]!r}: records would travel in the clear; use tls:// for another machine")
+        raise InputError(f"{address[:80]!r}: rows would travel in the clear; use tls:// for another machine")
     return address
 
 

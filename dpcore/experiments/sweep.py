@@ -90,7 +90,7 @@ def cases(
     if not 1 <= (count := len(algorithms) * len(budgets) * len(seeds)) <= MAX_POINTS:
         raise InputError(f"a sweep of {count} points is outside 1..{MAX_POINTS}")
     if len(set(budgets)) < len(budgets) or len(set(seeds)) < len(seeds):
-        raise InputError("a budget or a seed of the sweep stands there twice")
+        raise InputError("a budget or a seed of the sweep is named twice")
     ordered = sorted(budgets, key=lambda b: (b.epsilon, b.delta))
     middle = len(ordered) // 2
     ordered = [ordered[i] for i in sorted(range(len(ordered)), key=lambda i: abs(i - middle))]
@@ -260,7 +260,7 @@ def _contents(workload: Workload) -> Iterator[Any]:
         yield from _contents(workload.base)
         yield from (workload.matrix.data, workload.matrix.indices, workload.matrix.indptr)
     else:
-        raise InputError(f"{type(workload).__name__} is not a workload that a sweep can tell from others")
+        raise InputError(f"{type(workload).__name__} is not a set of questions that a sweep can compare")
 
 
 def _digest(arrays: Iterable[np.ndarray]) -> str:

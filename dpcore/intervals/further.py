@@ -43,7 +43,7 @@ def further(
     at δ = 0, where no Gaussian noise keeps a promise.
     """
     if not LEAST <= within <= 0.5:
-        raise InputError(f"within={within:g} is outside {LEAST:g}..0.5, shares of the records")
+        raise InputError(f"within={within:g} is outside {LEAST:g}..0.5, shares of the rows")
     if delta == 0:
         raise InputError("delta=0: what more to measure is worked out for Gaussian noise, which needs delta > 0")
     axes, g = values_of(question.workload)

@@ -266,7 +266,7 @@ def adaptively(found: Interval) -> Interval:
 
 def _how(laplace: bool) -> str:
     words = "exact: linear in noisy tables" if not laplace else "conservative: linear in tables with Laplace noise"
-    return words + "; population: sampling of n independent records added"
+    return words + "; population: sampling of n independent rows added"
 
 
 def _interval(
@@ -283,7 +283,7 @@ def _unknown(text: str, estimate: float | None, level: float, missing: Sequence[
 def _parts(missing: Sequence[str]) -> str:
     return (
         f"conservative: {_unmeasured(missing)}, and every table is allowed that agrees with what was; population: "
-        "sampling of n independent records added"
+        "sampling of n independent rows added"
     )
 
 

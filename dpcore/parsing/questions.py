@@ -55,7 +55,7 @@ def understand(text: str, domain: Domain) -> Question:
     values = np.clip(values, 0, 1)
     notes = dict.fromkeys(note for leaf in leaves for note in atoms[leaf.axis].notes(leaf))
     if np.ptp(values) == 0 and values.flat[0] in (0, 1):
-        notes["every record fulfils it" if values.flat[0] else "no record can fulfil it"] = None
+        notes["every row fulfils it" if values.flat[0] else "no row can fulfil it"] = None
     names = tuple(c.name for c in columns)
     query = TableQueries(domain, [(names, values.reshape(1, -1))], [(("question", text.strip()),)])
     return Question(text.strip(), names, query, tuple(notes))
@@ -173,7 +173,7 @@ def _truth(node: Node | Leaf, things: Mapping[int, _Comparable], *, lined_up: bo
 def _limit(columns: list[Column], sizes: list[int], when: str = "") -> None:
     if (cells := math.prod(sizes)) > MAX_CELLS:
         names = ", ".join(repr(c.name) for c in columns)
-        raise InputError(f"the columns {names} have {cells:,} cells together, more than {MAX_CELLS:,}{when}")
+        raise InputError(f"the columns {names} have {cells:,} combinations together, more than {MAX_CELLS:,}{when}")
 
 
 def _single(column: Column) -> tuple[np.ndarray, np.ndarray]:

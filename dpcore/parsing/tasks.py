@@ -114,7 +114,7 @@ def _columns(domain: Domain, text: str, *, single: bool = False) -> tuple[Column
     names = [text] if single else next(csv.reader([text]), [])
     found = tuple(domain.columns[i] for i in domain.axes(names))
     if len(set(names)) < len(names):
-        raise InputError(f"a column stands twice in {text[:80]!r}")
+        raise InputError(f"a column is named twice in {text[:80]!r}")
     return found
 
 

@@ -69,7 +69,7 @@ class ColumnCurator(Holder):
         self, columns: Sequence[Cells], n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1
     ) -> None:
         if any(cells.n != n for cells in columns):
-            raise InputError(f"a column has not the {n} cells of the others")
+            raise InputError(f"a column has not the {n} combinations of the others")
         super().__init__(n, plan, rng, group)
         self._columns = tuple(columns)
 
@@ -116,7 +116,7 @@ class ColumnCurator(Holder):
         place, paid = self._asked(column, spend, (Gaussian, Approximate))
         if not paid.failure > 0:
             raise InputError(
-                "delta=0: which values stand in a column cannot be measured, as a single one would tell; list its "
+                "delta=0: which values a column has cannot be measured, because a single one would show; list its "
                 "values, or choose delta > 0"
             )
         gaussian = isinstance(paid, Gaussian)

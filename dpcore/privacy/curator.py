@@ -44,7 +44,7 @@ class Holder:
 
     def __init__(self, n: int, plan: Plan, rng: np.random.Generator, group: int) -> None:
         if not 1 <= (group := plain(group)) <= n:
-            raise InputError(f"group={group} is outside 1..{n}, the number of records")
+            raise InputError(f"group={group} is outside 1..{n}, the number of rows")
         self._plan = plan
         self._ledger = Ledger(Plan(*plain((plan.budget, plan.charges), PLANNED), exact=bool(plan.exact)))
         self._n, self._group, self._rng = n, group, rng
@@ -94,7 +94,7 @@ class Curator(Holder):
 
     def __init__(self, rows: Any, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1) -> None:
         if rows.n != n:
-            raise InputError(f"the problem speaks of n={n} records, the table has {rows.n}")
+            raise InputError(f"the problem has n={n} rows, the table has {rows.n}")
         check_readable(rows, plan)
         super().__init__(rows.n, plan, rng, group)
         self._rows = rows

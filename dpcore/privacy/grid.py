@@ -24,7 +24,7 @@ def step(n: int) -> float:
     """2^-32, or the coarser power of two with which sums over n records stay exact; InputError for n beyond 2^35."""
     digits = min(FINEST, DIGITS - int(n).bit_length())
     if digits < COARSEST:
-        raise InputError(f"n={n} records are too many for exact noise on queries that are no counts; use noise float")
+        raise InputError(f"n={n} rows are too many for exact noise on queries that are no counts; use noise float")
     return 2.0**-digits
 
 

@@ -34,9 +34,7 @@ class RiskCurator(Curator):
         """
         own, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
         if self.unit != self._n:
-            raise InputError(
-                "samples of records are priced for single rows only; rows of one person cannot be protected"
-            )
+            raise InputError("samples of rows are priced for single rows only; rows of one person cannot be protected")
         self._ledger.charge("measure", paid)
         counts = self._rng.binomial(self._rows.weights, paid.rate)
         total = own.clipped_sum(self._rows.values, counts)

@@ -117,7 +117,7 @@ class TableCurator(Curator):
         if known is None:
             self._ledger.charge("above_threshold", spend)
         elif known[:2] != (spend, errors.sensitivity):
-            raise BudgetError(f"the threshold in use was paid for by {known[0]} at sensitivity {known[1]:g}")
+            raise BudgetError(f"the threshold in use was planned for {known[0]} at sensitivity {known[1]:g}")
         if self._ledger.plan.exact:
             values, blur, scale = self._blurred(errors, spend)
             draw, find = exact.laplace, exact.first_above

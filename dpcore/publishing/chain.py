@@ -132,7 +132,7 @@ def opened(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3
     name = str(path)[:200]
     try:
         if path.is_file() and path.stat().st_size == 0 and (_charged(path) or not create):
-            done = "but releases were charged in it: bring back a copy" if _charged(path) else "and may be deleted"
+            done = "but releases used its budget: bring back a copy" if _charged(path) else "and may be deleted"
             raise InputError(f"{name}: an empty file and no ledger, {done}")
         if create and not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes

@@ -98,7 +98,7 @@ class Store:
             if (cannot := _beyond(lifetime, events, after)) is not None:
                 raise OverspendError(f"data set {name!r}: {cannot}")
             if not spent <= promised.epsilon:
-                so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is spent at δ={promised.delta:g}"
+                so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is used at δ={promised.delta:g}"
                 rest = f"one release of ε={lifetime.left(before):.6g} at that δ is left ({lifetime.accounting})"
                 raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
             seq, entry = chain.append(

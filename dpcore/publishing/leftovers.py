@@ -56,7 +56,10 @@ def tidied(ledger: Path) -> list[str]:
                 continue
             _remove(made)
             store.note(number, "failed", "killed")
-            said.append(f"release {number} was killed before it was written; it stays charged, and nothing of it left")
+            said.append(
+                f"release {number} was killed before it was written; its budget stays used, and nothing of "
+                "it was published"
+            )
     return said
 
 

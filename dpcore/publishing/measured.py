@@ -113,7 +113,7 @@ def prepare_open(
     `records` are those of this very table, where they are read already.
     """
     if request.start is not None:
-        raise InputError("a public start needs a schema that is known: it says how likely each cell is")
+        raise InputError("a public start needs a schema that is known: it says how likely each combination is")
     if records is None:
         records = OpenRecords.of(request.table, opening.schema, request.unit)
     n, group, columns = records.rows.n, request.unit.most_rows, opening.schema.open

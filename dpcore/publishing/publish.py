@@ -35,7 +35,7 @@ from .proof import proof_of
 from .request import PreparedRelease, plain
 from .signing import Key, key_of
 
-FLOATING = "floating-point noise ({}); the proof speaks of real numbers, and a float's last bits may tell more"
+FLOATING = "floating-point noise ({}); the proof is about real numbers, and the rounding of floats may reveal more"
 WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating system's entropy)"
 PICKED = "exact {} (coins without rounding, by {})"
 ON_WHOLE = ("discrete Gaussian", "discrete Laplace", "sparse vector")
@@ -93,7 +93,7 @@ def _publish(
         kept = bool(schema) and write_schema(folder, schema)  # it is paid for
         more = f"; the schema that was measured is in {folder.name}/schema.json" if kept else ""
         if isinstance(error, OSError):
-            why = f"cannot be written: {error.strerror or error}; the release stays charged"
+            why = f"cannot be written: {error.strerror or error}; its budget stays used"
             raise InputError(f"{str(folder)[:200]}: {why}{more}") from None
         if kept and isinstance(error, InputError):
             raise InputError(f"{error}{more}") from None
@@ -231,16 +231,16 @@ def _bounds(ready: PreparedRelease) -> str:
     """Where bounds and values come from, in words."""
     domain = ready.problem.domain
     if domain.peeked:
-        return "read off the records (a private peek)"
+        return "filled in from the data, not protected"
     here = [f.column.name for f in ready.found.found] if isinstance(ready, SettledRelease) else []
     earlier = [name for name in domain.measured if name not in here]
     said = [
-        f"measured privately and paid for with {which} release: {', '.join(names)}"
+        f"measured from the data, protected, with {which} release: {', '.join(names)}"
         for which, names in (("this", here), ("an earlier", earlier))
         if names
     ]
     typed = len(domain.measured) < len(domain.names)
-    return "; ".join([*said, *(["others typed by a person"] if said else ["typed by a person"]) * typed])
+    return "; ".join([*said, *(["others entered by a person"] if said else ["entered by a person"]) * typed])
 
 
 def _measured(ready: PreparedRelease) -> list[dict[str, Any]]:

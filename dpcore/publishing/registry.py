@@ -39,18 +39,18 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
                 "data_product_region": f"{LEFT} the region that the data describe, or whose laws apply",
                 "description": (
                     f"Synthetic rows, and answers to {facts['queries']['count']:,} statistical queries about "
-                    f"{protects['records']:,} records, made by {made['algorithm']} in one private run."
+                    f"{protects['records']:,} rows, made by {made['algorithm']} in one private run."
                 ),
                 "publication_date": facts["time"][:10],
             },
             "dp_variant": {
                 "variant_name": "Pure DP" if promise["delta"] == 0 else VARIANT,
                 "data_domain": (
-                    f"All tables of {protects['records']:,} records over {len(facts['schema']['columns'])} columns of "
+                    f"All tables of {protects['records']:,} rows over {len(facts['schema']['columns'])} columns of "
                     f"a schema whose bounds were {_said(facts['bounds'])} (SHA-256 {facts['schema_sha256']})."
                 ),
                 "unprotected_quantities": (
-                    f"The number of records, {protects['records']:,}, and the schema" + _unprotected(facts["schema"])
+                    f"The number of rows, {protects['records']:,}, and the schema" + _unprotected(facts["schema"])
                 ),
             },
             "privacy_loss": {
@@ -66,7 +66,7 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
             },
             "deployment_model": {
                 "model_name": "Central",
-                "actors": f"{LEFT} who holds the records, who runs the software, who receives the release",
+                "actors": f"{LEFT} who holds the data, who runs the software, who receives the release",
                 "release_type": "Many releases" if many else "One release",
                 "release_type_details": (
                     f"Release {releases} about this data set, version {dataset['version']} of it; a ledger adds all of "
@@ -78,7 +78,7 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
             "accounting": {
                 "post_processing": (
                     "Answers and synthetic rows are computed from noisy measurements only, which are as private as "
-                    "these; nothing is compared with the records after the noise was drawn."
+                    "these; nothing is compared with the data after the noise was drawn."
                 ),
                 "composition": _said(
                     f"Within the release: {promise['accounting']} of {kinds}{more}. Between releases: "
@@ -87,7 +87,7 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
             },
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": _said(
-                    (f"A private peek came first, for this reason: {facts['reason']}. " if facts["reason"] else "")
+                    (f"Someone looked at the data first: {facts['reason']}. " if facts["reason"] else "")
                     + "Parameters: "
                     + "; ".join(f"{c['name']} = {c['value']} ({c['why']})" for c in facts["plan"]["choices"])
                 ),
@@ -105,7 +105,7 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
 def _unprotected(schema: dict[str, Any]) -> str:
     """The end of the sentence about the schema: what of it came from the records, and what was protected then."""
     if schema.get("peeked"):
-        return ", whose bounds were read off the records."
+        return ", whose bounds were filled in from the data."
     if measured := schema.get("measured"):
         return f", but for what was measured privately: the bounds or values of {_said(', '.join(measured))}."
     return "."

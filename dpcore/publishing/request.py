@@ -35,7 +35,9 @@ from .chain import is_new
 from .ledger_store import Reservation, Store
 
 NOISES = ("auto", "exact", "float")
-WHY_EXACT = "noise on whole numbers and selections without rounding, so that no last digit tells more than was paid for"
+WHY_EXACT = (
+    "noise on whole numbers and selections without rounding, so that no last digit reveals more than the budget allows"
+)
 WHY_DISCRETE = (
     "noise on whole numbers, without rounding; discrete Gaussian noise is zero-concentrated DP, not exactly Gaussian "
     "DP, so the plan is calibrated by zCDP"
@@ -84,7 +86,9 @@ class ReleaseRequest:
         if self.noise not in NOISES:
             raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISES)}")
         if self.workload.domain.peeked and not self.reason.strip():
-            raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
+            raise InputError(
+                "the schema's bounds were filled in from the data (peeked): give a written reason to use it"
+            )
         if self.noise == "float" and self.budget.delta == 0:
             raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
         if self.workload.domain.file.encoding == "utf-16":

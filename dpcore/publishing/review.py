@@ -30,7 +30,7 @@ MEANING = {
     Standing.DECLARED: "said by whoever made the release; nobody can check it from the files",
     Standing.OPEN: "the guarantee says nothing about it",
 }
-LEVELS = ("The guarantee", "How it was made", "What it stands on")
+LEVELS = ("The guarantee", "How it was made", "What it rests on")
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ def review_page(facts: dict[str, Any]) -> str:
 def _unit(facts: dict[str, Any]) -> tuple[Standing, str]:
     protects = facts["protects"]
     return Standing.DECLARED, (
-        f"{protects['unit']} is protected, in a table of {protects['records']:,} records; whether that is all there is "
-        f"about somebody, only the owner of the table knows."
+        f"{protects['unit']} is protected, in a table of {protects['records']:,} rows. Only the owner of the table "
+        "knows whether someone has more rows elsewhere."
     )
 
 
 def _epsilon(facts: dict[str, Any]) -> tuple[Standing, str]:
     told = facts["promise"]
     return Standing.PROVED, (
-        f"The charges together cost no more than ε = {told['epsilon']:g} at δ = {told['delta']:g} by "
+        f"All uses of the budget together cost no more than ε = {told['epsilon']:g} at δ = {told['delta']:g} by "
         f"{told['accounting']} ({told['cost']})."
     )
 
@@ -99,8 +99,9 @@ def _algorithm(facts: dict[str, Any]) -> tuple[Standing, str]:
     made, plan = facts["made_by"], sum(c["times"] for c in facts["promise"]["charges"] if c["kind"] != "Drawn")
     before = ", and the measurement of its schema before it," if facts.get("measured") else ""
     return Standing.DECLARED, (
-        f"{made['algorithm']} ({made['source']}){before} charged the ledger for {plan} touches before they happened; "
-        "that the program which ran is the one that was reviewed, no file can show."
+        f"{made['algorithm']} ({made['source']}){before} used the data {plan:,} time{'s' * (plan > 1)}. "
+        "Each use was entered in the ledger before it happened. No file can show that the program which ran is the "
+        "one that was reviewed."
     )
 
 
@@ -112,8 +113,8 @@ def _utility(facts: dict[str, Any]) -> tuple[Standing, str]:
     told, useful = facts.get("errors"), facts["utility"]
     if told is None:
         return Standing.MEASURED if useful["good_for"] or useful["not_for"] else Standing.OPEN, (
-            f"{useful['sentence']} No answer was measured by itself, and no error against the real table was computed, "
-            "as that would be another release."
+            f"{useful['sentence']} No answer was measured alone. No error against the real table was computed, "
+            "because that would be another release."
         )
     return Standing.MEASURED, (
         f"{useful['sentence']} {told['measured']:,} of {told['answers']:,} answers have a noisy measurement of their "
@@ -125,7 +126,7 @@ def _utility(facts: dict[str, Any]) -> tuple[Standing, str]:
 def _bias(facts: dict[str, Any]) -> tuple[Standing, str]:
     return Standing.OPEN, (
         "Answers that are fitted, counts that cannot fall below zero and rows that were refused or clipped lean one "
-        f"way, most of all for small groups among the {facts['protects']['records']:,} records; by how much is unknown."
+        f"way, most of all for small groups among the {facts['protects']['records']:,} rows. By how much is unknown."
     )
 
 
@@ -135,52 +136,50 @@ def _bounds(facts: dict[str, Any]) -> tuple[Standing, str]:
             f"The schema's bounds were {facts['bounds']}, outside the guarantee, for this reason: {facts['reason']}"
         )
     if facts["schema"].get("measured"):
-        here = " What that cost is among the charges above." if facts.get("measured") else ""
+        here = " Its cost is among the uses above." if facts.get("measured") else ""
         return Standing.DECLARED, f"The schema's bounds and values were {facts['bounds']}.{here}"
-    return Standing.DECLARED, f"The schema's bounds were {facts['bounds']}, as what everybody may know."
+    return Standing.DECLARED, f"The schema's bounds were {facts['bounds']}, as public knowledge."
 
 
 def _peek(facts: dict[str, Any]) -> tuple[Standing, str]:
     if facts["reason"]:
-        return Standing.OPEN, f"Somebody looked at the records before, for this reason: {facts['reason']}"
-    return Standing.DECLARED, "No look at the records before the release was declared, and no reason for one given."
+        return Standing.OPEN, f"Someone looked at the data before, for this reason: {facts['reason']}"
+    return Standing.DECLARED, "Nobody declared a look at the data before the release."
 
 
 def _time(_facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.OPEN, "How long the run took may depend on the records, and is not protected."
+    return Standing.OPEN, "How long the run took may depend on the data, and is not protected."
 
 
 def _bits(facts: dict[str, Any]) -> tuple[Standing, str]:
     if "floating-point" in facts["made_by"]["noise"]:
-        return Standing.OPEN, (
-            "Part of the noise is drawn in floating point, whose last bits may tell more than real numbers would."
-        )
-    return Standing.DECLARED, "All noise is whole numbers or coins drawn without rounding, so that no last bit tells."
+        return Standing.OPEN, ("Part of the noise is drawn in floating point, whose rounding may leak information.")
+    return Standing.DECLARED, "All noise is whole numbers or coins drawn without rounding, so rounding leaks nothing."
 
 
 def _trust(_facts: dict[str, Any]) -> tuple[Standing, str]:
     return Standing.DECLARED, (
-        "The central model: whoever holds the table and runs the program sees every record and is trusted with them."
+        "The central model: whoever holds the table and runs the program sees every row and is trusted with them."
     )
 
 
 def _access(facts: dict[str, Any]) -> tuple[Standing, str]:
     ledger = facts["ledger"]
     return Standing.PROVED, (
-        f"Entry {ledger['entry']} of ledger {ledger['id']} was charged for exactly this, and its owner's key signed "
-        "every file."
+        f"Entry {ledger['entry']} of ledger {ledger['id']} records exactly this use of the budget. Its owner's "
+        "key signed every file."
     )
 
 
 def _exposure(_facts: dict[str, Any]) -> tuple[Standing, str]:
     return Standing.OPEN, (
-        "How the records were collected, stored and deleted, and who else has a copy, is outside the guarantee."
+        "How the data were collected, stored and deleted, and who else has a copy, is outside the guarantee."
     )
 
 
 def _aimed(_facts: dict[str, Any]) -> tuple[Standing, str]:
     return Standing.OPEN, (
-        "What is true of many people is told on purpose, and may be used for or against somebody who is not in the "
+        "What is true of many people is shown on purpose. It may be used for or against someone who is not in the "
         "table at all."
     )
 
@@ -195,11 +194,11 @@ _QUESTIONS: tuple[_Question, ...] = (
     (_MIDDLE, "Is the algorithm correct, and the one that ran?", _algorithm),
     (_MIDDLE, "Where does the noise come from?", _noise),
     (_MIDDLE, "How useful is it?", _utility),
-    (_MIDDLE, "Whom does it serve worse (bias)?", _bias),
-    (_MIDDLE, "Do last bits tell more (floating point)?", _bits),
-    (_MIDDLE, "Does running time tell more?", _time),
+    (_MIDDLE, "Who gets less accurate results (bias)?", _bias),
+    (_MIDDLE, "Can rounding leak information (floating point)?", _bits),
+    (_MIDDLE, "Can running time leak information?", _time),
     (_MIDDLE, "Where do bounds and categories come from?", _bounds),
-    (_MIDDLE, "Did anybody look before?", _peek),
+    (_MIDDLE, "Did anyone look before?", _peek),
     (_BASE, "Who has to be trusted?", _trust),
     (_BASE, "Who may release, and is it recorded?", _access),
     (_BASE, "How were the data collected and kept?", _exposure),

@@ -145,7 +145,7 @@ def _account(folder: Path) -> str:
     account, previous = _json(folder, "account.json"), ""
     for row in [account["opened"], *account["releases"]]:
         if link(previous, row) != row["link"]:
-            raise WrongError(f"the link of entry {row.get('entry', 'one')} does not follow from what stands before it")
+            raise WrongError(f"the link of entry {row.get('entry', 'one')} does not follow from the entry before it")
         previous = row["link"]
     need(len(account["releases"]) <= MOST_ROWS, f"more than {MOST_ROWS} releases")
     entries = [row["entry"] for row in account["releases"]]
@@ -161,13 +161,13 @@ def _receipt(folder: Path) -> str:
     told, dataset = facts["promise"], facts["dataset"]
     charged = (last["epsilon"], last["delta"], last["events"], last["total_epsilon"])
     if charged != (told["epsilon"], told["delta"], told["reserved"], dataset["spent"]["epsilon"]):
-        raise WrongError("what the ledger charged is not what release.json says")
+        raise WrongError("the use of the budget in the ledger is not what release.json says")
     fixed = {"accounting": dataset["accounting"], "failure": dataset["failure"], **dataset["total"]}
     need(
         {name: account["opened"][name] for name in fixed} == fixed,
         "the total budget is not the one that was fixed at first use",
     )
-    return f"entry {last['entry']} of ledger {receipt['id']} charged exactly this"
+    return f"entry {last['entry']} of ledger {receipt['id']} records exactly this use of the budget"
 
 
 def _total(folder: Path) -> str:
@@ -184,9 +184,9 @@ def _total(folder: Path) -> str:
             raise WrongError(f"after entry {row['entry']}: ε = {found:.8g}; {row['total_epsilon']:.8g} is stated")
         need(
             found <= fixed["epsilon"] * (1 + NEAR),
-            f"after entry {row['entry']} ε = {found:.8g} is spent of {fixed['epsilon']:g}",
+            f"after entry {row['entry']} ε = {found:.8g}is used of {fixed['epsilon']:g}",
         )
-    need(bool(account["releases"]), "nothing was charged")
+    need(bool(account["releases"]), "no budget was used")
     return f"all releases so far: ε = {found:.6g} of {fixed['epsilon']:g} at δ = {fixed['delta']:g}"
 
 
@@ -228,7 +228,7 @@ def _ledger(folder: Path, path: Path) -> str:
         if row is None or place_in_chain != number or keyed(previous, place, row) != entry:
             raise WrongError(f"entry {number} of the chain is not as it was written")
         previous = entry
-    need(not rows, f"{len(rows)} row(s) stand outside the chain")
+    need(not rows, f"{len(rows)} row(s) are outside the chain")
     account = _json(folder, "account.json")
     known = {number: entry for number, place, entry in chain if place == "releases"}
     gone = [r["entry"] for r in account["releases"] if known.get(r["entry"]) != r["hash"]]

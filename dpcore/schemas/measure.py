@@ -113,7 +113,7 @@ def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: Colum
         return Found(own, words, True)
     many = f"{len(found.texts)} value{'s' * (len(found.texts) > 1)} passed the threshold of {found.threshold:,.0f} rows"
     where = "missing ones have a category of their own" if missing else "missing ones are among the others"
-    return Found(own, f"{many}; about {rest:,.0f} rows say others, which are one category; {where}")
+    return Found(own, f"{many}; about {rest:,.0f} rows have other values, which are one category; {where}")
 
 
 def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> Found:

@@ -120,7 +120,8 @@ class SchemaPlan:
         if column.categorical:
             if self.values is None:
                 return "cannot be measured at delta = 0"
-            return f"a value leaves if about {self.threshold:,.0f} rows of {self.n:,} say it, the rest is one category"
+            few = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
+            return f"values shared by {few} are hidden, as one category"
         ranks, beyond = self.ranks, ENDS * self.ranks
         ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond an end"
         return f"{ends}, and a bin is off by about {ranks:,.0f} ({ranks / self.n:.1%})"
@@ -194,8 +195,8 @@ def plan_schema(
     pure = division.accounting is Accounting.PURE
     if pure and (asked := [c.name for c in columns if c.categorical]):
         raise InputError(
-            f"column {asked[0]!r}: at delta=0 its values cannot be measured, as a single row would tell of its own; "
-            "list them, or choose delta > 0"
+            f"column {asked[0]!r}: at delta=0 its values cannot be measured, because a single row would reveal its "
+            "own; list them, or choose delta > 0"
         )
 
     def spend(part: float) -> Gaussian | Pure:

@@ -127,7 +127,7 @@ def against_line(rmse: float, least: float) -> str:
     if abs(math.log(ratio)) < ALIKE:
         return "as little as any unbiased method could have"
     if ratio < 1:
-        return f"{_times(1 / ratio)} × below what any unbiased method could do: the fit borrows strength"
+        return f"{_times(1 / ratio)} × below what any unbiased method could do, because answers support each other"
     return f"{_times(ratio)} × above the least that an unbiased method could have"
 
 

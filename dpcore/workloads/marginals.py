@@ -29,14 +29,14 @@ class Marginals:
         self.domain = domain
         self.columns = tuple(tuple(c) for c in columns)
         if not self.columns:
-            raise InputError("the workload has no marginals; name at least one set of columns")
+            raise InputError("the questions have no marginals; name at least one set of columns")
         self.axes = tuple(tuple(sorted(domain.axes(c))) for c in self.columns)
         for names, axes in zip(self.columns, self.axes, strict=True):
             if not names or len(set(axes)) < len(names):
                 raise InputError(f"the marginal {names!r} must name at least one column, and each only once")
         if len(set(self.axes)) < len(self.axes):
             twice = next(c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1)
-            raise InputError(f"the marginal {' × '.join(twice)} stands twice in the workload")
+            raise InputError(f"the marginal {' × '.join(twice)} is asked twice")
         self.shapes = tuple(tuple(domain.shape[a] for a in axes) for axes in self.axes)
         self._ends = np.cumsum([math.prod(s) for s in self.shapes])
         self.tables = tuple(slice(a, b) for a, b in pairwise([0, *self._ends.tolist()]))

@@ -37,8 +37,8 @@ def require_readable(workload: Workload) -> None:
     members, k = getattr(workload, "workloads", (workload,)), workload.domain.size
     if k > MOST_JOINT and any(isinstance(member, Explicit) for member in members):
         raise InputError(
-            f"a query matrix over {k:,} cells is more than the {MOST_JOINT:,} on which a mixture of products answers it"
-            "; ask for marginals, or choose fewer columns"
+            f"a query matrix over {k:,} combinations is more than the {MOST_JOINT:,} on which a mixture of products "
+            "answers it; ask for marginals, or choose fewer columns"
         )
 
 

@@ -39,12 +39,12 @@ def sealed(workload: Workload, domain: Domain | None = None) -> Workload:
     of this package's own, for a part that does not fit, and where `domain` is given and it speaks of another one.
     """
     if type(workload) not in (Marginals, Explicit, TableQueries, Union):
-        raise InputError(f"{type(workload).__name__} is not a workload whose sensitivity is known here")
+        raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
     twin = _TWINS.get(workload)
     if twin is None:
         twin = _TWINS[workload] = _made(workload, sealed_domain(workload.domain))
     if domain is not None and twin.domain.columns != domain.columns:
-        raise InputError("the workload speaks of another domain than the records")
+        raise InputError("the questions are about another schema than the rows")
     return twin
 
 

@@ -226,14 +226,16 @@ def _limit(what: str, queries: int, coefficients: int = 0) -> None:
     if not 1 <= queries <= MAX_QUERIES:
         raise InputError(f"{queries:,} {what}: outside 1..{MAX_QUERIES:,}")
     if coefficients > MAX_COEFFICIENTS:
-        raise InputError(f"{queries:,} {what} read {coefficients:,} cells in all, more than {MAX_COEFFICIENTS:,}")
+        raise InputError(
+            f"{queries:,} {what} read {coefficients:,} combinations in all, more than {MAX_COEFFICIENTS:,}"
+        )
 
 
 def _limit_tables(domain: Domain, tables: Iterable[tuple[int, ...]]) -> None:
     """Refuse tables, as axes, that could not be summed out."""
     cells = sum(math.prod(domain.shape[a] for a in axes) for axes in set(tables))
     if cells > MAX_CELLS:
-        raise InputError(f"the tables underneath these queries have {cells:,} cells, more than {MAX_CELLS:,}")
+        raise InputError(f"the tables underneath these queries have {cells:,} combinations, more than {MAX_CELLS:,}")
 
 
 def _ordered(domain: Domain, columns: Sequence[str], what: str) -> list[int]:
@@ -273,7 +275,7 @@ def _product(columns: list[Column], sets: list[np.ndarray]) -> tuple[np.ndarray,
     """The cells of a table that lie in every column's set, and the label of this conjunction."""
     for column, cells in zip(columns, sets, strict=True):
         if not (len(cells) and cells[0] >= 0 and cells[-1] < column.size):
-            raise InputError(f"a set of {column.name!r} must hold some of its cells 0..{column.size - 1}")
+            raise InputError(f"a set of {column.name!r} must hold some of its values 0..{column.size - 1}")
     label = tuple((column.name, _words(column, cells)) for column, cells in zip(columns, sets, strict=True))
     return np.ravel_multi_index(np.ix_(*sets), tuple(c.size for c in columns)).ravel(), label
 

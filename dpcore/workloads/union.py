@@ -28,12 +28,12 @@ class Union:
         flat = (w.workloads if isinstance(w, Union) else [w] for w in workloads)
         self.workloads: tuple[Workload, ...] = tuple(chain.from_iterable(flat))
         if not self.workloads:
-            raise InputError("the union holds no workload; at least one is needed")
+            raise InputError("the union holds no questions; at least one is needed")
         if strange := [w for w in self.workloads if not isinstance(w, Marginals | TableQueries | Explicit)]:
-            raise InputError(f"{type(strange[0]).__name__} is not a workload that a union can hold")
+            raise InputError(f"{type(strange[0]).__name__} is not a set of questions that a union can hold")
         self.domain = self.workloads[0].domain
         if any(w.domain != self.domain for w in self.workloads):
-            raise InputError("the workloads of a union must speak of one domain")
+            raise InputError("the questions of a union must be about one domain")
         self.places = tuple(slice(a, b) for a, b in pairwise([0, *accumulate(w.m for w in self.workloads)]))
         self.m = self.places[-1].stop
         self.width = max(w.width for w in self.workloads)

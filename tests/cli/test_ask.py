@@ -56,7 +56,7 @@ def test_what_was_not_measured_together_is_bounded_by_its_parts(here, capsys):
     assert both["how"].startswith("conservative: nothing was measured about age × sex together")
     assert both["unbiased"] is None
     assert 0 <= both["low"] < parts["low"] < both["high"] < 1
-    assert other["high"] == pytest.approx(0, abs=1e-9), "no record can fulfil it"
+    assert other["high"] == pytest.approx(0, abs=1e-9), "no row can fulfil it"
     (none,) = asked(capsys, "edu = x")
     assert none["low"] is None
     assert none["how"] == "cannot be bounded: nothing was measured about edu"

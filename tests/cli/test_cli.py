@@ -156,7 +156,7 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
     assert [c["kind"] for c in proposed["columns"].values()].count("categorical") == 3
     assert all(c.get("values") is c.get("low") is c.get("high") is None for c in proposed["columns"].values())
     assert "fill in every null" in blind.err
-    assert "kinds were guessed from the records" in blind.err
+    assert "kinds were guessed from the data" in blind.err
     assert main(["schema", "t.csv", "--peek"]) == 0
     peeked = capsys.readouterr()
     assert "not private" in peeked.err
@@ -172,7 +172,7 @@ def test_the_module_runs_as_a_program(here):
 
     good = program(*arguments(extra=["--set", "rounds=3"]))
     assert (good.returncode, good.stderr) == (0, "")
-    assert "spent: epsilon=" in good.stdout
+    assert "used: epsilon=" in good.stdout
     bad = program(*arguments(epsilon="0"))
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
     assert program("--help").returncode == 0

@@ -200,7 +200,7 @@ def test_a_release_that_fails_later_stays_charged(here, capsys, monkeypatch):
 
     monkeypatch.setattr(publish, "write", fail)
     assert release() == 2
-    assert "no room; the release stays charged" in capsys.readouterr().err
+    assert "no room; its budget stays used" in capsys.readouterr().err
     state = Store("l.sqlite").show()[0]
     assert state.releases[0]["state"] == "failed"
     assert state.spent > 0.49
@@ -394,7 +394,7 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(
     assert said in capsys.readouterr().err
     (release,) = Store("l.sqlite").show()[0].releases
     assert release["state"] == ("released" if left else "failed")
-    assert release["total_epsilon"] > 0.04, "it stays charged"
+    assert release["total_epsilon"] > 0.04, "its budget stays used"
     assert sorted(p.name for p in tmp_path.iterdir() if "dead" in p.name) == list(left)
     assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
     assert said not in capsys.readouterr().err

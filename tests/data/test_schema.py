@@ -222,9 +222,9 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
 @pytest.mark.parametrize(
     ("cells", "advice"),
     [
-        (pd.to_datetime(["2020-01-01", "2021-06-30"]), "dates have no cells"),
-        (["2020-01-01", "2021-06-30 10:00"], "dates have no cells"),
-        (["1.2.2020", "", "30.12.2021"], "dates have no cells"),
+        (pd.to_datetime(["2020-01-01", "2021-06-30"]), "dates are too detailed"),
+        (["2020-01-01", "2021-06-30 10:00"], "dates are too detailed"),
+        (["1.2.2020", "", "30.12.2021"], "dates are too detailed"),
         (
             ["a story of forty characters and a few more", "another one, as long as it is unlike all others"],
             "free text",

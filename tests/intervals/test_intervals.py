@@ -96,7 +96,7 @@ def test_nothing_is_said_of_what_was_not_measured():
     either = answer(single, question("a = 0 or b = 1"), N)
     assert (either.unbiased, either.high) == (None, 1)
     assert either.low == pytest.approx(answer(single, question("a = 0"), N).low, abs=1e-6), "it is no less"
-    assert answer(single, question("b >= 0"), N).low == 1, "every record fulfils it, whatever was measured"
+    assert answer(single, question("b >= 0"), N).low == 1, "every row fulfils it, whatever was measured"
 
 
 def test_a_ratio_to_what_may_be_0_has_no_end():

@@ -66,7 +66,7 @@ def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
         {"columns": {n: {"kind": "integer", "size": 2} for n in "ab"}, "constraints": [{"order": ["a", "b"]}]}
     )
     only = PublicStart(typed, Histogram(typed, np.array([0, 0, 1.0, 0])), 9, support=True)
-    with pytest.raises(InputError, match="only cells that the schema's constraints forbid"):
+    with pytest.raises(InputError, match="only combinations that the schema's constraints forbid"):
         QueryRelease(Marginals.all(typed, 1), 9, 1, only)
 
 

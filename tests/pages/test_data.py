@@ -51,7 +51,7 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
     app = opened()
     assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
     assert "**1 column is** set aside: looks like an ID" in shown(app)
-    assert "**when** is set aside: dates have no cells" in shown(app)
+    assert "**when** is set aside: dates are too detailed" in shown(app)
     assert "5 columns: 3 in use, 2 set aside" in " ".join(t.value for t in app.text)
     press(app, "Month")
     assert table(app).schema["columns"]["when"] == {
@@ -128,8 +128,8 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     assert "1 column without values or bounds" in shown(app)
     assert app.session_state["session"].has_looked(mine), "what is wrong quotes cells"
     assert app.get("progress")
-    press(app, "Count them in the outermost cells")
-    press(app, "Give missing values a cell of their own")
+    press(app, "Count them in the outermost bins")
+    press(app, "Make missing a value of its own")
     assert set(table(app).done) == {"age", "rare"}
     press(app, "Leave them out")
     assert table(app).domain.names == ("age", "rare")

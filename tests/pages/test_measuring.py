@@ -235,7 +235,7 @@ def test_stakeholders_see_the_price_and_nothing_that_was_found():
     assert "clerk" in shown(app)
     app.query_params["view"] = "stakeholder"
     app.run()
-    assert "a value leaves if about" in shown(app)
+    assert "values shared by fewer than about" in shown(app)
     assert "clerk" not in shown(app)
     assert TRY not in {b.label for b in app.button}
     assert not any("clerk" in str(frame.value) for frame in app.dataframe)
@@ -305,7 +305,7 @@ def test_the_preview_of_a_release_rests_on_public_things_alone_and_states_what_i
         assert not app.exception
         assert not app.error
         assert not app.text_area, "nobody has looked"
-    assert "**job**: a value leaves if about" in shown(first)
+    assert "**job**: values shared by fewer than about" in shown(first)
     captions = " ".join(c.value for c in first.caption)
     assert "Schema and algorithm may cost ε = 1 at δ = 1e-09 by zero-concentrated DP" in captions
     assert "All that both may ever spend is charged" in captions

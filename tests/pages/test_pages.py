@@ -244,7 +244,7 @@ def test_an_upload_is_refused_or_taken_with_a_message():
     assert any("decimal commas" in c.value for c in app.caption), "a peek, so not above"
     assert "The table is still the one before: Invented census" in before
     assert "a person must fill them in" in said(app)
-    assert "dates have no cells" in said(app)
+    assert "dates are too detailed" in said(app)
     settled(button(app, "Read bounds and values off the records").click().run())
     assert "The promise does not cover them" in " ".join(c.value for c in app.caption)
     button(app, "Forget my table").click().run()

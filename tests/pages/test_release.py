@@ -375,7 +375,7 @@ def test_what_fails_after_the_charge_stays_charged_and_says_so(tmp_path, monkeyp
 
     monkeypatch.setattr(publish, "write", fail)
     app = press(opened(tmp_path))
-    assert "the release stays charged" in wrong(app)
+    assert "its budget stays used" in wrong(app)
     (release,) = releases(tmp_path)
     assert release["state"] == "failed"
     assert "failed" in next(f.value for f in app.dataframe if "state" in f.value)["state"].tolist()

@@ -116,8 +116,8 @@ def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, t
         ("age in (17, 60)", None),
         ("age in (18, 25–34)", ["age in (18, 25–34) cuts the bin 17–24: 1 of 8 of it are counted"]),
         ("not age = 30", ["age = 30 cuts the bin 25–34: 1 of 10 of it are counted"]),
-        ("age > 60", ["no record can fulfil it"]),
-        ("sex = Male or not sex = Male", ["every record fulfils it"]),
+        ("age > 60", ["no row can fulfil it"]),
+        ("sex = Male or not sex = Male", ["every row fulfils it"]),
         ("age > 50 or age > 50", ["age > 50 cuts the bin 35–55: 5 of 21 of it are counted"]),
     ],
 )

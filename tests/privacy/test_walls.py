@@ -260,7 +260,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
         curator.measure(Answers(workload), spend)
     shown = curator.ledger
     assert shown.events == [("measure", spend)] * 3
-    with pytest.raises(BudgetError, match="a copy of a ledger charges nothing"):
+    with pytest.raises(BudgetError, match="a copy of a ledger uses no budget"):
         shown.charge("measure", spend)
     shown._room = shown._failure = 1e9
     shown.events[0][1].__dict__["epsilon"] = 1e-30

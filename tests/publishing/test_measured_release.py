@@ -134,8 +134,8 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     (bounds,) = [a for a in review(told) if a.question.startswith("Where do bounds")]
     assert bounds.standing is Standing.DECLARED
     names = PAY if out == "pure" else f"job, {PAY}"
-    assert f"measured privately and paid for with this release: {names}; others typed by a person" in bounds.sentence
-    assert "among the charges" in bounds.sentence
+    assert f"measured privately and paid for with this release: {names}; others entered by a person" in bounds.sentence
+    assert "among the uses" in bounds.sentence
     assert "everybody" not in bounds.sentence
     registry = (made / out / "registry.yaml").read_text(encoding="utf-8")
     assert "a schema whose bounds were measured privately and paid for with this release" in registry
@@ -146,7 +146,7 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     noise = told["made_by"]["noise"]
     assert ("floating-point" in noise) == out.endswith("float")
     assert "; that of the schema: " in noise
-    (bits,) = [a for a in review(told) if a.question.startswith("Do last bits")]
+    (bits,) = [a for a in review(told) if a.question.startswith("Can rounding")]
     assert bits.standing is (Standing.OPEN if out.endswith("float") else Standing.DECLARED)
 
 
@@ -194,7 +194,7 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
     assert told["bounds"].split("; ") == [
         f"measured privately and paid for with this release: {PAY}",
         "measured privately and paid for with an earlier release: job",
-        "others typed by a person",
+        "others entered by a person",
     ]
     assert all(holds for holds, _, _ in verifier.checks(made / "half", earlier=made / "whole"))
 

@@ -49,7 +49,7 @@ def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(t
     reason = "--reason=<script>alert(1)</script>"
     facts = release(tmp_path, "a", "--algorithm=gaussian_maxent", "--delta=1e-6", "--noise=float", reason)
     found = standing(facts)
-    for question in ("Where do bounds", "Did anybody look", "Do last bits"):
+    for question in ("Where do bounds", "Did anyone look", "Can rounding"):
         assert next(s for q, s in found.items() if q.startswith(question)) is Standing.OPEN
     assert "<script" not in review_page(facts)
     assert "default-src 'none'" in review_page(facts)
@@ -58,7 +58,7 @@ def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(t
 def test_without_them_the_same_are_declared(tmp_path):
     write_files(tmp_path)
     found = standing(release(tmp_path, "a", "--algorithm=gaussian_maxent", "--delta=1e-6"))
-    for question in ("Where do bounds", "Did anybody look", "Do last bits"):
+    for question in ("Where do bounds", "Did anyone look", "Can rounding"):
         assert next(s for q, s in found.items() if q.startswith(question)) is Standing.DECLARED
 
 

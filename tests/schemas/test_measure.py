@@ -312,7 +312,7 @@ def test_an_open_schema_survives_its_file():
         (WHOLE | {"low": 3}, "'low' does not go with"),
         (WHOLE | {"missing": "refuse"}, "cannot refuse missing"),
         (CATEGORIES | {"read": "year of y-m-d"}, "does not go with"),
-        ({"kind": "date", "values": "private"}, "dates have no cells"),
+        ({"kind": "date", "values": "private"}, "dates are too detailed"),
         ({"kind": "nothing", "bounds": "private"}, "is not one of"),
     ],
 )

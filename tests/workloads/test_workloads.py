@@ -70,10 +70,10 @@ def test_all_marginals_are_counted():
     [
         (lambda: Marginals.all(FOUR, 0), "marginals over 0 columns: outside 1..4, the number of columns"),
         (lambda: Marginals.all(FOUR, 5), "marginals over 5 columns: outside 1..4"),
-        (lambda: Marginals(FOUR, []), "the workload has no marginals"),
+        (lambda: Marginals(FOUR, []), "the questions have no marginals"),
         (lambda: Marginals(FOUR, [[]]), "must name at least one column, and each only once"),
         (lambda: Marginals(FOUR, [["a", "a"]]), "must name at least one column, and each only once"),
-        (lambda: Marginals(FOUR, [["a", "b"], ["b", "a"]]), "stands twice in the workload"),
+        (lambda: Marginals(FOUR, [["a", "b"], ["b", "a"]]), "is asked twice"),
         (lambda: Marginals(FOUR, [["a", "z"]]), "there is no column 'z'; the columns are a, b, c, d"),
         (lambda: Explicit(FOUR, np.ones(48)), "the query matrix has shape (48,); it must be (m, 48) with m ≥ 1"),
         (lambda: Explicit(FOUR, np.ones((2, 47))), "the query matrix has shape (2, 47)"),

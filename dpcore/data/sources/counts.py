@@ -61,7 +61,7 @@ class Counts:
         axes = self.domain.axes(names)
         if (size := math.prod(self.domain.shape[a] for a in axes)) > LISTED:
             raise InputError(
-                f"{size:,} cells of {', '.join(names)} are more than the {LISTED:,} that are counted at once"
+                f"{size:,} combinations of {', '.join(names)} are more than the {LISTED:,} that are counted at once"
             )
         order = sorted(axes)
         rows = _listed(self.count(order, ()), [self.domain.shape[a] for a in order])
@@ -70,7 +70,7 @@ class Counts:
     def refuse(self) -> NoReturn:
         """Raise InputError for whoever asks for the records themselves."""
         raise InputError(
-            "this needs the records one by one, and they were only counted: choose fewer columns, coarser bins or "
+            "this needs the rows one by one, and they were only counted: choose fewer columns, coarser bins or "
             "another algorithm, or read the whole table into memory"
         )
 
@@ -84,10 +84,10 @@ class Counts:
     def _count_more(self, axes: Axes) -> None:
         if self.source is None:
             names = ", ".join(self.domain.names[a] for a in axes)
-            raise InputError(f"the table of {names} was not counted, and the records are not here")
+            raise InputError(f"the table of {names} was not counted, and the rows are not here")
         more = self.source.count(self.domain, [axes])
         if more.n != self.n:
-            raise InputError(f"{self.source.name} held {self.n:,} records at first, and holds {more.n:,} now")
+            raise InputError(f"{self.source.name} held {self.n:,} rows at first, and holds {more.n:,} now")
         self.tables.update(more.tables)
 
 

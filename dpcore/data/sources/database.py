@@ -131,7 +131,7 @@ class DatabaseSource:
             for j, (_, _, why) in enumerate(refusals):
                 if times := found[f"bad_{i}_{j}"]:
                     least = found[f"least_{i}_{j}"]
-                    value = "a cell" if least is None else repr(least[:60])
+                    value = "a value" if least is None else repr(least[:60])
                     like = f"({times:,} of {found['n']:,} rows like it)"
                     raise InputError(f"{self.name}: column {domain.names[i]!r}: {value} {why} {like}")
         return int(found["n"])

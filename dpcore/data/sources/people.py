@@ -34,7 +34,7 @@ class LimitedSource(Before):
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Frame]:  # noqa: ARG002
         """Chunks of whole people, with the rows that are kept of them."""
         if (there := self.columns.count(self.person)) != 1:
-            raise InputError(f"{self.name} has {there or 'no'} column {self.person!r} that names the person")
+            raise InputError(f"{self.name} has {there or 'no'} column {self.person!r} that identifies a person")
         read = list(dict.fromkeys([self.person, *self.used, *names]))
         seen, left = _Seen(), pd.DataFrame()
         for chunk in self.source.chunks(read):
@@ -61,7 +61,7 @@ class LimitedSource(Before):
     def _check(self, again: bool) -> None:
         if again:
             raise InputError(
-                f"{self.name}: the rows of some value of {self.person!r} stand apart, so that they cannot be limited "
+                f"{self.name}: the rows of some value of {self.person!r} are far apart, so that they cannot be limited "
                 "part by part: sort the file by that column, or read a smaller table into memory"
             )
 

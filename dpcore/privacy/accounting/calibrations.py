@@ -53,7 +53,7 @@ def equal_thresholded(budget: Budget, times: int) -> Approximate:
     Raises InputError when δ = 0. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
     if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised by leaving out empty cells; choose delta > 0")
+        raise InputError("delta=0 cannot be promised by leaving out empty combinations; choose delta > 0")
     each = conversions.optimal_share(budget.epsilon, times, budget.delta / 2) * MARGIN
     return Approximate(each, budget.delta / 2 / times)
 

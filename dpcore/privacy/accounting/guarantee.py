@@ -134,7 +134,7 @@ def cautions(budget: Budget, n: int) -> list[str]:
     """What a reader should know about the promise on n records."""
     epsilon, delta, out = budget.epsilon, budget.delta, []
     if delta >= 1 / n:
-        allowed = "publishing a whole record picked at random would be allowed"
+        allowed = "publishing a whole row picked at random would be allowed"
         out.append(f"delta={delta:g} is at least 1/n = {1 / n:.3g}: {allowed}")
     if epsilon > 10:
         change = f"by a factor of {math.exp(min(evidence_bound(epsilon, delta, small_failure(delta)), 700)):.3g}"

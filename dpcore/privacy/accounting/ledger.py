@@ -146,7 +146,7 @@ class Ledger:
     def charge(self, what: str, spend: Spend, times: int = 1) -> None:
         """Record `times` equal spends before the touches they pay for, or raise BudgetError and record nothing."""
         if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 1:
-            raise BudgetError(f"{what} is charged times={times}, which must be a whole number ≥ 1")
+            raise BudgetError(f"{what} is used times={times}, which must be a whole number ≥ 1")
         if type(spend) not in self.plan.kinds:
             raise BudgetError(f"{what} is paid with {type(spend).__name__}, which the plan does not declare")
         after = self._after(spend, times)
@@ -178,7 +178,7 @@ class Ledger:
 
     def _after(self, spend: Spend, times: int) -> Sums:
         if not self._open:
-            raise BudgetError("a copy of a ledger charges nothing")
+            raise BudgetError("a copy of a ledger uses no budget")
         return Sums.of({**self._counts, spend: self._counts[spend] + times}.items())
 
     def _refusal(self, after: Sums) -> str | None:

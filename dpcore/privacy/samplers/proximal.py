@@ -63,7 +63,7 @@ def too_long(target: RegularisedRisk | PlainRisk, k: float, error: float, n: int
     """Why the certificate is out of reach, from public numbers; None when it is not."""
     T, _ = rounds(target.loss, target.region, target.mu, k, error)
     if T * n > MOST_WORK:
-        return f"the sampler proximal needs {T:,} rounds over n={n:,} records; take fewer, d ≤ 2, or the logistic loss"
+        return f"the sampler proximal needs {T:,} rounds over n={n:,} rows; take fewer, d ≤ 2, or the logistic loss"
     return None
 
 

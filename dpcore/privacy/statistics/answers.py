@@ -31,7 +31,7 @@ MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compar
 def check_workload(workload: Workload) -> None:
     """Refuse a workload whose sensitivities this file does not derive."""
     if type(workload) not in (Marginals, Explicit, TableQueries, Union):
-        raise InputError(f"{type(workload).__name__} is not a workload whose sensitivity is known here")
+        raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
     for member in workload.workloads if isinstance(workload, Union) else ():
         check_workload(member)
 
@@ -201,7 +201,7 @@ class CellAnswers(WorkloadStatistic):
         if not self.subspace:
             return self, 1.0
         if self.basis is None:
-            raise InputError("noise on all cells within a subspace cannot be put on a grid")
+            raise InputError("noise on all combinations within a subspace cannot be put on a grid")
         out, fine = CellAnswers(self.workload, self.subspace), step(n)
         vars(out)["basis"] = np.rint(self.basis / fine) * fine
         return out, fine
@@ -242,7 +242,7 @@ def _matrix(workload: Workload) -> Explicit | TableQueries:
     """A workload given by a matrix; InputError for any other."""
     if isinstance(workload, Explicit | TableQueries):
         return workload
-    raise InputError(f"{type(workload).__name__} is not a workload whose sensitivity is known here")
+    raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
 
 
 def _projected_distance(tables: Marginals) -> float:

@@ -137,14 +137,14 @@ class RegularisedMinimiser(KnownRisk, Statistic):
             raise InputError(f"width={self.width:g} must be above 0: this loss has kinks")
         if (share := 2 * self.n * self.goal / self.G) > self.MOST:
             raise InputError(
-                f"mu={self.mu:g} is too small for n={self.n:,} records: rounding might move the minimiser by "
-                f"{share:.2g} times what a record can, at most {self.MOST:g} is allowed"
+                f"mu={self.mu:g} is too small for n={self.n:,} rows: rounding might move the minimiser by "
+                f"{share:.2g} times what a row can, at most {self.MOST:g} is allowed"
             )
 
     def value(self, rows: Rows) -> np.ndarray:
         """The minimiser on the records, less c; InputError where their number is not n."""
         if rows.n != self.n:
-            raise InputError(f"the minimiser was planned for n={self.n:,} records, not {rows.n:,}")
+            raise InputError(f"the minimiser was planned for n={self.n:,} rows, not {rows.n:,}")
         risk, c = self.risk(rows), self.region.centre
         if isinstance(self.loss, SquaredDistance):
             return risk.w @ (risk.A - c) / (1 + self.mu)

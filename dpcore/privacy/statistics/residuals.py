@@ -65,7 +65,7 @@ class Residuals(Statistic):
             raise InputError(f"{type(self.workload).__name__} is not marginal tables, whose residuals are known here")
         cells = spaces_of(self.workload).cells
         if self.weights.shape != cells.shape or not ((self.weights > 0) & (self.weights * cells <= 1)).all():
-            raise InputError(f"residuals of {len(cells)} types of tables need as many weights, each in (0, 1/cells]")
+            raise InputError(f"residuals of {len(cells)} types of tables need as many weights, each in (0, 1/size]")
         check_range(float((self.weights * cells).max(initial=0)))
 
     def value(self, rows: Rows) -> np.ndarray:

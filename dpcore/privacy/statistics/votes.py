@@ -50,7 +50,7 @@ class Votes(_Voting):
     def value(self, rows: Rows) -> np.ndarray:
         """Shares of the votes (v,)."""
         if rows.values.shape[1] != self.candidates.shape[1]:
-            raise InputError(f"candidates have {self.candidates.shape[1]} coordinates, records {rows.values.shape[1]}")
+            raise InputError(f"candidates have {self.candidates.shape[1]} coordinates, rows {rows.values.shape[1]}")
         counts = np.bincount(self._nearest(rows.values), rows.weights, len(self.candidates))  # whole, so exact
         return counts / rows.divisor
 

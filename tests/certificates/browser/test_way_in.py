@@ -101,7 +101,7 @@ def test_a_messy_table_goes_from_upload_to_frontier_by_clicks(page, server, tmp_
     bring(page, server, tmp_path / "messy.csv")
     for reason in (
         "looks like an ID",
-        "dates have no cells",
+        "dates are too detailed",
         "free text",
         "same value in every row",
         "no value in any row",
