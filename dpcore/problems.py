@@ -103,7 +103,7 @@ class QueryRelease(Grouped):
         self.check_group()
         if isinstance(self.start, PublicStart):
             if self.start.domain.columns != self.domain.columns:
-                raise InputError("the public start speaks of another domain than the queries")
+                raise InputError("the public start has another schema than the queries")
         elif self.start is not None:
             check_distribution(self.start, self.domain, "the public start")
         if self.start is not None and self.domain.size <= MAX_CELLS:

@@ -284,7 +284,7 @@ def test_tables_too_large_are_refused_before_memory_with_their_size(name):
         Run(ALGORITHMS[name](), problem, Rows(values, np.array([10])), Budget(1, 1e-9))
     message = str(caught.value)
     assert "the tables asked have 1,00" in message
-    assert "000 cells, more than 50,000,000; ask for smaller ones" in message
+    assert "000 combinations, more than 50,000,000; ask for smaller ones" in message
 
 
 MATRIX = [(name, {}, f"{name} needs queries on ") for name in REFUSED]

@@ -141,7 +141,7 @@ class SepFEM(FEM):
     about = About(
         title="Follow the perturbed leader with separators (sepFEM)",
         brief="FEM with noise on few questions",
-        summary="FEM with another kind of randomness, tied to queries that tell any two combinations apart; it also "
+        summary="FEM with another kind of randomness, bound to queries that tell any two combinations apart; it also "
         "keeps every single column right.",
         use_when="as fem, and single columns matter too",
         avoid_when="queries are a matrix over combinations; or all combinations can be listed: dpfw and mwem are "

@@ -1,7 +1,8 @@
 """Play the distinguishing game against an algorithm: an empirical lower bound on ε beside its promise.
 
-Two neighbouring public tables are told apart by what is released, as often as can be; exit code 1 when that is more
-often than ε allows. --transcripts also judges all that leaves the curator by its exact likelihood ratio.
+It sees what is released and guesses which of two neighbouring public tables was used, as often right as it can. Exit
+code 1 when that is more often than ε allows. --transcripts also judges all that leaves the curator, by its exact
+likelihood ratio.
 
 Two examples:
   python -m dpcore audit --algorithm dpfw --runs 4000

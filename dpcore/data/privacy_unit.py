@@ -50,7 +50,7 @@ class PrivacyUnit:
             return ROW
         return (
             f"all rows of one person, named by the column {self.person!r}, at most {self.most_rows}, chosen by a "
-            "public hash of what that person's rows say; rows that name nobody count as one person's"
+            "public hash of that person's rows; rows that name nobody count as one person's"
         )
 
     @property

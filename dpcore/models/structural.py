@@ -11,8 +11,7 @@ def tied(domain: Domain) -> JunctionTree:
 
     InputError where that is more than can be held.
     """
-    words = "the schema's constraints tie columns together over {} combinations, more than the {:,} that a model may "
-    "hold"
+    words = "the schema's constraints tie columns together over {} combinations, more than the {:,} a model may hold"
     if (least := fewest_cells(domain.shape, domain.zeros)) > MAX_CELLS:
         raise InputError(words.format(f"at least 10^{len(str(least)) - 1}", MAX_CELLS))
     junction = junction_tree(domain.shape, domain.zeros)

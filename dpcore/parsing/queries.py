@@ -14,7 +14,7 @@ from .questions import understand
 HELP = (
     'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), ranges:a,b and prefixes:a,b (1-D, of columns '
     "with an order), conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random ones over columns of "
-    "numbers), question:sex = Female and age > 50 (one question, typed by hand), matrix:FILE.npy (m × k, in -1..1); "
+    "numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × k, in -1..1); "
     "given several times, they are asked together"
 )
 

@@ -69,7 +69,7 @@ class ColumnCurator(Holder):
         self, columns: Sequence[Cells], n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1
     ) -> None:
         if any(cells.n != n for cells in columns):
-            raise InputError(f"a column has not the {n} combinations of the others")
+            raise InputError(f"a column has not the {n} rows of the others")
         super().__init__(n, plan, rng, group)
         self._columns = tuple(columns)
 

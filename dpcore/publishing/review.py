@@ -166,7 +166,7 @@ def _trust(_facts: dict[str, Any]) -> tuple[Standing, str]:
 def _access(facts: dict[str, Any]) -> tuple[Standing, str]:
     ledger = facts["ledger"]
     return Standing.PROVED, (
-        f"Entry {ledger['entry']} of ledger {ledger['id']} records exactly this use of the budget. Its owner's "
+        f"Entry {ledger['entry']} of ledger {ledger['id']} holds exactly this use of the budget. Its owner's "
         "key signed every file."
     )
 

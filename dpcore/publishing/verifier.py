@@ -167,7 +167,7 @@ def _receipt(folder: Path) -> str:
         {name: account["opened"][name] for name in fixed} == fixed,
         "the total budget is not the one that was fixed at first use",
     )
-    return f"entry {last['entry']} of ledger {receipt['id']} records exactly this use of the budget"
+    return f"entry {last['entry']} of ledger {receipt['id']} holds exactly this use of the budget"
 
 
 def _total(folder: Path) -> str:

@@ -160,7 +160,7 @@ def test_a_threshold_in_use_serves_nothing_else():
     assert curator.above_threshold(errors, spend) is None
     with pytest.raises(BudgetError, match="a threshold is in use: nothing else may be asked"):
         curator.select(SignedErrors(workload, np.zeros(4)), BoundedRange(1.0))
-    with pytest.raises(BudgetError, match="the threshold in use was paid for by Pure"):
+    with pytest.raises(BudgetError, match="the threshold in use was planned for Pure"):
         curator.above_threshold(errors, Pure(0.5))
     wide = AbsoluteErrors(WORKLOADS["signs"], np.arange(4), np.zeros(4), 1e6)
     with pytest.raises(BudgetError, match="at sensitivity 1"):

@@ -74,7 +74,7 @@ def test_queries_on_tables_and_matrices_are_read_off_the_answers():
     assert release.answers(matrix) == pytest.approx(matrix.answers(D))
     wide = codes(*[9] * 7)
     few = Run(Residual(), QueryRelease(Marginals.all(wide, 1), 50), random_rows_of(wide), BUDGET).finish().release
-    with pytest.raises(InputError, match="4,782,969 cells is more than"):
+    with pytest.raises(InputError, match="4,782,969 combinations is more than"):
         few.answers(Explicit.__new__(Explicit))
 
 

@@ -141,7 +141,7 @@ def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
     told.write_text(json.dumps(facts | {"dataset": facts["dataset"] | {"name": "another"}}))
     refused("again", "is of data set name 'another'", capsys)
     told.write_text(json.dumps(facts | {"protects": facts["protects"] | {"records": 199}}))
-    refused("again", "protects other records than out", capsys)
+    refused("again", "protects other people than out", capsys)
 
 
 def refused(other, words, capsys):

@@ -159,7 +159,7 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
     assert "kinds were guessed from the data" in blind.err
     assert main(["schema", "t.csv", "--peek"]) == 0
     peeked = capsys.readouterr()
-    assert "not private" in peeked.err
+    assert "not protected" in peeked.err
     (here / "p.json").write_text(peeked.out, encoding="utf-8")
     assert run_json(here, "--columns", "age,sex,edu", table="t.csv", schema="p.json")["peeked"] is True
 

@@ -174,7 +174,7 @@ def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here, capsys):
         (arguments("no_b.csv"), ["no column 'b'", "a, c"]),
         (
             arguments("wide.csv", schema="wide.json", queries="marginals:3"),
-            ["35,000,000,000 cells", "more than 50,000,000", "ask for smaller ones"],
+            ["35,000,000,000 combinations", "more than 50,000,000", "ask for smaller ones"],
         ),
         (arguments(algorithm="nosuch"), ["'nosuch'", *QUERIES]),
         (arguments(set="rounds=0"), ["rounds=0 is outside 1..1e+06"]),

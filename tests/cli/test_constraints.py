@@ -32,8 +32,8 @@ def test_a_run_keeps_constraints_and_says_what_breaks_them_as_a_peek(here, capsy
     told = [line for line in capsys.readouterr().err.splitlines() if "do not publish: " in line]
     frame = pd.read_csv(here / "t.csv")
     first = int(((frame["sex"] == "f") & (frame["age"] <= 21)).sum())
-    assert f"do not publish: {first} of 200 records break 'some values of sex and age never" in told[0]
-    assert "records break 'sex lies within edu'; they are counted where they stand" in told[1]
+    assert f"do not publish: {first} of 200 rows break 'some values of sex and age never" in told[0]
+    assert "rows break 'sex lies within edu'; they are counted as they are" in told[1]
     assert not kept(frame)
     assert kept(pd.read_csv(here / "o.csv"))
 

@@ -56,7 +56,7 @@ def test_a_large_file_is_read_in_parts_unasked(here, monkeypatch, capsys):
     monkeypatch.setattr(files, "LARGE", {".csv": 10})
     wide = ["run", "wide.csv", "--schema=wide.json", "--queries=marginals:1", "--epsilon=1"]
     assert main([*wide, "--algorithm=private_evolution_table"]) == 2
-    assert "needs the records one by one" in capsys.readouterr().err
+    assert "needs the rows one by one" in capsys.readouterr().err
     assert main([*wide, "--algorithm=private_evolution_table", "--set=rounds=1", "--no-stream"]) == 0
 
 
@@ -104,7 +104,7 @@ def test_a_release_of_parts_and_one_in_memory_are_of_one_data_set(here, capsys):
 def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(here, capsys):
     total = ("--total-epsilon=2", "--total-delta=1e-6")
     assert release("parts", "one", "--algorithm=private_evolution_table", *total) == 2
-    assert "needs the records one by one" in capsys.readouterr().err
+    assert "needs the rows one by one" in capsys.readouterr().err
     pd.DataFrame({name: [1, 2, 99] for name in WIDE}).to_parquet(here / "parts" / "z.parquet")
     assert release("parts", "one", *total) == 2
     assert "z.parquet, row group 1: column 'a': 99 in row 3 is outside 0..29" in capsys.readouterr().err
@@ -118,7 +118,7 @@ def test_people_whose_rows_stand_apart_are_refused_in_parts(here, capsys, comman
         assert main([*what, "--person=a", "--most-rows=2"]) == 2
     else:
         assert release("parts", "out", "--person=a", "--total-epsilon=2", "--total-delta=1e-6") == 2
-    assert "the rows of some value of 'a' stand apart" in capsys.readouterr().err
+    assert "the rows of some value of 'a' are far apart" in capsys.readouterr().err
     assert not (here / "l.sqlite").exists()
 
 
@@ -142,7 +142,7 @@ def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
         assert main(["run", table, *command]) == 0
         said.append([line for line in capsys.readouterr().err.splitlines() if "uses real data" in line])
     assert said[0] == said[1]
-    assert "of 500 records break" in said[0][0]
+    assert "of 500 rows break" in said[0][0]
 
 
 def test_a_schema_of_many_cells_tells_progress_and_gives_advice_that_fits(here, capsys, monkeypatch):

@@ -72,7 +72,7 @@ def test_a_release_measures_its_schema_and_its_claim_can_be_recomputed(here, cap
     assert claim["schema"]["measured"] == ["job", "pay", "age"]
     assert claim["schema"]["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
     assert {m["tag"] for m in claim["measured"]} == {"protected"}
-    assert claim["bounds"].startswith("measured privately and paid for with this release: job, pay, age")
+    assert claim["bounds"].startswith("measured from the data, protected, with this release: job, pay, age")
     card = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert "protected" in card
     assert "found: 2 values passed the threshold of" in card

@@ -126,7 +126,7 @@ def test_noise_is_never_the_same_and_cannot_be_seeded(here, capsys):
 
 def test_no_truth_is_computed(here, monkeypatch):
     for name in ("QueryTruth.__init__", "QueryTruth.empirical"):
-        monkeypatch.setattr(f"dpcore.evaluation.truth.{name}", lambda *_: pytest.fail("a private peek"))
+        monkeypatch.setattr(f"dpcore.evaluation.truth.{name}", lambda *_: pytest.fail("not protected"))
     assert release() == 0
 
 
@@ -333,7 +333,7 @@ def test_the_card_of_people_says_what_their_number_tells(here):
     assert "surer, or less sure, about one person, except" in said
     told = facts()["protects"]
     assert "have as many rows after that choice" in told["neighbours"]
-    assert "at most 2, chosen by a public hash of what that person" in told["unit"]
+    assert "at most 2, chosen by a public hash of that person" in told["unit"]
 
 
 # Kills

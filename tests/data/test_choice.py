@@ -59,7 +59,7 @@ def test_samples_open_with_all_their_columns(sample):
 @pytest.mark.parametrize("columns", [40, 4000])
 def test_a_domain_of_many_columns_is_refused_in_words_and_pairs_are_listed(columns):
     whole = domain([10] * columns)
-    with pytest.raises(InputError, match=rf"about 10\^{columns} cells \({columns} columns\) are more than"):
+    with pytest.raises(InputError, match=rf"about 10\^{columns} combinations \({columns} columns\) are more than"):
         require_enumerable(whole)
 
 

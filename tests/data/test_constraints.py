@@ -86,12 +86,12 @@ WRONG = {
     "one column": ([{"order": ["start"]}], "order must list 2 to 20 different columns"),
     "a column twice": ([{"order": ["start", "start"]}], "order must list 2 to 20 different columns"),
     "categories have no order": ([{"order": ["start", "city"]}], "column 'city' holds categories; only numbers"),
-    "a value": ([{"impossible": {"city": "Rome"}}], "column 'city': 'Rome' is none of its cells 'Oslo', 'Bergen'"),
-    "a cut cell": ([{"impossible": {"age": {"to": 13}}}], "column 'age': no whole cell lies in -inf..13"),
-    "a number in a bin": ([{"impossible": {"age": 20}}], "column 'age': 20 is none of its cells 0–14, 15–29, 30–99;"),
-    "a number outside": ([{"impossible": {"start": 1999}}], "column 'start': 1999 is none of its cells 2000..2004"),
-    "a huge number": ([{"impossible": {"start": HUGE}}], "is none of its cells 2000..2004"),
-    "a truth": ([{"impossible": {"start": True}}], "True is none of its cells"),
+    "a value": ([{"impossible": {"city": "Rome"}}], "column 'city': 'Rome' is none of its values 'Oslo', 'Bergen'"),
+    "a cut cell": ([{"impossible": {"age": {"to": 13}}}], "column 'age': no whole value or bin lies in -inf..13"),
+    "a number in a bin": ([{"impossible": {"age": 20}}], "column 'age': 20 is none of its values 0–14, 15–29, 30–99;"),
+    "a number outside": ([{"impossible": {"start": 1999}}], "column 'start': 1999 is none of its values 2000..2004"),
+    "a huge number": ([{"impossible": {"start": HUGE}}], "is none of its values 2000..2004"),
+    "a truth": ([{"impossible": {"start": True}}], "True is none of its values"),
     "an object": ([{"impossible": {"city": {"to": 2}}}], "column 'city': holds categories: list them"),
     "a range of texts": ([{"impossible": {"age": {"to": "x"}}}], "column 'age': to='x' is not a finite number"),
     "an endless range": ([{"impossible": {"age": {"to": HUGE}}}], "is not a finite number"),
@@ -99,10 +99,10 @@ WRONG = {
     "a nested list": ([{"impossible": {"city": [["Oslo"]]}}], "column 'city': ['Oslo'] names none of its values"),
     "no values": ([{"impossible": {"city": []}}], "column 'city': an empty list"),
     "nothing impossible": ([{"impossible": {}}], "impossible must name columns"),
-    "no missing cell": ([{"impossible": {"married": None}}], "column 'married': null names the missing cell"),
+    "no missing cell": ([{"impossible": {"married": None}}], "column 'married': null names missing values"),
     "three columns": ([{"within": ["city", "county", "age"], "which": {"Oslo": "Oslo"}}], "within must name two"),
     "nowhere": ([{"within": ["city", "county"]}], "which must say where values lie"),
-    "a value twice": ([PLACE | {"which": {"7": "Oslo", " 7": "Troms"}}], "column 'city': ' 7' stands twice in which"),
+    "a value twice": ([PLACE | {"which": {"7": "Oslo", " 7": "Troms"}}], "column 'city': ' 7' is in which twice"),
     "nobody is left": ([{"impossible": {"married": ["no", "yes"]}}], "allow no row at all"),
     "nobody is left together": (
         [{"impossible": {"married": "no", "age": {"from": 0}}}, {"impossible": {"married": "yes"}}],
@@ -123,7 +123,7 @@ def test_a_wrong_constraint_is_refused_with_its_column_value_and_range(name):
 
 def test_a_table_too_large_to_hold_is_refused():
     columns = {name: {"kind": "integer", "size": 1001} for name in "ab"}
-    with pytest.raises(InputError, match="1,002,001 cells, more than 1,000,000; give a, b fewer"):
+    with pytest.raises(InputError, match="1,002,001 combinations, more than 1,000,000; give a, b fewer"):
         domain_from_json(schema({"order": ["a", "b"]}, columns=columns))
 
 
@@ -233,7 +233,7 @@ def test_what_no_drawing_puts_in_order_takes_the_number_beside_it():
 
 def test_constraints_in_words():
     assert [c.words for c in ALL.constraints] == [
-        "some values of age and married never stand together", "city lies within county", "start ≤ end", "rent ≤ pay",
+        "some values of age and married never occur together", "city lies within county", "start ≤ end", "rent ≤ pay",
     ]  # fmt: skip
     assert isinstance(ALL.constraints[0], Impossible)
     assert isinstance(ALL.constraints[1], Within)

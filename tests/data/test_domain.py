@@ -271,7 +271,7 @@ def test_cells_are_numbered_with_the_last_column_fastest():
 def test_a_domain_needs_columns_and_each_once():
     with pytest.raises(InputError, match="no columns"):
         Domain(())
-    with pytest.raises(InputError, match="column 'a' stands twice"):
+    with pytest.raises(InputError, match="column 'a' is in the schema twice"):
         Domain((PAIR.columns[0],) * 2)
 
 
@@ -279,7 +279,7 @@ def test_projection_keeps_the_order_asked_for_and_names_what_is_not_there():
     assert PAIR.project(["b", "a"]).names == ("b", "a")
     with pytest.raises(InputError, match="there is no column 'c'; the columns are a, b"):
         PAIR.project(["a", "c"])
-    with pytest.raises(InputError, match="column 'a' stands twice"):
+    with pytest.raises(InputError, match="column 'a' is in the schema twice"):
         PAIR.project(["a", "a"])
     with pytest.raises(InputError, match="no columns"):
         PAIR.project([])

@@ -70,7 +70,7 @@ def test_what_is_kept_of_a_person_follows_from_that_persons_rows(people, most, i
 @pytest.mark.parametrize("theirs", [["17,1"], ["17.5,x"], [","], ["x,2.5"], ["17,1"] * 4, []])
 @pytest.mark.parametrize("name", ["900", "eve", ""])
 def test_a_type_that_somebody_gives_a_column_changes_nothing(theirs, name):
-    """A reader that guesses makes 17 of "17", and 17.0 where a cell is missing, unless somebody's cell is a text."""
+    """A reader that guesses makes 17 of "17", and 17.0 where a value is missing, unless somebody's cell is a text."""
     mine = [f"{i % 30},{i % 4},{i}" for i in range(200)]
     whole = pd.read_csv(io.StringIO("\n".join(["who,x,y", *mine])))
     guessed = pd.read_csv(io.StringIO("\n".join(["who,x,y", *mine, *(f"{name},{row}" for row in theirs)])))
@@ -167,5 +167,5 @@ def test_hostile_cells_are_limited_too():
 
 
 def test_a_column_that_is_not_there_is_named():
-    with pytest.raises(InputError, match="no column 'id' that names the person; it has who, x, y"):
+    with pytest.raises(InputError, match="no column 'id' that identifies a person; it has who, x, y"):
         limit_rows(table({}), "id", 1)

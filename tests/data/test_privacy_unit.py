@@ -20,17 +20,17 @@ def test_only_people_lose_rows():
 @pytest.mark.parametrize(
     ("unit", "noun", "words", "protected", "records"),
     [
-        (ROWS, "row", "one row, not one person: somebody with several rows is protected less", "one row", "rows"),
+        (ROWS, "row", "one row, not one person: someone with several rows is protected less", "one row", "rows"),
         (
             PEOPLE, "person named by who", "one person with at most 2 rows",
-            "all rows of one person, named by the column 'who', at most 2, chosen by a public hash of what that "
-            "person's rows say; rows that name nobody are one person's",
+            "all rows of one person, named by the column 'who', at most 2, chosen by a public hash of that "
+            "person's rows; rows that name nobody count as one person's",
             "rows after that choice",
         ),
         (
             PrivacyUnit("it's"), "person named by it's", "one person with at most 1 row",
-            "all rows of one person, named by the column \"it's\", at most 1, chosen by a public hash of what that "
-            "person's rows say; rows that name nobody are one person's",
+            "all rows of one person, named by the column \"it's\", at most 1, chosen by a public hash of that "
+            "person's rows; rows that name nobody count as one person's",
             "rows after that choice",
         ),
     ],

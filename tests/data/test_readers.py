@@ -93,7 +93,7 @@ def test_letters_survive_every_usual_encoding_once_it_is_stated(encoding):
 
 def test_cells_hold_line_breaks_only_where_that_is_stated():
     content = b'a,b\n1,"two\nlines"\n3,4\n'
-    with pytest.raises(InputError, match="line 2 has no end; if cells hold line breaks, say so in the schema"):
+    with pytest.raises(InputError, match="line 2 has no end; if values hold line breaks, say so in the schema"):
         read(content)
     stated, seen = guess(content)
     assert stated == TextFormat(line_breaks=True)
@@ -146,14 +146,14 @@ def test_numeric_looking_headers_are_names():
         (b"\n\n", "t.csv", "the file is empty"),
         (b"", "t.parquet", "not readable as parquet"),
         (b"PAR1 this is not one", "t.parquet", "not readable as parquet"),
-        (b"a,b\n1,2,3\n", "t.csv", "t.csv: line 2 has 3 cells, the header has 2"),
-        (b'a,b\n1,"2\n3,4\n', "t.csv", "a cell in quotes that begins in line 2 has no end"),
+        (b"a,b\n1,2,3\n", "t.csv", "t.csv: line 2 has 3 values, the header has 2"),
+        (b'a,b\n1,"2\n3,4\n', "t.csv", "a value in quotes that begins in line 2 has no end"),
         (b"a\0,b\n1,2\n", "t.csv", "not a text file"),
         (b"a,b\n1,2\n", "t.xlsx", "not readable as xlsx"),
         (b"PK\3\4 this is not one", "t.xlsx", "not readable as xlsx: it is damaged, or a file of another kind"),
-        (b"a,b\n1,2\n" * 9 + b"1,2,3\n" + b"1,2\n" * 9, "t.csv", "t.csv: line 19 has 3 cells, the header has 2"),
-        (b"a,b,a\n1,2,3\n", "t.csv", "column 'a' stands twice in the header"),
-        (b"a,,\n1,2,3\n", "t.csv", "column '' stands twice in the header"),
+        (b"a,b\n1,2\n" * 9 + b"1,2,3\n" + b"1,2\n" * 9, "t.csv", "t.csv: line 19 has 3 values, the header has 2"),
+        (b"a,b,a\n1,2,3\n", "t.csv", "column 'a' is in the header twice"),
+        (b"a,,\n1,2,3\n", "t.csv", "column '' is in the header twice"),
         (b"a,b\n1,2\n", "t.ods", "the ending '.ods' is not one of .csv, .tsv"),
         (b"a,b\n1,2\n", "table", "the ending '' is not one of"),
     ],
@@ -300,7 +300,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpack
     pd.DataFrame({"a": np.zeros(2_000_000, np.int8)}).to_parquet(many)
     assert len(many.getvalue()) < 10_000
     monkeypatch.setattr(tables.ParquetFile, "read", lambda _: pytest.fail("unpacked"))
-    with pytest.raises(InputError, match="holds 2,000,000 cells, at most 1,000,000"):
+    with pytest.raises(InputError, match="holds 2,000,000 values, at most 1,000,000"):
         tables.read(many, "t.parquet", 1_000_000)
 
 
@@ -320,7 +320,7 @@ def sheet(rows: str, **parts: bytes) -> bytes:
         ("<row>" + "<c/>" * 16_385 + "</row>", "beyond 16,384"),
         ('<row r="-1"/>', "'-1' is not the number of a row"),
         ('<row><c t="s"><v>7</v></c></row>', "not readable as xlsx"),
-        ('<row><c r="?"/></row>', "'?' is not the place of a cell"),
+        ('<row><c r="?"/></row>', "'?' is not the place of a value"),
     ],
 )
 def test_a_sheet_that_claims_more_cells_than_it_holds_is_refused_as_it_comes(rows, message):

@@ -88,7 +88,7 @@ BAD = {
     "unknown": ({"kind": "integer", "low": 0, "high": 1, "read": "decade"}, "read='decade' is not one of"),
     "kind": ({"kind": "categorical", "values": ["a"], "read": POINT}, "does not go with a categorical column"),
     "spelling": ({"kind": "integer", "low": 0, "high": 1, "read": ANY_CASE}, "does not go with a integer column"),
-    "one value": ({"kind": "categorical", "values": ["Yes", "yes "], "read": ANY_CASE}, "'yes' stands twice"),
+    "one value": ({"kind": "categorical", "values": ["Yes", "yes "], "read": ANY_CASE}, "'yes' is in values twice"),
 }
 
 

@@ -21,7 +21,7 @@ WRONG = {
     "bounds": ({"kind": "integer", "low": 3, "high": 1}, NUMBERS, [(READ, ASIDE)], ["low=3 must be below high=1"]),
     "missing and outside": (
         {"kind": "integer", "low": 1, "high": 9}, NUMBERS, [(CLIP, ASIDE), (MISSING, ASIDE)],
-        ["'70' in row 4 is outside 1..9", "1 of 4 cells are missing"],
+        ["'70' in row 4 is outside 1..9", "1 of 4 values are missing"],
     ),
     "spellings": (
         {"kind": "categorical", "values": ["yes", "no"], "missing": "category"}, TEXTS, [(ONE, ADD, ASIDE)],

@@ -263,7 +263,7 @@ def test_sixteen_columns_whose_cells_cannot_be_listed(n):
     with pytest.raises(InputError, match="delta=0"):
         make_plan(ALGORITHMS["gaussian_maxent"](), problem, Budget(1, 0))
     huge = QueryRelease(Marginals.all(codes(*[1000] * 6), 6), 10)
-    with pytest.raises(InputError, match="have 1,000,000,000,000,000,000 cells, more than 50,000,000"):
+    with pytest.raises(InputError, match="have 1,000,000,000,000,000,000 combinations, more than 50,000,000"):
         make_plan(ALGORITHMS["gaussian_maxent"](), huge, Budget(1, 1e-9))
 
 

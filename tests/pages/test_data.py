@@ -124,7 +124,7 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     mine.change({"age": {"kind": "integer", "low": 30, "high": 40}, "rare": {"kind": "integer", "low": 4, "high": 4}})
     app.run()
     assert "is outside 30..40" in shown(app)
-    assert "cells are missing" in shown(app)
+    assert "values are missing" in shown(app)
     assert "1 column without values or bounds" in shown(app)
     assert app.session_state["session"].has_looked(mine), "what is wrong quotes cells"
     assert app.get("progress")

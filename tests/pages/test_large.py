@@ -234,14 +234,14 @@ def test_a_page_that_is_opened_first_counts_itself(parts, page, monkeypatch, tmp
 
 def test_what_needs_records_says_so_in_one_line(parts):
     app = go(large(parts, SCHEMA), "learning")
-    assert "needs the records one by one" in everything(app)
+    assert "needs the rows one by one" in everything(app)
     app.radio(key="part").set_value(app.radio(key="part").options[3]).run()
     assert not app.exception
-    assert "needs the records one by one" not in everything(app)
+    assert "needs the rows one by one" not in everything(app)
     go(app, "evolution")
     app.session_state["part"] = "On a table"
     settled(app.run())
-    assert "needs the records one by one" in everything(app)
+    assert "needs the rows one by one" in everything(app)
 
 
 def test_people_are_limited_where_their_rows_stand_together_and_refused_else(parts):

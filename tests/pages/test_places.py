@@ -83,7 +83,7 @@ REFUSED = {
     "nothing.csv": "nothing.csv: there is no such file",
     "people.md": "people.md: the ending '.md' is not one of",
     "folder.csv": "folder.csv: the folder holds no file that ends in .parquet",
-    "two.csv": "two.csv: column 'a' stands twice in the header",
+    "two.csv": "two.csv: column 'a' is in the header twice",
 }
 
 

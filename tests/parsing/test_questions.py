@@ -197,10 +197,10 @@ def test_long_texts_and_large_tables_are_refused_and_long_chains_are_not():
         parse("age > 20 or " * 200 + "age > 20", DOMAIN)
     with pytest.raises(InputError, match="at most 2,000 characters"):
         parse(None, DOMAIN)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="the columns 'a', 'b', 'c' have 1,030,301 cells together, more than"):
+    with pytest.raises(InputError, match="the columns 'a', 'b', 'c' have 1,030,301 combinations together, more than"):
         parse("a = 1 or b = 1 or c = 1", codes(101, 101, 101))
     cut = domain_from_json({"columns": {c: {"kind": "numeric", "low": 0, "high": 1, "bins": 1000} for c in "ab"}})
-    with pytest.raises(InputError, match="1,001,000 cells together, more than 1,000,000, once bins are cut"):
+    with pytest.raises(InputError, match="1,001,000 combinations together, more than 1,000,000, once bins are cut"):
         parse("a > 0.00005 and b > 0.5", cut)
     assert parse("a = 7 and b != 3", codes(1000, 1000)).m == 1
     assert parse(" or ".join(["age > 20"] * 150), DOMAIN).m == 1

@@ -62,7 +62,7 @@ def test_regions_and_radii():
         ("logistic:label:x:3", "is not understood"),
         ("", "is not understood"),
         ("quantile:z:0.5", "there is no column 'z'"),
-        ("logistic:label:x,x", "stands twice"),
+        ("logistic:label:x,x", "is named twice"),
         ("logistic:label:label", "target and a feature at once"),
         ("logistic:group:x", "has 3 values; a classifier's target needs two"),
         ("logistic:y:x", "a classifier's target needs two"),

@@ -207,7 +207,7 @@ def test_only_known_questions_are_answered_for_what_pays():
         held.count(0, TreeCounts(np.array([1.0, 1.0])), Gaussian(0.5))
     with pytest.raises(InputError, match="group=3"):
         curator(["a", "b"], Gaussian(0.5), group=3)
-    with pytest.raises(InputError, match="not the 3 cells"):
+    with pytest.raises(InputError, match="not the 3 rows"):
         ColumnCurator([column(["a"])], 3, Plan(Budget(9, 0.1), ()), np.random.default_rng(0))
     assert held.ledger.events == []
 

@@ -67,7 +67,12 @@ REFUSED = [
     ("above_threshold", STREAM, Gaussian(0.1), "Gaussian does not pay for this; it takes Pure"),
     ("above_threshold", STREAM, Approximate(0.1, 1e-9), "Approximate does not pay for this"),
     ("above_threshold", STREAM, Pure(100), "above_threshold needs ρ=5000, "),
-    ("above_threshold", AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1), Pure(0.1), "Better is not a workload"),
+    (
+        "above_threshold",
+        AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1),
+        Pure(0.1),
+        "Better is not a set of questions",
+    ),
     ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH + 1, np.zeros(5), 0.1), Pure(0.1), "a query outside 0..4"),
     ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH - 1, np.zeros(5), 0.1), Pure(0.1), "a query outside 0..4"),
     ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(4), 0.1), Pure(0.1), "as many answers"),
@@ -77,8 +82,8 @@ REFUSED = [
     ("measure", ERRORS, Gaussian(0.1), "SignedErrors is not a statistic with a derived sensitivity"),
     ("select", ANSWERS, BoundedRange(0.1), "Answers is not a statistic"),
     ("select", Cheap(WORKLOAD, np.zeros(5)), BoundedRange(0.1), "Cheap is not a statistic"),
-    ("measure", Answers(LINES), Gaussian(0.1), "Better is not a workload whose sensitivity is known"),
-    ("select", SignedErrors(LINES, np.zeros(3)), BoundedRange(0.1), "Better is not a workload"),
+    ("measure", Answers(LINES), Gaussian(0.1), "Better is not a set of questions whose sensitivity is known"),
+    ("select", SignedErrors(LINES, np.zeros(3)), BoundedRange(0.1), "Better is not a set of questions"),
     ("measure", ANSWERS, BoundedRange(0.1), "BoundedRange does not pay for this; it takes Gaussian or Pure"),
     ("measure", ANSWERS, Approximate(0.1, 1e-9), "Approximate does not pay for this"),
     ("measure", ANSWERS, Discount(0.1), "Discount does not pay for this"),
@@ -148,7 +153,7 @@ def test_a_charge_stays_when_the_touch_fails(monkeypatch):
 
 
 def test_the_table_must_have_the_public_number_of_records():
-    with pytest.raises(InputError, match="the problem speaks of n=21 records, the table has 20"):
+    with pytest.raises(InputError, match="the problem has n=21 rows, the table has 20"):
         TableCurator(random_rows(DOMAIN, 20), 21, PLAN, np.random.default_rng(0))
 
 

@@ -143,4 +143,4 @@ def test_a_release_of_a_schema_that_was_read_off_the_records_says_so(tmp_path, m
         (tmp_path / "s.json").write_text(json.dumps(schema | {"peeked": peeked}))
         assert main([*ORDER, "--reason=they are published", f"--out={name}"]) == 0
         said = json.loads((tmp_path / name / "release.json").read_text())["bounds"]
-        assert said == ("filled in from the data, not protected" if peeked else "typed by a person")
+        assert said == ("filled in from the data, not protected" if peeked else "entered by a person")

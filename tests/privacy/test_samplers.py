@@ -301,7 +301,7 @@ def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
                 choose(target, 0.0)
     with pytest.raises(InputError, match="never exactly: theta must be above 0"):
         SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 0.0, 50)
-    with pytest.raises(InputError, match="rounds over n=1,000,000 records"):
+    with pytest.raises(InputError, match="rounds over n=1,000,000 rows"):
         SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1e-4), 1e6, 1e-9, 10**6)
     with pytest.raises(InputError, match="n ≤ 200, not 201"):
         SAMPLERS["alternating"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 1e-9, 201)

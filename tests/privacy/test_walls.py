@@ -127,7 +127,7 @@ questions = pytest.mark.parametrize(("verb", "make", "spend"), QUESTIONS.values(
 @questions
 def test_an_object_in_the_place_of_an_array_never_meets_an_answer(verb, make, spend):
     spy = Spy()
-    with pytest.raises(InputError, match="stands where"):
+    with pytest.raises(InputError, match="is where"):
         getattr(curator_of(), verb)(make(WORKLOADS["marginals"](), spy), spend)
     assert spy.seen == []
     boxed = np.empty(5, dtype=object)
@@ -224,7 +224,7 @@ def test_a_workload_or_domain_derived_from_ours_is_refused():
 @pytest.mark.parametrize("domain", [codes(2, 2), codes(4, 2), codes(3, 2, 2)])
 def test_a_workload_on_another_domain_is_refused_before_an_error_could_tell_of_a_record(domain):
     curator = curator_of()
-    with pytest.raises(InputError, match="another domain"):
+    with pytest.raises(InputError, match="another schema"):
         curator.measure(Answers(Marginals(domain, [["a"]])), Gaussian(MU))
     assert curator.ledger.events == []
 
@@ -330,7 +330,7 @@ def test_a_run_refuses_a_workload_on_another_domain():
             yield curator.select(score, plan.spend("select"))
 
     run = Run(Elsewhere(), problem, ROWS, Budget(1, 1e-6))
-    with pytest.raises(InputError, match="another domain"):
+    with pytest.raises(InputError, match="another schema"):
         run.finish()
     assert run.events == []
 

@@ -134,11 +134,13 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     (bounds,) = [a for a in review(told) if a.question.startswith("Where do bounds")]
     assert bounds.standing is Standing.DECLARED
     names = PAY if out == "pure" else f"job, {PAY}"
-    assert f"measured privately and paid for with this release: {names}; others entered by a person" in bounds.sentence
+    assert (
+        f"measured from the data, protected, with this release: {names}; others entered by a person" in bounds.sentence
+    )
     assert "among the uses" in bounds.sentence
     assert "everybody" not in bounds.sentence
     registry = (made / out / "registry.yaml").read_text(encoding="utf-8")
-    assert "a schema whose bounds were measured privately and paid for with this release" in registry
+    assert "a schema whose bounds were measured from the data, protected, with this release" in registry
     assert "but for what was measured privately: the bounds or values of" in registry
     assert ("failure = " in registry) == (out != "pure"), "the part of delta that a schema may take"
     assert PAY not in registry.replace(" ", ""), "a name is no markdown"
@@ -192,8 +194,8 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
     assert told["schema"]["measured"] == ["job", PAY]
     assert [found["column"] for found in told["measured"]] == [PAY]
     assert told["bounds"].split("; ") == [
-        f"measured privately and paid for with this release: {PAY}",
-        "measured privately and paid for with an earlier release: job",
+        f"measured from the data, protected, with this release: {PAY}",
+        "measured from the data, protected, with an earlier release: job",
         "others entered by a person",
     ]
     assert all(holds for holds, _, _ in verifier.checks(made / "half", earlier=made / "whole"))
@@ -226,6 +228,9 @@ def test_a_run_answers_questions_of_the_schema_that_it_found(place, tmp_path, ca
     run = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert run["answers"][0]["real"] == pytest.approx(0.5, abs=0.05)
     assert run["line"]["ratio"] > 1
-    assert "least rmse of any unbiased Gaussian release, had the schema been known" in capsys.readouterr().out
+    assert (
+        "least root mean square error of any unbiased Gaussian release, had the schema been known"
+        in capsys.readouterr().out
+    )
     assert main([*order, "--ask=job = astronaut"]) == 2
     assert "astronaut" in capsys.readouterr().err

@@ -179,10 +179,10 @@ def test_the_line_is_in_shares_and_needs_gaussian_noise():
 @pytest.mark.parametrize(
     ("rmse", "words"),
     [
-        (0.01, "2.1 × below what any unbiased method could do: the fit borrows strength"),
+        (0.01, "2.1 × below what any unbiased method could do, because answers support each other"),
         (0.0205, "as little as any unbiased method could have"),
         (0.042, "2 × above the least that an unbiased method could have"),
-        (0.021 / 371, "371 × below what any unbiased method could do: the fit borrows strength"),
+        (0.021 / 371, "371 × below what any unbiased method could do, because answers support each other"),
         (0.021 * 1234, "1,234 × above the least that an unbiased method could have"),
     ],
 )

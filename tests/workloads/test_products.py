@@ -90,7 +90,7 @@ def test_a_matrix_over_too_many_cells_is_refused(monkeypatch):
     domain = codes(3, 2, 4)
     release = mixture(domain, 2)
     for workload in (signs(domain, 2), Union([Marginals.all(domain, 1), signs(domain, 2)])):
-        with pytest.raises(InputError, match="a query matrix over 24 cells is more than the 23"):
+        with pytest.raises(InputError, match="a query matrix over 24 combinations is more than the 23"):
             release.answers(workload)
     assert len(release.answers(Marginals.all(domain, 3))) == 24
 

@@ -227,7 +227,7 @@ def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
     class Better(Marginals):
         pass
 
-    with pytest.raises(InputError, match="Better is not a workload whose sensitivity is known"):
+    with pytest.raises(InputError, match="Better is not a set of questions whose sensitivity is known"):
         check_workload(Union([Better.all(SMALL, 1), Marginals.all(SMALL, 2)]))
 
 
@@ -278,19 +278,19 @@ def test_random_conjunctions_are_public_and_never_trivial():
         (lambda: TableQueries.ranges(SMALL, ["age", "age"]), "the columns age, age must be at least one, and each"),
         (lambda: TableQueries.ranges(codes(200), ["a"]), "20,100 ranges: outside 1..20,000"),
         (lambda: TableQueries.ranges(codes(1_000_000), ["a"]), "500,000,500,000 ranges"),
-        (lambda: TableQueries.prefixes(codes(5000), ["a"]), "5,000 prefixes read 12,502,500 cells in all"),
+        (lambda: TableQueries.prefixes(codes(5000), ["a"]), "5,000 prefixes read 12,502,500 combinations in all"),
         (lambda: TableQueries.conjunctions(SMALL, 5, 3), "conjunctions over 5 columns: outside 1..4"),
         (lambda: TableQueries.conjunctions(SMALL, 2, 0), "0 conjunctions: outside"),
         (lambda: TableQueries.conjunctions(SMALL, 2, 10**9), "1,000,000,000 conjunctions: outside"),
         (lambda: TableQueries.conjunctions(codes(5000, 5000), 2, 10), "more than 10,000,000"),
         (
             lambda: TableQueries.conjunctions_of(SMALL, [{"sex": [2]}]),
-            "a set of 'sex' must hold some of its cells 0..1",
+            "a set of 'sex' must hold some of its values 0..1",
         ),
         (lambda: TableQueries.conjunctions_of(SMALL, [{"sex": []}]), "a set of 'sex' must hold some"),
         (lambda: TableQueries.conjunctions_of(SMALL, [{}]), "must name at least one column"),
         (lambda: TableQueries.half_spaces(SMALL, ["sex"], 3), "column 'sex' holds categories, not numbers"),
-        (lambda: TableQueries.half_spaces(codes(5000, 5000), ["a", "b"], 3), "75,000,000 cells in all"),
+        (lambda: TableQueries.half_spaces(codes(5000, 5000), ["a", "b"], 3), "75,000,000 combinations in all"),
         (lambda: TableQueries.half_spaces(SMALL, [], 3), "must be at least one"),
         (lambda: TableQueries(SMALL, []), "the questions have no marginals"),
         (lambda: TableQueries(SMALL, [(["sex"], np.ones(2))]), "the queries on sex have shape (2,); it must be (m, 2)"),
@@ -302,7 +302,7 @@ def test_random_conjunctions_are_public_and_never_trivial():
         (lambda: TableQueries(SMALL, [(["sex"], np.eye(2))], [(("a", "b"),)]), "1 labels are given for 2 queries"),
         (lambda: Union([]), "the union holds no questions"),
         (lambda: Union([Marginals.all(SMALL, 1), Marginals.all(codes(2), 1)]), "must be about one domain"),
-        (lambda: Union(["x"]), "str is not a workload that a union can hold"),
+        (lambda: Union(["x"]), "str is not a set of questions that a union can hold"),
     ],
 )
 def test_a_workload_that_makes_no_sense_is_refused(build, message):

@@ -126,7 +126,7 @@ def test_a_bad_upload_is_named_and_keeps_the_table_that_was_there(page, server, 
     table.write_text("a,a\n1,2\n3,4\n")
     visit(page, server, "/data", "Data")
     page.locator(".st-key-upload input[type=file]").set_input_files(table)
-    expect(page.get_by_text("column 'a' stands twice in the header")).to_be_visible()
+    expect(page.get_by_text("column 'a' is in the header twice")).to_be_visible()
     expect(page.get_by_text("Invented census (20,000 people): 20,000 rows")).to_be_visible()
 
 

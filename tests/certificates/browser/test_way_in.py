@@ -150,7 +150,7 @@ def test_two_hundred_columns_are_ready_and_explore_begins_with_some(page, server
     uploaded = time.perf_counter() - start
     press(page, READ)
     expect(page.get_by_text("200 of 200 columns done")).to_be_visible()
-    expect(page.get_by_text("10^139 cells").first).to_be_visible()
+    expect(page.get_by_text("10^139 combinations").first).to_be_visible()
     print(f"\n200 columns: shown after {uploaded:.1f} s, ready after {time.perf_counter() - start:.1f} s")
     page.get_by_role("link", name="Explore it").click()
     expect(page.get_by_text("columns to begin with")).to_be_visible()

@@ -169,7 +169,7 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
     ("name", "spec", "message"),
     [
         ("old", {"kind": "integer", "low": 0, "high": 9, "missing": "category"}, r"column 'old': '-4' is outside 0..9"),
-        ("old", {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip"}, "a cell is missing"),
+        ("old", {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip"}, "a value is missing"),
         ("sex", {"kind": "categorical", "values": ["f", "m"], "missing": "category"}, "not one of the allowed"),
         ("full", {"kind": "integer", "low": 0, "high": 9, "missing": "category"}, "is not a finite number"),
         ("full", {"kind": "numeric", "edges": [0, 1], "missing": "category"}, "is not a finite number"),

@@ -43,7 +43,7 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
 def test_people_whose_rows_stand_apart_are_refused(rows, who):
     frame = pd.DataFrame({"id": who, "a": 0, "b": 0})
     source = LimitedSource(FrameSource(frame, rows=rows), "id", 2, DOMAIN.names)
-    with pytest.raises(InputError, match="the rows of some value of 'id' stand apart"):
+    with pytest.raises(InputError, match="the rows of some value of 'id' are far apart"):
         gather(source, DOMAIN, [])
 
 

@@ -128,7 +128,7 @@ def test_an_algorithm_that_needs_the_records_says_so_before_anything_is_charged(
     domain, frame, home = wide
     counts = gather(ParquetSource(home / "one.parquet"), domain, [])
     problem = QueryRelease(Marginals.all(domain, 1), counts.n)
-    with pytest.raises(InputError, match="needs the records one by one"):
+    with pytest.raises(InputError, match="needs the rows one by one"):
         Run(ALGORITHMS["private_evolution_table"](), problem, counts, Budget(1.0, 1e-6))
 
 
@@ -249,8 +249,8 @@ def test_every_type_of_parquet_reads_as_in_memory_wherever_chunks_begin(tmp_path
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 cells, the header has 2"),
-        (b"a,b\0\n1,2\n3,4\n", "holds zero bytes"), (b"", "empty"), (b"a,a\n1,2\n1,2\n", "'a' stands twice"),
+        (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 values, the header has 2"),
+        (b"a,b\0\n1,2\n3,4\n", "holds zero bytes"), (b"", "empty"), (b"a,a\n1,2\n1,2\n", "'a' is in the header twice"),
         (b"a,b\n1,2\n", "has 1 row; at least 2"), (b"a,b\n", "has no rows; at least 2"),
         (b"a,c\n1,2\n1,2\n", "no column 'b'; its columns are a, c"),
         (b"a,b\n1,2\n1,x\n", "rows from 1 on: column 'b': 'x' in row 2 is not a number"),
