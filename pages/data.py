@@ -32,14 +32,14 @@ if current.domain is not None and not steps.hidden(current):
         readiness(current)
     with st.expander("What is public, what is private", icon=":material/public:"):
         st.markdown(
-            "- **Public**: the schema above, the number of records, questions, algorithm, ε, δ and all parameters.\n"
-            "- **Private**: every cell of every record. Columns that are not in the schema are never read.\n"
-            "- **Paid for**: what an algorithm releases; its cost is in the ledger.\n"
-            "- **Private peek**: errors and real values on these pages. They are for exploring, never for publishing."
+            "- **Public**: the schema above, the number of rows, questions, algorithm, ε, δ and all parameters.\n"
+            "- **Private**: every value of every row. Columns that are not in the schema are never read.\n"
+            "- **Protected**: what an algorithm releases; its cost is in the ledger.\n"
+            "- **Uses real data**: errors and real values on these pages. They are for exploring. Do not publish them."
         )
 
 if not stakeholder():
-    box = st.expander("Look at the records", icon=":material/visibility:", key="records-open", on_change="rerun")
+    box = st.expander("Look at the rows", icon=":material/visibility:", key="records-open", on_change="rerun")
     with box:
         if box.open:
             session().look(current)

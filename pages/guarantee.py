@@ -28,7 +28,7 @@ with right:
         st.error(plain(error, 400))
         st.stop()
     if table.peeked:
-        st.warning("Somebody read this schema off the real rows. What rests on the plan uses real data, too.")
+        st.warning("This schema was filled in from the data. What rests on the plan uses real data, too.")
     guess = promise.guess(budget, times, planned)
     with headline:
         promise.verdict(budget, times, planned, guess)

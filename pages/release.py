@@ -30,7 +30,7 @@ if desk.work is not None and watch(desk.work, "release", final=release_desk.FINA
         release_files.outputs(desk.work.result)
     else:
         st.error(shared_ledger.words(desk.work.error or "The release did not happen.", ledger))
-        st.caption("Whether it was charged stands in the ledger below: what failed after the charge stays charged.")
+        st.caption("The ledger below says whether it used budget. A release that fails later has still used it.")
     st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
 try:
     sets = shared_ledger.known(ledger)
@@ -67,9 +67,9 @@ try:
         press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}
         label = "Release: permanent"
         st.button(label, type="primary", icon=":material/publish:", key="release-now", disabled=missing, **press)
-        st.caption("Give a written reason first." if missing else "Charged at once, before the data is touched.")
+        st.caption("Give a written reason first." if missing else "It uses its budget before the data is read.")
 except InputError as error:
     st.error(shared_ledger.words(error, ledger), icon=":material/block:")
-    st.caption("Nothing was touched, and nothing was charged.")
+    st.caption("No data was read, and no budget was used.")
 if desk.work is None or desk.work.ended:
     release_ledger.view(ledger, sets)

@@ -24,7 +24,7 @@ PATTERN = re.compile(rf"\b({'|'.join(OLD)})\b", re.IGNORECASE)
 ON_PAGES = re.compile(r"\b(seeds?|stages?)\b", re.IGNORECASE)  # the command line has an option of that name
 EXPERTS = {"sampling floor"}  # in the Glossary, beside the reader's words
 DRAWN = re.compile(
-    r"st-key-|<(path|svg|circle|rect|polyline|text|img)\b|Dictionary\[|\bimport \w|export default|[{;] *\w+: "
+    r"st-key-|<(path|svg|circle|rect|polyline|text|img)\b|Dictionary\[|\bimport [\w(]|export default|[{;] *\w+: "
 )
 WORDS = 22
 
@@ -71,10 +71,16 @@ def sources() -> dict[str, list[str]]:
 SOURCES = sources()
 
 
-@pytest.mark.parametrize("room", ["dpcore", "README.md", "the help of"])
+@pytest.mark.parametrize("room", ["dpcore", "pages", "app.py", "README.md", "the help of"])
 def test_nobody_reads_a_word_that_the_dictionary_replaced(room):
     said = {(name, match[0], text[:90]) for name, all_ in SOURCES.items() if name.startswith(room) for text in all_
             if text not in EXPERTS for match in PATTERN.finditer(text)}  # fmt: skip
+    assert not said, "\n".join(map(str, sorted(said)))
+
+
+def test_no_page_speaks_of_seeds_and_stages():
+    said = {(name, match[0], text[:90]) for name, all_ in SOURCES.items() if name.startswith("pages") for text in all_
+            for match in ON_PAGES.finditer(text)}  # fmt: skip
     assert not said, "\n".join(map(str, sorted(said)))
 
 
@@ -82,6 +88,12 @@ def long_sentences(text: str) -> list[str]:
     """The sentences of more words than a reader holds in mind."""
     sentences = re.split(r'(?<=[.!?;])["”)*’]*\s+|\n', text)
     return [sentence for sentence in sentences if len(re.findall(r"[\w{}][\w{}’'.,^=/%-]*", sentence)) > WORDS]
+
+
+def test_no_sentence_on_a_page_is_long():
+    long = {(name, sentence) for name, all_ in SOURCES.items() if name.startswith("pages") for text in all_
+            for sentence in long_sentences(text)}  # fmt: skip
+    assert not long, "\n".join(map(str, sorted(long)))
 
 
 def test_the_test_reads_what_a_person_reads(tmp_path):

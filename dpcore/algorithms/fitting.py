@@ -64,7 +64,7 @@ def staged(
         own, share = summed(evidence, workload), 1 if number == len(stages) else FIRST_STAGE
         phi = begun(own, share * weight, known, number)
         for theta, D in fit(own, share * weight, theta, rounds, model, phi):  # noqa: B007, B020
-            yield D, f"stage {number} of {len(stages)}"
+            yield D, f"fit {number} of {len(stages)}"
         if known is not None and (tables := tables_of(workload)):
             found = (phi / own.sigma / (share * weight))[tables[1]]
             for axes, table in zip(tables[0].axes, tables[0].tables, strict=True):

@@ -128,9 +128,7 @@ def _column(name: Any, spec: Any) -> Column:
     else:
         column = Column(**common, **_bounds(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:
-        raise InputError(
-            f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer bins"
-        )
+        raise InputError(f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer bins")
     return column
 
 

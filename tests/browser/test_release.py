@@ -81,7 +81,7 @@ def test_stakeholders_see_no_error_on_any_page(page, server):
     page.goto(f"{server}/?view=stakeholder")
     expect(page.get_by_text("Stakeholder view")).to_be_visible()
     page.get_by_role("link", name="Explore", exact=True).click()
-    expect(page.get_by_role("heading", name="What was chosen, and what was spent")).to_be_visible()
+    expect(page.get_by_role("heading", name="What was chosen, and what it used")).to_be_visible()
     expect(page.get_by_text("Stakeholder view")).to_be_visible()
     assert "view=stakeholder" in page.url
     expect(page.get_by_text("Typical error")).to_have_count(0)

@@ -105,7 +105,9 @@ def test_a_tree_without_a_clique_for_a_constraint_gets_one():
 def test_constraints_that_tie_too_much_together_are_refused_before_anything_is_held():
     columns = {f"c{i}": {"kind": "integer", "size": 40} for i in range(20)}
     domain = domain_from_json({"columns": columns, "constraints": [{"order": list(columns)}]})
-    with pytest.raises(InputError, match="tie columns together over at least 10\\^32 combinations, more than the 10,000,000"):
+    with pytest.raises(
+        InputError, match="tie columns together over at least 10\\^32 combinations, more than the 10,000,000"
+    ):
         tied(domain)
     problem = QueryRelease(Marginals.all(domain, 2), 1000)
     with pytest.raises(InputError, match="tie columns together"):

@@ -15,8 +15,8 @@ from tests.pages.test_pages import button, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[2]
-READ = "Read bounds and values off the records"
-KNOWN = "I know these kinds and columns without this table"
+READ = "Fill in from my data (not protected)"
+KNOWN = "I confirm that this is public knowledge"
 ROWS = "\n".join(
     f"p{i},{1 + i % 28}/{1 + i % 12}/2020,{['yes', 'Yes', ' yes ', 'no'][i % 4]},{20 + i % 60},{'' if i % 9 else 4}"
     for i in range(300)
@@ -50,9 +50,9 @@ def shown(app) -> str:
 def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click():
     app = opened()
     assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
-    assert "**1 column is** set aside: looks like an ID" in shown(app)
-    assert "**when** is set aside: dates are too detailed" in shown(app)
-    assert "5 columns: 3 in use, 2 set aside" in " ".join(t.value for t in app.text)
+    assert "**1 column is** not used: looks like an ID" in shown(app)
+    assert "**when** is not used: dates are too detailed" in shown(app)
+    assert "5 columns: 3 in use, 2 not used" in " ".join(t.value for t in app.text)
     press(app, "Month")
     assert table(app).schema["columns"]["when"] == {
         "kind": "integer", "low": 1, "high": 12, "read": "month of d/m/y",
@@ -103,7 +103,7 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     assert "peeked" not in table(app).schema
     assert not app.session_state["session"].has_looked(mine), "no cell was shown"
     press(app, "Month")
-    assert table(app).domain.peeked, "which number is the month was guessed from the records"
+    assert table(app).domain.peeked, "which number is the month was guessed from the data"
     press(app, KNOWN)
     assert not table(app).domain.peeked
 
@@ -137,7 +137,7 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
 
 def test_stakeholders_see_no_guess_and_nothing_that_quotes_a_cell():
     app = opened(view="stakeholder")
-    for words in ("set aside:", "looks like an ID", READ, "answer"):
+    for words in ("not used:", "looks like an ID", READ, "answer"):
         assert words not in shown(app)
         assert words not in {b.label for b in app.button}
 
@@ -199,20 +199,20 @@ def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
     app = opened(YEARS.encode())
     table(app).set_schema({"columns": TYPED})
     app.run()
-    area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
+    area = next(a for a in app.text_area if a.label.startswith("Impossible combinations"))
     area.set_value('[{"order": ["first", "lst"]}]').run()
     press(app, "Use this schema")
     assert "constraint 1: there is no column 'lst'; the columns are first, last" in told(app)
     assert not table(app).domain.constraints
-    area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
+    area = next(a for a in app.text_area if a.label.startswith("Impossible combinations"))
     area.set_value("{").run()
     press(app, "Use this schema")
     assert "the constraints are no JSON list" in told(app)
-    area = next(a for a in app.text_area if a.label.startswith("What cannot be"))
+    area = next(a for a in app.text_area if a.label.startswith("Impossible combinations"))
     area.set_value('[{"order": ["first", "last"]}]').run()
     press(app, "Use this schema")
     assert [c.words for c in table(app).domain.constraints] == ["first ≤ last"]
-    assert "What cannot be: first ≤ last." in told(app)
+    assert "Impossible combinations: first ≤ last." in told(app)
     assert not table(app).peeked
     table(app).change({"first": TYPED["first"] | {"missing": "category"}})
     assert table(app).constraints == [{"order": ["first", "last"]}], "an edited column leaves them as they are"
@@ -227,7 +227,7 @@ def test_how_many_records_break_a_constraint_is_shown_among_the_records_only():
     app.session_state["records-open"] = True
     app.run()
     (counted,) = (frame.value for frame in app.dataframe if "constraint" in frame.value.columns)
-    assert counted["records that break it"].tolist() == [sum(i % 5 > i % 7 for i in range(70))]
+    assert counted["rows that break it"].tolist() == [sum(i % 5 > i % 7 for i in range(70))]
 
 
 def test_an_upload_that_the_server_no_longer_holds_is_asked_for_again(monkeypatch):

@@ -213,7 +213,7 @@ def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decid
     clear = pd.DataFrame({"method": methods, "w1": [0.1, 0.11, 0.3], OFF: [0.0, 0.0, 0.02]})
     close = clear.assign(w1=[0.1, 0.3, 0.21])
     assert "PSMM is nearest: W1 0.105; Private Evolution 0.3 ± 0.02. Where a grid" in verdict(clear, 2, 10, budget)
-    assert "Seeds differ more" in verdict(close, 2, 10, budget)
+    assert "Runs differ more" in verdict(close, 2, 10, budget)
     assert "W1 is not known well enough" in verdict(clear.assign(**{OFF: 0.1}), 2, 10, budget)
     evolved = clear.assign(method=["Private Evolution"] * 2 + ["PSMM"])
     assert "Evolution wins" in verdict(evolved, 3, 10, budget)

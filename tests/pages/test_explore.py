@@ -129,7 +129,7 @@ def test_columns_without_a_listed_value_come_last():
 def test_errors_are_points_and_people_together():
     assert amount(0.0044, 20_000, "people") == "0.44 points ≈ 88 people"
     assert amount(0.00001, 20_000, "people") == "0.001 points ≈ 0.2 people"
-    assert amount(1.0, 20_000, "records") == "100 points ≈ 20,000 records"
+    assert amount(1.0, 20_000, "records") == "100 points ≈ 20,000 rows"
     app = open_page(EXPLORE)
     found = re.search(r"Largest error\s+\*\*([\d,]+) people\*\*\s+([\d.]+) points", tiles(app))
     assert float(found[1].replace(",", "")) == pytest.approx(float(found[2]) / 100 * 20_000, rel=0.06)
@@ -225,7 +225,7 @@ def test_the_band_holds_a_run_that_has_ended_where_it_ended():
 
 
 def test_lines_are_in_points_with_people_beside():
-    figure = screen.convergence(curve(), "epsilon_spent", "ε spent", 1000, "people", screen.Beside())
+    figure = screen.convergence(curve(), "epsilon_spent", "ε used", 1000, "people", screen.Beside())
     line = next(t for t in figure.data if t.name == "largest")
     assert line.y[0] == pytest.approx(10)
     assert line.customdata[0] == pytest.approx(100)

@@ -88,7 +88,7 @@ def test_a_folder_is_counted_and_never_in_memory(parts):
     whole = in_memory(parts)
     assert same(mine.rows(("a", "b")), whole.rows(("a", "b")))
     assert same(mine.rows(mine.domain.names), whole.rows(mine.domain.names))
-    assert "3,000 records, 4 columns" in everything(app)
+    assert "3,000 rows, 4 columns" in everything(app)
 
 
 def test_guesses_look_at_the_first_rows_and_say_so(parts):

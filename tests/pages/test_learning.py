@@ -66,7 +66,7 @@ def test_one_column_shows_the_exact_law_and_follows_the_sliders():
     app.segmented_control(key="line-stages").set_value(1)
     app.segmented_control(key="line-calibration").set_value("sco").run()
     plan = ALGORITHMS["regularized_exponential"](calibration="sco").plan(problem, Budget(1, 1e-6))
-    assert f"μ = {plan['mu']:.3g}, k = {plan['k']:.4g} in the first stage" in captions(app)
+    assert f"μ = {plan['mu']:.3g}, k = {plan['k']:.4g} in the first step" in captions(app)
     app.segmented_control(key="line-calibration").set_value("erm")
     app.select_slider(key="epsilon").set_value(0.1).run()
     wider = plain(figures(app)[0]["data"][0]["x"])

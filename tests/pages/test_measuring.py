@@ -33,7 +33,7 @@ from tests.pages.test_release import press as release
 
 pytestmark = pytest.mark.usefixtures("tab")
 N = 3000
-MEASURE, TRY = "Measure them privately", "Try it: measure with seeded noise"
+MEASURE, TRY = "Measure them privately", "Try it: measure with noise that can be repeated"
 SCHEMA = {
     "columns": {
         "job": {"kind": "categorical", "values": "private"},
@@ -134,7 +134,7 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
     assert mine.opening is not None
     assert mine.guessed, "the kinds are still guesses"
     assert not app.session_state["session"].has_looked(mine)
-    press(app, "I know these kinds and columns without this table")
+    press(app, "I confirm that this is public knowledge")
     assert not table(app).peeked
     assert table(app).opening is not None
 
@@ -182,7 +182,7 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     assert not mine.guessed
     assert mine.schema == SCHEMA, "what was found does not get into the schema"
     assert "Real rows (do not publish)" not in text
-    toggle = next(t for t in app.toggle if t.label.startswith("Beside it"))
+    toggle = next(t for t in app.toggle if t.label.startswith("Show the real rows"))
     settled(toggle.set_value(True).run())
     assert "Real rows (do not publish): 2 values: clerk, nurse." in shown(app)
     app.number_input(key="schema-seed").set_value(7)
@@ -249,7 +249,7 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     mine = table(app)
     assert mine.frame["pay"].iloc[1] == "1,5"
     assert mine.schema["columns"]["pay"] == {"kind": "numeric", "read": "amount, decimal comma"}
-    assert "pay: cells seem to have decimal commas" in captions(app)
+    assert "pay uses decimal commas" in captions(app)
     numbers = {"kind": "numeric", "edges": [0, 300], "missing": "category", "out_of_range": "clip"}
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
     assert mine.domain is not None
@@ -276,7 +276,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     assert (
         f"for {share.part:.1%} of ε = 1 at δ = 1e-09. A release measures it anew. The algorithm has the rest" in words
     )
-    assert "Spent: ε = 1 at δ = 1e-09, by the schema and the algorithm together, at the most" in words
+    assert "Used: ε = 1 at δ = 1e-09, by the schema and the algorithm together, at the most" in words
     assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
     command = next(c.value for c in app.code)
     assert f"--schema-share {share.part!r}" in command
@@ -308,9 +308,9 @@ def test_the_preview_of_a_release_rests_on_public_things_alone_and_states_what_i
     assert "**job**: values shared by fewer than about" in shown(first)
     captions = " ".join(c.value for c in first.caption)
     assert "Schema and algorithm may cost ε = 1 at δ = 1e-09 by zero-concentrated DP" in captions
-    assert "All that both may ever spend is charged" in captions
+    assert "It uses all that both may ever need" in captions
     share = default_share(3, N, 1, Budget(1, 1e-9))
-    assert f"{share:.1%} of the budget measures it, after the charge; {1 - share:.1%} is left" in captions
+    assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions
     assert list(tmp_path.iterdir()) == []
     first.selectbox(key="algorithm").set_value(ALGORITHMS["mwem"].about.title)
     first.select_slider(key="delta").set_value(0.0).run()
@@ -376,7 +376,7 @@ def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothin
     assert table(app).trial is None
     assert table(app).opening is not None
     app = press(app, TRY)
-    toggle = next(t for t in app.toggle if t.label.startswith("Beside it"))
+    toggle = next(t for t in app.toggle if t.label.startswith("Show the real rows"))
     app = for_release(settled(toggle.set_value(True).run()), tmp_path)
     mine = app.session_state["session"]
     assert {"read-for-release", "beside-the-trial"} <= set(mine.held)

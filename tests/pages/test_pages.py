@@ -245,7 +245,7 @@ def test_an_upload_is_refused_or_taken_with_a_message():
     assert "The table is still the one before: Invented census" in before
     assert "a person must fill them in" in said(app)
     assert "dates are too detailed" in said(app)
-    settled(button(app, "Read bounds and values off the records").click().run())
+    settled(button(app, "Fill in from my data (not protected)").click().run())
     assert "The promise does not cover them" in " ".join(c.value for c in app.caption)
     button(app, "Forget my table").click().run()
     assert not app.exception
@@ -259,7 +259,7 @@ def test_people_with_several_rows_are_protected_by_more_noise():
     table = app.session_state["session"].table
     table.set_schema({"columns": {"x": {"kind": "integer", "size": 2}}})
     app.run()
-    next(s for s in app.selectbox if s.label == "Column that names the person").set_value("who").run()
+    next(s for s in app.selectbox if s.label == "Which column identifies a person?").set_value("who").run()
     app.number_input[0].set_value(2).run()
     assert "one person with at most 2 rows" in " ".join(c.value for c in app.caption).replace("\\", "")
     app.switch_page(str(ROOT / EXPLORE))

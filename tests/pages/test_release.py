@@ -221,7 +221,7 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
     assert "No ε of the slider would fit" in wrong(app)
     app.select_slider(key="total-delta").set_value(1e-6).run()
     app.number_input(key="total-epsilon").set_value(0.1).run()
-    assert "nothing was charged" in " ".join(c.value for c in app.caption)
+    assert "no budget was used" in " ".join(c.value for c in app.caption)
     assert NOW not in labels(app)
     assert list(tmp_path.iterdir()) == []
     app.number_input(key="total-epsilon").set_value(3.0).run()
@@ -456,7 +456,7 @@ def test_a_folder_that_cannot_be_written_is_a_message_and_nothing_is_spent(tmp_p
     (tmp_path / "ledger-releases").write_text("in the way")
     press(app)
     assert "cannot be made" in wrong(app)
-    assert "nothing is spent" in wrong(app)
+    assert "no budget is used" in wrong(app)
     assert not (tmp_path / "ledger.sqlite").exists()
 
 

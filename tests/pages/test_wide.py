@@ -48,8 +48,8 @@ def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     assert "This run keeps no tree" in words(app), "a few columns are listed"
     app = settled(button(app, "Use all 12 columns").click().run())
     assert not app.exception
-    assert "Which columns are tied together?" in " ".join(h.value for h in app.subheader)
-    assert "of 66 pairs of columns are tied, in" in words(app)
+    assert "Which columns are linked?" in " ".join(h.value for h in app.subheader)
+    assert "of 66 pairs of columns are linked, in" in words(app)
     assert "Typical error" in said(app)
     columns = next(m for m in app.multiselect if m.label == "Columns")
     assert columns.value == list(COLUMNS)
@@ -71,9 +71,9 @@ def test_what_is_said_of_ties_is_the_tree_of_the_release():
     assert isinstance(release, Graphical)
     summary, frame, ties = told(release)
     assert summary == (
-        "3 of 6 pairs of columns are tied, in 2 cliques with 29 cells together; the largest has 24: a × b × c."
+        "3 of 6 pairs of columns are linked, in 2 groups with 29 combinations together. The largest has 24: a × b × c."
     )
-    assert frame.to_dict("list") == {"columns tied together": ["a × b × c", "d"], "cells": [24, 5]}
+    assert frame.to_dict("list") == {"linked columns": ["a × b × c", "d"], "cells": [24, 5]}
     assert ties == dict.fromkeys([(0, 1), (0, 2), (1, 2)], "a × b × c")
     figure = ring(domain.names, ties)
     assert sum(x is None for x in figure.data[0].x) == 3

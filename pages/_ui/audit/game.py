@@ -45,7 +45,7 @@ class Game:
                 work.tell(share / 2, f"{share:.0%} of {runs:,} games on each table")
 
             def more(share: float) -> None:
-                work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} records of everything that leaves")
+                work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} transcripts of all that leaves")
 
             found = audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
             return Judged(found, transcribe(algorithm, budget, transcripts=2 * runs, bug=bug, seed=seed, progress=more))

@@ -153,7 +153,7 @@ def bars(frame: pd.DataFrame, title: str) -> go.Figure:
         )  # fmt: skip
     figure.update_xaxes(title=figure_text(title), **ticks(names, 24))
     figure.update_layout(barmode="group", bargap=0.2)
-    return finish(figure.update_yaxes(title="share of records", rangemode="tozero", tickformat=".2~%"))
+    return finish(figure.update_yaxes(title="share of rows", rangemode="tozero", tickformat=".2~%"))
 
 
 def heat_map(

@@ -110,7 +110,7 @@ def ranking(found: pd.DataFrame, off: str) -> go.Figure:
     place = {name: i for i, name in enumerate(means.index)}
     figure.add_bar(x=means, y=list(range(len(means))), orientation="h", marker_color=REAL, opacity=0.55, name="mean")
     figure.add_scatter(
-        x=found["w1"], y=[place[m] for m in found["method"]], mode="markers", name="one seed, ± error of W1",
+        x=found["w1"], y=[place[m] for m in found["method"]], mode="markers", name="one run, ± error of W1",
         error_x={"array": found[off], "thickness": 1.5}, marker={"color": SYNTHETIC, "symbol": "diamond", "size": 9},
     )  # fmt: skip
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", title="method")

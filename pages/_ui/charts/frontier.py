@@ -77,7 +77,7 @@ def frontier(
             x=own["epsilon"], y=own["error"], mode="markers", name=shown, legendgroup=name, showlegend=False,
             marker={**own_look, "size": 9, "line": {"width": 0.5, "color": "white"}},
             customdata=np.array([[*line, shown] for line in own["custom"]], dtype=object),
-            hovertemplate="%{customdata[3]}, ε = %{customdata[1]}, seed %{customdata[2]}: %{y:.3g}<extra></extra>",
+            hovertemplate="%{customdata[3]}, ε = %{customdata[1]}, repeat %{customdata[2]}: %{y:.3g}<extra></extra>",
         )  # fmt: skip
     if len(steps):
         figure.add_scatter(

@@ -129,7 +129,7 @@ def conclusions(sweep: Sweep) -> None:
     """In how many runs the synthetic table says the opposite of the real one, against ε."""
     heading("Would you still conclude the same?", Tag.PEEK)
     if sweep.pairs is None or sweep.real_pairs is None or len(sweep.pairs.domain.names) < 2:
-        st.caption("This needs two columns, and few enough cells to keep all pairs.")
+        st.caption("This needs two columns, and few enough combinations to keep all pairs.")
         return
     asked = _conclusion(sweep.pairs.domain, sweep.id)
     if asked is None:

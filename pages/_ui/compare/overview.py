@@ -182,7 +182,7 @@ def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
     errors = ", ".join(f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None)
     spent = point.spent
     st.caption(
-        f"Spent ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}. {errors}. {point.seconds:.2g} s.",
+        f"Used ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}. {errors}. {point.seconds:.2g} s.",
         help=point.algorithm,
     )
     _link(table, point)

@@ -56,7 +56,7 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
     found = steps(middle)
     delta = sweep.shown[0].point.delta
     rows = {
-        "Table": f"{clean(table.name)}, {problem.n:,} records ({table.tag} schema)",
+        "Table": f"{clean(table.name)}, {problem.n:,} rows ({table.tag} schema)",
         "Columns": ", ".join(map(clean, problem.domain.names)),
         "Questions": f"{problem.workload.m:,}: {', '.join(clean(t, 120) for t in texts)}",
         "Protected": table.unit.words,
@@ -98,9 +98,9 @@ def _odds(epsilons: Sequence[float], delta: float) -> str:
     moved, guesses = [p.odds for p in promises], [times_in_100(p.guess()) for p in promises]
     rarely = f" (except {one_in(promises[0].failure)} each way)" if delta else ""
     words = (
-        "<p>Somebody who knows every other record, and sees what is released, tries to tell which of two values the "
+        "<p>Someone knows everyone else and sees what is released. They guess which of two values the last row has. "
+        "Without the release a guess is right 50 times in 100.</p>"
     )
-    words += "last one has. Without the release a guess is right 50% of the time.</p>"
     head = ("ε", f"odds change by at most a factor of{rarely}", "guesses are right at most, whatever the algorithm")
     return words + _table(zip(map("{:g}".format, epsilons), moved, guesses, strict=True), head)
 

@@ -31,8 +31,8 @@ from .steps import SHOWN, change
 BESIDE = "beside-the-trial"  # its name in a session
 FEW = 12  # values or bins that are listed of one column
 NO_RELEASE = (
-    "A trial is no release: whoever knows the seed can take the noise off again, and nothing is charged for it. So "
-    "what it finds uses real data"
+    "A trial is no release. Its noise can be repeated, so someone who knows its number can take it off again. It uses "
+    "no budget. What it finds uses real data"
 )
 COUNTS = ", and this session counts as having looked at the table"
 
@@ -57,8 +57,8 @@ def panel(current: Table) -> None:
     mine, many = usual if part is None else part, len(opening.open)
     st.caption(
         f"From {n:,} rows, {many} column{'s' * (many > 1)} to be measured and their kinds"
-        + ", which were guessed off the records" * guessed
-        + f". No cell is read. Of the budget {mine:.1%} is the schema's, {1 - mine:.1%} is left for the algorithm."
+        + ", which were guessed from the data" * guessed
+        + f". No value is read. Of the budget {mine:.1%} is the schema's, {1 - mine:.1%} is left for the algorithm."
     )
     key = opening.open, n, group, budget, mine
     priced.draw(session().memo("schema-plan", key, lambda: _lines(opening, n, group, budget, mine)))
@@ -90,14 +90,14 @@ def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float
 def _trial(current: Table, budget: Budget, part: float | None) -> None:
     """The button, and what the last trial found."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="try-it"):
-        words = "The noise of a trial follows from it: the same seed finds the same."
+        words = "The same number repeats the same noise, and so finds the same."
         st.number_input(
-            "Seed of the trial", *controls.WHOLE["seed"], 0, key="schema-seed", help=words, width=160,
+            "Repeat number of the trial", *controls.WHOLE["seed"], 0, key="schema-seed", help=words, width=160,
             persist_state="session",
         )  # fmt: skip
         refused = budget.delta == 0 and any(c.categorical for c in current.opening.open)  # type: ignore[union-attr]
         st.button(
-            "Try it: measure with seeded noise", type="primary" if current.trial is None else "secondary",
+            "Try it: measure with noise that can be repeated", type="primary" if current.trial is None else "secondary",
             icon=":material/science:", help=meaning("trial"), disabled=refused, on_click=_try,
         )  # fmt: skip
     st.caption(
@@ -115,12 +115,12 @@ def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -
     heading("What the trial found", Tag.PEEK, meaning("trial"))
     st.caption(trial.words)
     if (trial.division.budget, trial.part) != (budget, part):
-        st.caption("The sliders stand elsewhere now: try it again, to see what a release there would find.")
+        st.caption("The sliders were moved since: try it again, to see what a release there would find.")
     beside = _beside(current)
     for found in trial.found.found[:SHOWN]:
         _found(found, beside.get(found.column.name, ""))
     if len(trial.found.found) > SHOWN:
-        st.caption(f"{len(trial.found.found) - SHOWN} more columns stand in the table.")
+        st.caption(f"{len(trial.found.found) - SHOWN} more columns are in the table.")
     lines = [
         {"column": clean(f.column.name), "found": f.words, "cells": f.column.size}
         | ({"records": beside.get(f.column.name, "")} if beside else {})
@@ -162,7 +162,7 @@ def _found(found: Found, beside: str) -> None:
     icon = ":material/warning: " if found.nothing else ""
     st.markdown(
         f"{icon}**{plain(found.column.name)}**: {plain(found.words, 500)}. "
-        + f"{len(labels):,} cell{'s' * (len(labels) > 1)}: {plain(cells, 500)}."
+        + f"{len(labels):,} value{'s' * (len(labels) > 1)}:  {plain(cells, 500)}."
         + (f" Real rows (do not publish): {plain(beside, 500)}." if beside else "")
     )
 
@@ -181,7 +181,7 @@ class Beside:
 def _beside(current: Table) -> dict[str, str]:
     """What the records say, by column, once a person asks for it; {} until it is there."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        asked = st.toggle("Beside it what the records say", key=f"beside-{current.version}")
+        asked = st.toggle("Show the real rows beside it", key=f"beside-{current.version}")
         if asked:
             tag(Tag.PEEK)
     if not asked:
@@ -202,7 +202,7 @@ def _read(columns: list, work: Work) -> dict[str, str]:
     """Values, or round bounds, as they would be read off."""
     out = {}
     for at, (column, cells) in enumerate(columns):
-        work.tell(at / len(columns), "What the records say")
+        work.tell(at / len(columns), "What is in the real rows")
         try:
             entry = read_off(column.name, cells, column.kind, column.read)
         except InputError as error:

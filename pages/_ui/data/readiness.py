@@ -27,11 +27,11 @@ def readiness(table: Table) -> None:
     """The table's size, and for every algorithm what a run over all columns' pairs will take, or why it cannot."""
     domain = table.domain
     n = table.n
-    st.text(f"{n:,} records, {len(domain.names)} columns, {size_words(domain.size)} cells")
+    st.text(f"{n:,} rows, {len(domain.names)} columns, {size_words(domain.size)} combinations")
     fewer = first_columns(domain, COMFORTABLE_CELLS)
     if len(fewer) < len(domain.names):
         st.caption(
-            plain(f"Together these columns are many cells; Explore begins with {len(fewer)} of them: ", 200)
+            plain(f"Together these columns have many combinations. Explore begins with {len(fewer)} of them: ", 200)
             + plain(", ".join(map(clean, fewer)), 300)
         )
     if table.uploaded:  # samples have few columns
@@ -39,7 +39,7 @@ def readiness(table: Table) -> None:
     else:
         rows = _forecasts(domain, n, table.unit.most_rows)
     st.dataframe(pd.DataFrame(rows), hide_index=True)
-    st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core; from the number of cells, not from the records.")
+    st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core, from the number of combinations alone.")
 
 
 def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
@@ -65,13 +65,13 @@ def policies(table: Table) -> None:
     for column in table.domain.columns:
         missing, outside = column.findings(pd.Series(table.frame[column.name]).reset_index(drop=True))
         policy = {"missing": column.missing, "out of range": column.out_of_range}
-        rows.append({"column": column.name, "missing cells": missing, "cells out of range": outside, **policy})
+        rows.append({"column": column.name, "missing values": missing, "values out of range": outside, **policy})
     st.dataframe(pd.DataFrame(rows), hide_index=True)
     if table.domain.constraints:
         found = _broken(table)
-        lines = [{"constraint": clean(c.words), "records that break it": count} for c, count in found]
+        lines = [{"constraint": clean(c.words), "rows that break it": count} for c, count in found]
         st.dataframe(pd.DataFrame(lines), hide_index=True)
-        st.caption("They are counted where they stand; no synthetic row is like them.")
+        st.caption("They are counted as they are. No synthetic row is like them.")
 
 
 def _broken(table: Table) -> list[tuple[Constraint, int]]:

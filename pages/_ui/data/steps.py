@@ -23,42 +23,42 @@ from .reading import CANCELLED, Change, attempt, changing, refuse
 from .table_editor import edit, typed, upload_schema, whom
 
 MEASURE_HELP = (
-    "A share of the budget measures values and bounds with noise, before the algorithm runs: nothing about a single "
-    "record leaves but what that pays for. What it costs is shown below, before anything is measured."
+    "A share of the budget measures values and bounds with noise, before the algorithm runs. So they are protected. "
+    "What it costs is shown below, before anything is measured."
 )
 SHOWN = 40  # lines of one list: the rest is in the grid
 MEASURE_LABEL = "Measure them privately"
-READ_LABEL = "Read bounds and values off the records"
+READ_LABEL = "Fill in from my data (not protected)"
 
 
 def came_in(current: Table) -> None:
     """What the columns seem to be, and which are set aside, with the reason and one click to change it."""
     heading("1 · What came in", Tag.PEEK if current.guesses else current.tag)
     used, every = len(current.done) + len(_wrong(current)), len(current.names)
-    left = f"{used} in use, {every - used} set aside: no algorithm reads those." if every > used else "all in use."
+    left = f"{used} in use, {every - used} not used: no algorithm reads those." if every > used else "all in use."
     st.text(f"{every} columns: {left}")
     if not current.guesses or stakeholder():
         return
     st.caption(
-        f"Kinds, and why a column is set aside, are guesses that looked at {current.looked_at}. One click changes them."
+        f"Kinds, and why a column is not used, are guesses that looked at {current.looked_at}. One click changes them."
     )
     entries = current.schema.get("columns", {})
     commas = [guess.name for guess in current.guesses if guess.read == COMMA]
     if commas:
-        st.caption(plain(f"{', '.join(map(clean, commas))}: cells seem to have decimal commas, and are read so.", 400))
+        st.caption(plain(f"{', '.join(map(clean, commas))} uses decimal commas.", 400))
     if current.format != UNSTATED:
         st.caption(f"The file seems to be {current.format.words}, and is read so.")
     aside = [guess for guess in current.guesses if guess.aside and guess.name not in entries]
     dates, others = [g for g in aside if _date(g)], [g for g in aside if not _date(g)]
     for at, guess in enumerate(dates[:SHOWN]):
         with st.container(horizontal=True, vertical_alignment="center", key=f"date-{at}"):
-            st.markdown(f"**{plain(guess.name)}** is set aside: {guess.why}.", width="stretch")
+            st.markdown(f"**{plain(guess.name)}** is not used: {guess.why}.", width="stretch")
             for label, read in _parts(guess):
                 st.button(label, key=f"date-{at}-{label}", on_click=_use, args=(guess, read))
     for reason in dict.fromkeys(guess.why for guess in others):
         same = [guess for guess in others if guess.why == reason]
         with st.container(horizontal=True, vertical_alignment="center", key=f"aside-{same[0].aside}"):
-            st.markdown(f"**{_columns(same)}** set aside: {reason}.")
+            st.markdown(f"**{_columns(same)}not used: {reason}.")
             for at, guess in enumerate(same[:SHOWN] if same[0].name else []):
                 label, words = f"Use {plain(guess.name, 24)}", "Use it all the same."
                 st.button(label, key=f"use-{guess.aside}-{at}", help=words, on_click=_use, args=(guess, ""))
@@ -85,7 +85,7 @@ def public(current: Table) -> None:
         st.caption(_provenance(current))
         if not current.read_off and not current.confirmed:
             st.button(
-                "I know these kinds and columns without this table", icon=":material/check:", on_click=_confirm,
+                "I confirm that this is public knowledge", icon=":material/check:", on_click=_confirm,
                 help="Then the schema counts as entered by you.",
             )  # fmt: skip
     told, refused = st.session_state.pop("_schema_problem", ("", ""))
@@ -109,7 +109,8 @@ def public(current: Table) -> None:
     if current.problem and not current.problems:
         st.warning(_words(current.problem), icon=":material/edit:")
     if current.domain is not None and current.domain.constraints:
-        st.caption(plain("What cannot be: " + clean("; ".join(c.words for c in current.domain.constraints)) + ".", 400))
+        impossible = clean("; ".join(c.words for c in current.domain.constraints))
+        st.caption(plain(f"Impossible combinations: {impossible}.", 400))
     with st.expander("Schema: what is public about the columns", icon=":material/schema:"):
         edit(current)
 
@@ -120,16 +121,16 @@ def protected(current: Table) -> None:
     columns = [None, *current.names]
     left, right = st.columns(2)
     person = left.selectbox(
-        "Column that names the person", columns, columns.index(current.unit.person), key=f"person-{id(current)}",
+        "Which column identifies a person?", columns, columns.index(current.unit.person), key=f"person-{id(current)}",
         format_func=whom,
     )  # fmt: skip
-    most = right.number_input("Rows of one person, at most", 1, 1000, current.unit.most_rows, disabled=person is None)
+    most = right.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, disabled=person is None)
     current.protect(PrivacyUnit(person, most) if person is not None else PrivacyUnit())
     st.caption(plain(f"Protected: {current.unit.words}.", 200))
     if person is not None:
         st.caption(
-            "Which rows are left out depends on what that person's rows say, by a hash; rows without a person are "
-            f"one person's. All noise is scaled to this many rows. {COUNTED}"
+            "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
+            f"All noise is scaled to this many rows. {COUNTED}"
         )
 
 
@@ -160,10 +161,10 @@ def _open(problems: list[Problem], large: bool) -> None:
             )  # fmt: skip
             st.button("Leave them out", key="leave-open", on_click=_mend, args=(names, repairs.ASIDE))
         measure = "Measured privately, they cost a share of the budget, and a release keeps its promise. "
-        words = "Read off, only these columns are read, with round bounds; what was typed stays, and the schema stays "
-        words += "marked."
+        words = "If you fill them in, only these columns are read, with round bounds. What you entered stays. "
+        words += "The schema is marked as not protected."
         if large:
-            words += " Of a table in parts only the first rows are read off: what lies outside is refused later."
+            words += " Of a table in parts only the first rows are read. What lies outside is refused later."
         st.caption(words if large else measure + words)
 
 

@@ -26,29 +26,29 @@ GRID = {
     "use": st.column_config.CheckboxColumn(help="Leave a column out: it is then never read."),
     "kind": st.column_config.SelectboxColumn(options=["categorical", "numeric", "integer"], required=True),
     "read as": st.column_config.SelectboxColumn(
-        options=list(READ_AS), help="How a cell is read first: a part of a date, an amount without its signs, spellings"
+        options=list(READ_AS), help="How a value is read first: part of a date, an amount without its signs, spellings"
     ),
     "measure it": st.column_config.CheckboxColumn(
         help="Nobody knows its values or bounds: a share of the budget measures them privately, in place of what is "
         "typed beside. Bins stay as typed; “private” there makes bins of about as many rows each."
     ),
     "values": st.column_config.TextColumn(help="Categories, separated by ; or as a JSON list"),
-    "low": st.column_config.NumberColumn(help="Lowest value that can occur: public knowledge, not read off the table"),
+    "low": st.column_config.NumberColumn(help="Lowest value that can occur: public knowledge, not from the table"),
     "high": st.column_config.NumberColumn(help="Highest value that can occur; the last bin includes it"),
     "bins": st.column_config.TextColumn(
         help="Number of equal bins, or edges separated by ; — empty: one per whole number"
     ),
     "missing": st.column_config.SelectboxColumn(options=["refuse", "category"], required=True),
     "out_of_range": st.column_config.SelectboxColumn("out of range", options=["refuse", "clip"], required=True),
-    "from": st.column_config.TextColumn(disabled=True, help="Typed by a person, guessed, or read off the records"),
+    "from": st.column_config.TextColumn(disabled=True, help="Entered by you, guessed, or filled in from the data"),
 }
 
 
 EXAMPLE = '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": 14}, "married": "yes"}}]'
 CONSTRAINTS = (
     'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": {"age": {"to": 14}, '
-    '"married": "yes"}}, values that never stand together; {"within": ["city", "county"], "which": {"Lyon": "Rhône"}}. '
-    "No synthetic row breaks one. A record that does is counted where it stands."
+    '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], "which": {"Lyon": "Rhône"}}. '
+    "No synthetic row breaks one. A real row that does is counted as it is."
 )
 
 
@@ -85,12 +85,12 @@ def choose_table() -> Table:
 
 
 WHERE = (
-    "An upload stays in this server's memory for this session (parts of large uploads may pass through a "
-    "temporary file that no other program sees) and goes within two minutes after you close the tab."
+    "An upload stays in this server's memory for this session. It goes within two minutes after you close the tab. "
+    "Parts of large uploads may pass through a temporary file that no other program sees."
 )
 WHERE_IN_PARTS = (
-    "This table stays where it lies on this server. Its first rows and what was counted of it are kept in memory for "
-    "this session, and go within two minutes after you close the tab."
+    "This table stays where it lies on this server. Its first rows and its counts are kept in memory for "
+    "this session. They go within two minutes after you close the tab."
 )
 
 
@@ -134,14 +134,14 @@ def _take_schema(key: str) -> None:
 def edit(current: Table) -> None:
     """The schema as a grid, or from a file; nothing that was typed is lost."""
     st.caption(
-        "Values and bounds are part of what everybody may know. Fill them in from knowledge, not from the table. "
-        "Values stand between semicolons."
+        "Values and bounds are public knowledge. Fill them in from knowledge, not from the table. "
+        "Put semicolons between values."
     )
     edited = st.data_editor(
         _to_grid(current), hide_index=True, column_config=GRID, key=f"schema-{current.version}", num_rows="fixed"
     )
     said = st.text_area(
-        "What cannot be: constraints, as a JSON list", _listed(current.constraints), height="content",
+        "Impossible combinations: constraints, as a JSON list", _listed(current.constraints), height="content",
         key=f"constraints-{current.version}", placeholder=EXAMPLE, help=CONSTRAINTS,
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -303,4 +303,4 @@ def _number(column: str, text: str) -> float:
 
 def whom(person: str | None) -> str:
     """Who is protected when `person` names people, in words. Not a lambda of the page: that would keep its table."""
-    return "none: every row is protected by itself" if person is None else clean(person)
+    return "none: each row is one person" if person is None else clean(person)

@@ -67,7 +67,7 @@ def choose() -> None:
     if pressed:
         _start(mine, table, [columns[name] for name in names], Budget(epsilon, delta))
     if not mine.jobs:
-        st.info("Nothing has run yet. Three seeds of each method take some seconds; 20,000 records about ten.")
+        st.info("Nothing has run yet. Three runs of each method take some seconds; of 20,000 rows about ten.")
         return
     if mine.asked[0] != table.version:
         st.warning("What is shown below is of another table or schema. Press the button to renew it.")
@@ -134,13 +134,13 @@ def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
     said = f"On these {n:,} points in {d} dimensions at ε = {budget.epsilon:g}, {best} is nearest: "
     said += f"W1 {told[best]}; {rest}."
     if means[second] - means[best] < groups["w1"].std().fillna(0.0).max():
-        return said + " Seeds differ more than the best two methods do, so either will serve."
+        return said + " Runs differ more than the best two methods do, so either will serve."
     if means[second] - means[best] < off[best] + off[second]:
         return said + " W1 is not known well enough to tell the best two apart, so either will serve."
     if best == "PSMM":
         return said + " Where a grid can be listed, use it: evolution pays where none can be, as for images or texts."
     if best == PE:
-        return said + " Evolution wins here: the grid's cells are too coarse for these dimensions and this budget."
+        return said + " Evolution wins here: the boxes of the grid are too large for these dimensions and this budget."
     if best == RANDOM:
         return said + " The budget is too small for any of them: noise alone decided where points went."
     return said

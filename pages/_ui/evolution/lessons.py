@@ -51,8 +51,8 @@ COMPOSITION = Lesson(
     "14 rounds, as for n = 1000, what ε do all rounds together keep?",
     ("Still 1: a threshold hides the rest", "About 4, the square root of the rounds", "Far more than 4"),
     forgotten_rounds,
-    "Every round answers a new question about the same people, so its cost adds up. Composed optimally, with half of δ "
-    "kept for the thresholds of all rounds, each round may spend only a small ε₀: post = “laplace” does that here.",
+    "Every round answers a new question about the same people, so its cost adds up. Half of δ is kept for the "
+    "thresholds of all rounds. Composed optimally, each round may use only a small ε₀. Here post = “laplace” does so.",
     {},
 )
 

@@ -34,7 +34,7 @@ MOST_CELLS = 100_000  # that a download holds
 HINT = "for example: sex = Female and age > 50"
 MEANING = (
     f"Intervals made so hold the true value in {LEVEL:.0%} of releases, or more where it is said that they are "
-    "conservative. They come from the noisy answers and public numbers alone: no record is read for them."
+    "conservative. They come from the noisy answers and public numbers alone: no row is read for them."
 )
 
 
@@ -133,11 +133,11 @@ def _cells(chosen: Chosen, result: Result) -> None:
         return
     if tables.m > MOST_CELLS:
         st.caption(
-            f"{tables.m:,} cells are more than the {MOST_CELLS:,} that this page writes; a real release writes all."
+            f"{tables.m:,} combinations are more than the {MOST_CELLS:,} of this page. A real release writes all."
         )
         return
     st.download_button(
-        "All cells with intervals (CSV)", lambda: cells(result, tables, chosen), "cells.csv", "text/csv",
+        "All combinations with intervals (CSV)", lambda: cells(result, tables, chosen), "cells.csv", "text/csv",
         key="cells", on_click="ignore", icon=":material/download:", help=MEANING,
     )  # fmt: skip
 

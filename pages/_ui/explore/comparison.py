@@ -113,7 +113,7 @@ def groups(shown: Shown) -> None:
     frame = frame[frame["share"] > 0].sort_values("share", ignore_index=True)
     small, large = frame.iloc[0], frame.iloc[-1]
     summary = (
-        f"The tables disagree about {clean(small['group'])} ({small['share']:.2%} of records) by {small['error']:.2%}, "
+        f"The tables disagree about {clean(small['group'])} ({small['share']:.2%} of rows) by {small['error']:.2%}, "
         f"about {clean(large['group'])} ({large['share']:.1%}) by {large['error']:.2%}. "
         "0% is identical, 100% completely different."
     )

@@ -20,7 +20,7 @@ from ..shell.session import session
 from ..shell.table import Table
 from .setup import Chosen
 
-BELOW = "rmse ÷ least of any unbiased method"
+BELOW = "root mean square error ÷ least of any unbiased method"
 
 
 @dataclass(eq=False)
@@ -69,7 +69,7 @@ def pin(table: Table, job: PoolJob, chosen: Chosen, curve: pd.DataFrame) -> None
             session().own("pinned", Pinned).close()
             st.rerun()
     if (kept := pinned(table)) is None:
-        st.caption("Pin this run, change a setting, and both stand side by side here and in the charts above.")
+        st.caption("Pin this run, change a setting, and see both side by side here and in the charts above.")
         return
     beside = {
         "A (pinned)": (kept[0], session().own("pinned", Pinned).least),
@@ -78,9 +78,9 @@ def pin(table: Table, job: PoolJob, chosen: Chosen, curve: pd.DataFrame) -> None
     columns = {name: _facts(result.summary, least) for name, (result, least) in beside.items()}
     st.dataframe(pd.DataFrame(columns))
     st.caption(
-        f"{BELOW}: the root mean square error, divided by the smallest that an unbiased release with Gaussian noise "
-        "can have for the same questions and budget. Below 1 the algorithm is more accurate than that: its fit "
-        "borrows strength across tables, at the price of some bias."
+        "The last ratio compares with the least error of unbiased releases with Gaussian noise, for the same questions "
+        "and budget. Below 1 the algorithm is better than raw noise, because answers support each other. The price is "
+        "some bias."
     )
 
 
@@ -100,19 +100,19 @@ def _short(value: Any) -> str:
 def downloads(table: Table, job: PoolJob, chosen: Chosen) -> None:
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]
-    heading("Take it along", Tag.PAID)
+    heading("Download", Tag.PAID)
     settings = _settings(table, job, chosen)
     with st.container(horizontal=True):
         st.download_button(
             "Synthetic rows (CSV)", lambda: _rows(result), "synthetic.csv", "text/csv", icon=":material/download:",
-            on_click="ignore", help="As many rows as there are records, from the first seed.",
+            on_click="ignore", help="As many rows as the table has, from the first repeat.",
         )  # fmt: skip
         st.download_button(
             "Settings (JSON)", json.dumps(settings, indent=2, ensure_ascii=False), "settings.json", "application/json",
             icon=":material/settings:", on_click="ignore", help="Everything that repeats this run but the table.",
         )  # fmt: skip
     st.caption(
-        "Exploring is seeded, so that it can be repeated; whoever knows the seed can take the noise off again. "
+        "Exploring can be repeated, so someone who knows the repeat number can take the noise off again. "
         "These rows are for looking at, not for publishing."
     )
     with st.expander("Show code", icon=":material/code:"):
@@ -121,8 +121,8 @@ def downloads(table: Table, job: PoolJob, chosen: Chosen) -> None:
             st.code(_python(table, settings), language="python")
         else:
             st.caption(
-                "The command measures the schema anew, with the run's seed and the same share of this budget, so it "
-                "may find another one than the trial did."
+                "The command measures the schema anew, with the run's repeat number and share of this budget. It may "
+                "find another one than the trial did."
             )
 
 

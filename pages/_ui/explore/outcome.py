@@ -31,7 +31,7 @@ from .run import Worlds
 from .screen import chart, draw
 from .setup import AGAINST, Chosen
 
-STAGE = re.compile(r"stage (\d+) of (\d+)")
+STAGE = re.compile(r"fit (\d+) of (\d+)")
 OVERSHOT = 5  # rounds of a new stage among which its jump is looked for
 
 
@@ -143,7 +143,7 @@ def spread(shown: Shown) -> None:
         st.caption(
             f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
             f"{shown.n:,} rows. "
-            f"Spent: ε = {epsilon:.4g} at δ = {delta:g}, by {by}. Protected: {shown.table.unit.words}.",
+            f"Used: ε = {epsilon:.4g} at δ = {delta:g}, by {by}. Protected: {shown.table.unit.words}.",
             help=meaning("point", "cell", "workload"),
         )
 
@@ -171,7 +171,7 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
         "Against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params",
         label_visibility="collapsed",
     )  # fmt: skip
-    x = "epsilon_spent" if against == "ε spent" else "t"
+    x = "epsilon_spent" if against == "ε used" else "t"
     summary = f"After {int(end['t']):,} steps the largest error is {shown.words(end['max_error'])}."
     more = ""
     if shown.replays:
@@ -180,12 +180,12 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
     if theory:
         more += f"Plain noise, in theory: up to {points(theory['max_error'])} points. "
     if frame["epsilon_spent"].nunique() == 1:
-        more += "The whole budget is spent before the first step. "
+        more += "The whole budget is used before the first step. "
     if "population_max_error" in frame:
         more += f"Against the population the largest error is {points(end['population_max_error'])} points."
     marks = [(float(own[x].iloc[i]), name) for i, name, _ in stages] if own[x].nunique() > 1 else []
     beside = charts.Beside(theory=theory, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
-    figure = charts.convergence(frame, x, "ε spent" if x != "t" else "round", shown.n, shown.noun, beside)
+    figure = charts.convergence(frame, x, "ε used" if x != "t" else "step", shown.n, shown.noun, beside)
     draw(head, figure, summary, frame, "convergence", more)
 
 
@@ -213,13 +213,13 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
         if i and name != before:
             left, jump = own["max_error"].iloc[i - 1], own["max_error"].iloc[i : i + OVERSHOT].max()
             spent = own["epsilon_spent"].iloc[i] - own["epsilon_spent"].iloc[i - 1]
-            words = f"At round {int(own['t'].iloc[i])} a new fit begins, with what the last one found as its start."
+            words = f"At step {int(own['t'].iloc[i])} a new fit begins, with what the last one found as its start."
             if jump > left:
                 words += (
-                    " The first steps of a fit try directions and go too far: the worst error jumps from "
+                    " The first steps of a fit try directions and go too far. The worst error jumps from "
                     f"{points(left)} to {points(jump)} points, and falls as the steps settle."
                 )
-            words += f" It costs ε = {spent:.2g} more." if spent else " No budget is spent on it: only the fit is new."
+            words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget: only the fit is new."
             found.append((i, name, words))
         before = name
     return found

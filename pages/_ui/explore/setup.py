@@ -19,7 +19,7 @@ from ..shell.session import session
 from ..shell.table import Table
 
 ALPHA = "α"
-AGAINST = ("round", "ε spent")  # what a curve can be drawn against
+AGAINST = ("round", "ε used")  # what a curve can be drawn against
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ def choose(table: Table) -> Chosen:
         deployments.known(epsilon)
         promise = st.container()
         name = controls.algorithm()
-        more = st.expander("More: parameters, seed, repeats", icon=":material/tune:")
+        more = st.expander("More: parameters, repeats", icon=":material/tune:")
         workload, texts = questions.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))

@@ -24,18 +24,18 @@ def draw(release: Release | None, reasons: dict[str, str]) -> None:
     """The ring of ties, and the cliques as a table; in words where all cells are listed instead."""
     if not isinstance(release, Graphical):
         st.caption(
-            "This run keeps no tree: it lists all cells, or makes rows or mixtures. With more cells than can be "
-            "listed, algorithms that hold a distribution tie some columns together, and this shows which."
+            "This run keeps no tree: it lists all combinations, or makes rows or mixtures. With more combinations "
+            "than can be listed, an algorithm keeps only some columns linked, and this shows which."
         )
         return
     chosen = "pairs" in reasons
-    heading("Which columns are tied together?", Tag.PAID if chosen else Tag.PUBLIC)
+    heading("Which columns are linked?", Tag.PAID if chosen else Tag.PUBLIC)
     summary, frame, ties = told(release)
     panel(ring(release.domain.names, ties), summary, frame, "ties")
     how = "The pairs were drawn with a small share of the budget" if chosen else "The questions asked decide them"
     st.caption(
-        f"{how}, with public sizes. Columns without a line between them are independent given those in between: "
-        "what ties them beyond that, the release cannot show."
+        f"{how}, with public sizes. Columns without a line between them are linked only through those in between. "
+        "The release cannot show any other link between them."
     )
 
 
@@ -61,10 +61,10 @@ def told(release: Graphical) -> tuple[str, pd.DataFrame, dict[tuple[int, int], s
     order = sorted(tree.cliques, key=lambda clique: -cells(tree.shape, clique))
     words = {clique: " × ".join(names[a] for a in clique) for clique in order}
     ties = {pair: words[clique] for clique in reversed(order) for pair in combinations(clique, 2)}
-    lines = [{"columns tied together": words[clique], "cells": cells(tree.shape, clique)} for clique in order]
+    lines = [{"linked columns": words[clique], "combinations": cells(tree.shape, clique)} for clique in order]
     most, d = order[0], len(names)
     summary = (
-        f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are tied, in {len(order)} cliques with {tree.cells:,} "
-        f"cells together; the largest has {cells(tree.shape, most):,}: {words[most]}."
+        f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are linked, in {len(order)} groups with "
+        f"{tree.cells:,} combinations together.  The largest has {cells(tree.shape, most):,}: {words[most]}."
     )
     return summary, pd.DataFrame(lines), ties

@@ -37,13 +37,13 @@ def costs(budget: Budget, planned: Planned) -> None:
         panel(figure, _verdict(forms, best, at), frame, "closed-forms")
     if accountants.PLD in planned.once and planned.once[accountants.PLD][at] > 1.001 * min(costs.values()):
         st.caption(
-            "A privacy loss distribution is not the tightest here: no one pair of tables is worst for a draw of the "
-            "exponential mechanism at every ε, and the curve that covers all pairs composes worse than Rényi DP does."
+            "A privacy loss distribution is not the tightest here. No one pair of tables is worst for a draw of the "
+            "exponential mechanism at every ε. The curve that covers all pairs composes worse than Rényi DP does."
         )
     if planned.adaptive:
-        st.caption("This algorithm decides as it goes along; the curves are of the most it may charge.")
+        st.caption("This algorithm decides as it goes along. The curves show the most that it may use.")
     lines = [c.to_json() for c in planned.charges]
-    title = f"The plan's charges ({len(lines)}) and where the closed forms come from"
+    title = f"The plan's uses of the budget ({len(lines)}) and where the closed forms come from"
     with st.expander(title, icon=":material/receipt:"):
         st.dataframe(pd.DataFrame(lines), hide_index=True)
         st.dataframe(_sources(forms), hide_index=True)

@@ -69,7 +69,7 @@ def total_delta(budget: Budget, times: int) -> float:
 def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None:
     """The plan of the algorithm chosen in `place` for the chosen questions, as Explore would run it; None if none."""
     if table.peeked and stakeholder():
-        place.info("This schema comes from the records without a charge, so no plan is shown in this view.")
+        place.info("This schema was filled in from the data without protection, so this view shows no plan.")
         return None
     with place:
         name = controls.algorithm()

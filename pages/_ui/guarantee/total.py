@@ -26,7 +26,7 @@ from .promise import belief, beliefs, evidence, share
 def total(table: Table) -> None:
     """Draw beliefs and privacy curves for a data set's releases so far and for all that may follow."""
     if release_ledger.off():
-        st.caption("This server keeps no record of releases, so there is nothing to add up.")
+        st.caption("This server has no budget record, so there is nothing to add up.")
         return
     ledger = release_ledger.where()
     if ledger is None:

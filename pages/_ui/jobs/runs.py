@@ -99,7 +99,7 @@ class Runs(Job):
         if job.state == "queued":
             return "Waiting for a free worker…"
         seeds = len(job.task.seeds)
-        round_ = f" · round {job.records[-1].t:,} of at most {job.rounds:,}" if job.records else ""
+        round_ = f" · step {job.records[-1].t:,} of at most {job.rounds:,}" if job.records else ""
         return f"Run {min(len(job.results) + 1, seeds)} of {seeds}{round_}"
 
     @property

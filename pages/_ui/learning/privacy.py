@@ -37,7 +37,7 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
         figure = learning_charts.curves(table, "epsilon", lines, ("ε", "s, GDP parameter"), log=True)
         panel(figure.update_xaxes(type="log"), summary, table, "calibration")
     with printed:
-        lines = {"spent": "spent by Theorem 6.4 as printed", "promised": "promised δ"}
+        lines = {"spent": "used by Theorem 6.4 as printed", "promised": "promised δ"}
         summary = (
             f"As printed, 2δ/3 is for the density and (1 + e^ε)δ/3 for the sampler. That is "
             f"{row['spent'] / row['promised']:.3g} times δ at ε = {row['epsilon']:.3g}. Here both together use δ."

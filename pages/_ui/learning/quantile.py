@@ -33,7 +33,7 @@ STAGES = {1: "1", 2: "2", 3: "3", 0: "by rule"}
 SETTINGS: tuple[tuple[str, str, dict[str, str]], ...] = (  # registry name, what is special in words, and as settings
     ("regularized_exponential", "", {}),
     ("regularized_exponential", "for the population", {"calibration": "sco"}),
-    ("regularized_exponential", "stages by rule", {"stages": "0"}),
+    ("regularized_exponential", "steps by rule", {"stages": "0"}),
     ("exponential", "", {}),
     ("rank_exponential", "", {}),
     ("noisy_gd", "", {}),
@@ -73,7 +73,7 @@ def calibration(where: str) -> str:
     """Ask for which risk theory chooses μ: "erm" or "sco"."""
     words = (
         "These rows: the smallest bound on the error in the table itself (empirical risk, ERM). Their population: "
-        "also the distance between the rows and everyone they stand for (SCO). That μ is larger and seldom better."
+        "also the distance between the rows and everyone they represent (SCO). That μ is larger and seldom better."
     )
     return st.segmented_control(
         "μ is chosen for", list(CALIBRATIONS), default="erm", required=True, format_func=CALIBRATIONS.__getitem__,
@@ -120,10 +120,10 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         )  # fmt: skip
     problem, rows = made(table, task_text("quantile", column, level=level))
     law = line_law(problem, rows, spend, calibration=aim, factor=factor, stages=stages)
-    how = "exactly" if law.stages == 1 else f"after {law.stages} stages, by quadrature over the draw before"
+    how = "exactly" if law.stages == 1 else f"after {law.stages} steps, by quadrature over the draw before"
     experts.caption(
         f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
-        f"stage ({how}). Mean excess risk {law.excess:.3g}."
+        f"step ({how}).  Mean excess risk {law.excess:.3g}."
     )
     with left:
         cautions(spend, table)
@@ -158,7 +158,7 @@ def _theory(problem: RiskMinimisation, rows: Rows, spend: Budget, aim: str, used
     summary = (
         f"Theory's μ = {star:.3g} has {excess[len(excess) // 2]:.3g}; the smallest is {best['excess_risk']:.3g}, at "
         f"μ = {best['mu']:.3g}. Theory's μ needs public numbers only. A choice by this curve would use real data "
-        "without budget. The curve is of one stage and groups columns of many values into 300."
+        "without budget. The curve is of one step and groups columns of many values into 300."
     )
     panel(learning_charts.curve(frame, star, used, " (units of the column)"), summary, frame, "risk-by-mu")
 

@@ -61,10 +61,10 @@ LESSONS = {
         "the typical error?",
         ("About the same", "About 3 times", "About 6 times", "About 10 times"),
         runs.SMALLER_EPSILON,
-        "Noise grows about tenfold, but the error less than that: fitting a smooth, non-negative distribution "
+        "Noise grows about tenfold, but the error less than that. Fitting a smooth, non-negative distribution "
         "takes off most of a large noise and only little of a small one. Move ε from 1 to 0.1 and watch the "
-        "verdict. The promise changes much more: at ε = 1 someone's odds about you may change by a factor of "
-        f"{Promise(1, 1e-9).odds}, at ε = 0.1 by {Promise(0.1, 1e-9).odds}, and by more in rare cases.",
+        f"verdict. The promise changes much more. At ε = 1: {Promise(1, 1e-9).odds_words} At ε = 0.1 the factor is "
+        f"{Promise(0.1, 1e-9).odds}.",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
         ("marginal", "point"),
     ),

@@ -37,7 +37,7 @@ def draw(frames: Frames, key: str, epsilon: float) -> None:
     table = pd.DataFrame({"group": frames.labels})
     for i, shares in enumerate(frames.synthetic[:, at]):
         table[f"disagreement, noise {i + 1}"] = shares
-    below(f"Each throw of the noise is kept while ε moves; {len(frames.synthetic)} throws.", table, key)
+    below(f"Each of the {len(frames.synthetic)} repeats keeps its noise while ε moves.", table, key)
 
 
 def _choose(stop: int) -> None:

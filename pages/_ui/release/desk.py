@@ -16,7 +16,7 @@ from ..shell.session import session
 from .files import Made
 from .ledger import folder_for
 
-FINAL = "The budget is charged before the data is touched, so this cannot be taken back by stopping it."
+FINAL = "The budget is used before the data is read, so stopping does not bring it back."
 
 
 @dataclass(eq=False)
@@ -63,10 +63,10 @@ def _release(work: Work, ready: PreparedRelease, ledger: Path, token: str) -> Ma
     try:
         place.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the folder beside the ledger cannot be made: {error.strerror}; nothing is spent") from None
+        raise InputError(f"the folder beside the ledger cannot be made: {error.strerror}; no budget is used") from None
 
     def told(t: int, rounds: int) -> None:
-        work.tell(min(1.0, t / max(rounds, 1)), f"Charged; round {t:,} of at most {rounds:,}")
+        work.tell(min(1.0, t / max(rounds, 1)), f"Budget used; step {t:,} of at most {rounds:,}")
 
     folder = place / token
     facts = publish(ready, Store(ledger, create=True), folder, told)

@@ -22,14 +22,14 @@ WORDS = {
     "answers.csv": "Answers with standard errors and intervals (CSV)",
     "tables.npz": "What noisy tables say, for questions with intervals (NPZ)",
     "measurements.csv": "What was measured instead (CSV)",
-    "weights.csv": "Weights of all cells (CSV)",
-    "weights.parquet": "Weights of all cells (Parquet)",
+    "weights.csv": "Weights of all combinations (CSV)",
+    "weights.parquet": "Weights of all combinations (Parquet)",
     "schema.json": "Schema that was measured (JSON)",
     "card.html": "Card for the board (HTML)",
     "proof.html": "Proof of the promise (HTML)",
     "review.html": "Review by NIST SP 800-226 (HTML)",
     "release.json": "Claim and receipt (JSON)",
-    "account.json": "All charges of the data set (JSON)",
+    "account.json": "All uses of the data set's budget (JSON)",
     "signature.json": "Signature and public key (JSON)",
     "registry.yaml": "Entry for the public registry (YAML)",
     "verify.py": "Verifier (Python)",
@@ -64,8 +64,8 @@ def promise(*, measured: bool = False) -> None:
 
 
 SMALLER = (
-    "Why {:g} here and {:.4g} in all: the same noise has a smaller ε at the data set's δ, which is larger, or by its "
-    "accounting. Nothing is missing."
+    "Why {:g} here and {:.4g} in all? The same noise has a smaller ε at the data set's δ, which is larger, or by its "
+    "accounting."
 )
 ALWAYS = "Noise is drawn by a cipher whose key is the operating system's entropy, and cannot be repeated. "
 WHOLE = (
@@ -73,7 +73,7 @@ WHOLE = (
     "noise is calibrated by zCDP, as discrete noise is not exactly Gaussian DP. Selections are not rounded either."
 )
 FLOATING = (
-    "It is drawn with floating-point numbers: the proof speaks of real numbers, and a float's last bits may tell more."
+    "It is drawn with floating-point numbers. The proof is about real numbers, and rounding may leak information."
 )
 
 

@@ -28,8 +28,8 @@ def view(ledger: Path, sets: Sequence[DataSet]) -> None:
     st.dataframe(pd.DataFrame(lines).sort_values("ledger entry", ascending=False), hide_index=True)
     st.caption(
         "The ledger numbers every line it keeps, data sets and versions too, so a first release may be entry 3. "
-        "“All releases” adds up everything charged so far by the data set's one accounting, at its total δ. A release "
-        "that failed, or whose process died, stays charged. Times are UTC."
+        "“All releases” adds up all uses so far by the data set's one accounting, at its total δ. A release "
+        "that failed, or whose process died, has used its budget. Times are UTC."
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Verify the ledger", icon=":material/fact_check:"):
@@ -41,7 +41,7 @@ def _dataset(found: DataSet) -> dict[str, object]:
     budget = found.lifetime.budget
     return {
         "data set": clean(found.name), "protects each": clean(found.unit), "ε in all": budget.epsilon,
-        "spent ε": round(found.spent, 6), "left ε (one release)": round(found.left, 6), "δ": f"{budget.delta:g}",
+        "used ε": round(found.spent, 6), "left ε (one release)": round(found.left, 6), "δ": f"{budget.delta:g}",
         "added up by": str(found.lifetime.accounting), "versions": len(found.versions),
         "releases": len(found.releases),
     }  # fmt: skip
@@ -110,5 +110,5 @@ def headline(found: DataSet) -> None:
         tag(Tag.PUBLIC)
         st.markdown(
             f"**Left: one release of ε = {found.left:.4g}** at δ = {budget.delta:g}; {found.spent:.4g} of "
-            f"{budget.epsilon:g} is spent by {len(found.releases)} release{'s' * (len(found.releases) != 1)}."
+            f"{budget.epsilon:g} is used by {len(found.releases)} release{'s' * (len(found.releases) != 1)}."
         )

@@ -67,10 +67,9 @@ def preview(ready: OpenRelease) -> None:
     part = division.schema / (division.schema + division.rest)
     heading("The schema is measured first", Tag.PEEK if ready.opening.schema.peeked else Tag.PUBLIC)
     st.caption(
-        f"{part:.1%} of the budget measures it, after the charge; {1 - part:.1%} is left for the algorithm. The plan "
-        f"below is made with placeholders: {EXPECTED} values for each column of categories, as many bins as were "
-        "typed for one of numbers. It is made anew, within the same charge, in the schema that is found, and the "
-        "questions are read in that."
+        f"{part:.1%} of the budget measures it, and {1 - part:.1%} is left for the algorithm. The plan below has "
+        f"placeholders: {EXPECTED} values for each column of categories, and the bins you entered for numbers. It is "
+        "made anew in the schema that is found, within the same budget. Questions are read in that schema."
     )
     priced.draw(priced.lines(measured.columns, measured))
 
@@ -104,7 +103,7 @@ def _read(frame: pd.DataFrame, schema: OpenSchema, unit: PrivacyUnit, work: Work
 
 
 def _tell(work: Work, share: float) -> None:
-    work.tell(share, "The columns are read; nothing is drawn or charged")
+    work.tell(share, "The columns are read. Nothing is drawn, and no budget is used")
 
 
 def _asked(texts: Sequence[str], domain: Domain) -> Workload:

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.data.privacy_unit import COUNTED
+from dpcore.data.privacy_unit import COUNTED, ROW
 from dpcore.errors import InputError, OverspendError
 from dpcore.numbers import MAX_ROWS
 from dpcore.params import build
@@ -45,7 +45,7 @@ NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "float
 LONGEST_REASON = 1000  # characters
 ASKING, KIND = "known-again", "fingerprint"  # its name in a session, and the kind of its work
 NOTHING = pd.DataFrame({"nothing": [0, 1]})  # in place of a table, for a ledger that is not made yet and knows none
-NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many records."
+NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
 
 
 def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
@@ -63,10 +63,10 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
     if found is None:
         words = "Fixed at the first release, for all releases of this data set together."
         epsilon = middle.number_input(
-            "Total ε, for ever", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
+            "Total ε, permanent", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
         )
         delta = right.select_slider(
-            "Total δ, for ever", controls.DELTAS, 1e-6, controls.number, key="total-delta", help=words,
+            "Total δ, permanent", controls.DELTAS, 1e-6, controls.number, key="total-delta", help=words,
             persist_state="session",
         )  # fmt: skip
         fields["total"] = Budget(float(epsilon), delta)
@@ -78,7 +78,7 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
             help="Where the rows themselves have changed. Another schema is no new version. The old budget stays.",
         )  # fmt: skip
     unit = table.unit
-    person = "one record" if unit.person is None else f"all rows of one person, at most {unit.most_rows}"
+    person = ROW if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
     counted = "" if unit.person is None else f" {COUNTED}"
     st.caption(plain(f"Protected: {unit.words}. {NEIGHBOURS.format(person)}{counted}", 600))
     return fields
@@ -107,7 +107,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         problem = QueryRelease(workload, n, table.unit.most_rows)
         settings = controls.settings(name, problem, budget)
         rows = st.number_input(
-            "Synthetic rows", 1, MAX_ROWS, min(n, MAX_ROWS), key=f"rows-{table.version}", help="As many as records."
+            "Synthetic rows", 1, MAX_ROWS, min(n, MAX_ROWS), key=f"rows-{table.version}", help="As many as it has."
         )
         neutralize = st.toggle(
             "Disarm formulas in CSV files", key="neutralize", **shared(),
@@ -131,12 +131,12 @@ def reason(table: Table) -> tuple[bool, str]:
     with st.container(horizontal=True, vertical_alignment="center"):
         tag(Tag.PEEK)
         st.markdown("**This session has looked at this table.**")
-    what = "Kinds, bounds or values of its schema come from the records. " if table.guessed else ""
-    what += "Its records, real errors or a trial of its schema were shown. " if session().has_looked(table) else ""
+    what = "Kinds, bounds or values of its schema come from the data. " if table.guessed else ""
+    what += "Its rows, real errors or a trial of its schema were shown. " if session().has_looked(table) else ""
     st.caption(
-        what + "What is chosen after such a look – columns, algorithm, ε – can tell something about the table that no "
-        "ε counts. Say why you release all the same; the reason goes into the ledger and on the card, for everybody to "
-        "read: do not quote the data."
+        what
+        + "What is chosen after such a look – columns, algorithm, ε – can reveal something that no ε counts. Say why "
+        "you release all the same. Everybody can read the reason, in the ledger and on the card: do not quote the data."
     )
     text = st.text_area("Reason", key="reason", max_chars=LONGEST_REASON, persist_state="session")
     return True, " ".join(text.split())
@@ -148,7 +148,7 @@ def preview(ready: PreparedRelease, ledger: Path, of: tuple, sets: Sequence[Data
     `of` is the plan's key. Raises what reserving would; of a budget that does not suffice, with the ε that would fit.
     """
     request, plan = ready.request, ready.plan
-    heading("What will it cost? Nothing is touched yet", Tag.PUBLIC)
+    heading("What will it cost? No data is read yet", Tag.PUBLIC)
     try:
         found = _reservation(ready, ledger, of)
     except OverspendError as error:
@@ -166,14 +166,14 @@ def preview(ready: PreparedRelease, ledger: Path, of: tuple, sets: Sequence[Data
     else:
         costs, by = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}", plan.accounting
     st.caption(
-        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} records. {costs} at δ = {budget.delta:g} by "
-        f"{by}, rounded up; over its life the data set is charged by {found.lifetime.accounting}. "
+        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = {budget.delta:g} by "
+        f"{by}, rounded up. All releases of the data set are added up by {found.lifetime.accounting}. "
         "Costs add up there and ε's need not, so what is left may be more than the difference."
         + (" " + SMALLER.format(budget.epsilon, found.spent) if found.spent < budget.epsilon else "")
-        + (" The algorithm adapts, so all of that room is charged." if request.algorithm.adaptive else "")
-        + (" All that both may ever spend is charged." if isinstance(ready, OpenRelease) else "")
+        + (" The algorithm adapts, so it uses all of that room." if request.algorithm.adaptive else "")
+        + (" It uses all that both may ever need." if isinstance(ready, OpenRelease) else "")
     )
-    with st.expander("Every charge, and what was settled and why", expanded=True, icon=":material/receipt_long:"):
+    with st.expander("Every use, and what was settled and why", expanded=True, icon=":material/receipt_long:"):
         plan_tables(
             [(c.name, c.value, c.why) for c in plan.choices], [_line(charge, plan.exact) for charge in plan.charges]
         )

@@ -69,9 +69,9 @@ def algorithm() -> str:
 def worlds() -> tuple[int, ...]:
     """The seeds: of the run that is shown, and of those that replay it with other noise."""
     left, right = st.columns(2)
-    words = "Exploring is reproducible: same seed, same run."
-    seed = left.number_input("Seed", *WHOLE["seed"], 0, key="seed", help=words, **KEPT)
-    words = "Runs with seeds seed, seed + 1, …: the charts show the first, and how far the others lie from it."
+    words = "Exploring can be repeated: the same number gives the same run."
+    seed = left.number_input("Repeat number", *WHOLE["seed"], 0, key="seed", help=words, **KEPT)
+    words = "Runs with this number and the next ones: the charts show the first, and how far the others lie from it."
     repeats = right.number_input("Repeats", *WHOLE["repeats"], WORLDS, key="repeats", help=words, **KEPT)
     return tuple(range(seed, seed + repeats))
 

@@ -96,8 +96,8 @@ def questions(workload: Workload) -> Wanted:
     tables = {*(asked.axes if asked else ()), *_singles(domain)}
     if (cells := _cells(domain, tables)) > MOST:
         raise InputError(
-            f"these questions need tables of {cells:,} cells, more than the {MOST:,} that are counted at once: ask "
-            "fewer, about fewer columns, or use the command line"
+            f"these questions need {cells:,} combinations, and {MOST:,} are counted at once: ask fewer, or about fewer "
+            "columns"
         )
     pairs = Marginals.all(domain, min(2, len(domain.shape))).axes
     return Wanted(domain, tuple(sorted({*tables, *(pairs if _cells(domain, pairs) <= PAIRS else ())})))
@@ -125,7 +125,7 @@ def rows_of(known: Known, domain: Domain, unit: PrivacyUnit) -> Rows | Counts:
     """The records as far as these columns tell, once they are counted; InputError until then."""
     found = _covering(known, domain, unit) if domain.size <= LISTED else known.get(domain.names)
     if found is None:
-        raise InputError(f"the records were not counted yet by {', '.join(domain.names)}")
+        raise InputError(f"the rows were not counted yet by {', '.join(domain.names)}")
     return found.listed(domain.names) if domain.size <= LISTED else found
 
 

@@ -14,8 +14,8 @@ import streamlit as st
 FILE = Path(__file__).parents[3] / "assets" / "deployments.csv"
 SOURCE = "opendp/deployments-registry-data, commit 3e9c812 of 2026-07-15 (MIT)"
 WARNING = (
-    "A bare ε says little: what it protects (a person for ever, a person's day, one event), who is trusted, and how "
-    "much is released differ from line to line."
+    "A bare ε says little. What it protects differs from line to line: a person, a person's day, one event. So do "
+    "who is trusted, and how much is released."
 )
 WIDTH, HEIGHT, EDGE = 300, 26, 8
 
@@ -65,7 +65,7 @@ def known(epsilon: float) -> None:
         columns = ["epsilon", "delta", "unit", "model", "year", "variant", "name", "curator"]
         names = {"epsilon": "ε", "delta": "δ", "unit": "protects", "model": "model"}
         st.dataframe(table[columns].rename(columns=names), hide_index=True, height=320)
-        st.caption(f"{len(table)} of {listed()} records state an ε; the others another parameter or none. {SOURCE}.")
+        st.caption(f"{len(table)} of {listed()} entries state an ε; the others another parameter or none. {SOURCE}.")
 
 
 def strip(epsilons: Sequence[float], chosen: float, steps: Sequence[float]) -> str:

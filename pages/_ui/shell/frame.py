@@ -166,8 +166,8 @@ def in_memory(mine: Table) -> bool:
     """Whether the records are there one by one; says so where they are not, and what can be done."""
     if mine.large is not None:
         st.info(
-            "This needs the records one by one, and this table is read in parts, so that only counts are known. Bring "
-            "a smaller table, such as some of its rows, on the Data page."
+            "This needs the rows one by one. This table is read in parts, so only counts are known. Bring a smaller "
+            "table, such as some of its rows, on the Data page."
         )
     return mine.large is None
 

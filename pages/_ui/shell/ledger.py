@@ -40,8 +40,8 @@ def where() -> Path | None:
     )  # fmt: skip
     if not typed.strip():
         st.info(
-            "Every real release is charged in a ledger, for ever. Name a folder on this machine that is there for "
-            f"good; the ledger is the file {FILE} in it. Use the same one for all releases of a table."
+            "Every real release uses budget, and its ledger keeps account of it. Name a folder on this machine. "
+            f"The ledger is the file {FILE} in it. Use the same one for all releases of a table."
         )
         return None
     try:

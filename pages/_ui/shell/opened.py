@@ -53,7 +53,7 @@ class Trial:
         """One line that says what rests on it."""
         budget, part = self.division.budget, self.division.schema / (self.division.schema + self.division.rest)
         return (
-            f"Schema: measured in a trial with the noise of seed {self.seed}, for {part:.1%} of "
+            f"Schema: measured in a trial with repeat number {self.seed}, for {part:.1%} of "
             f"ε = {budget.epsilon:g} at δ = {budget.delta:g}. A release measures it anew."
         )
 
@@ -66,7 +66,7 @@ def share_of(opening: OpenSchema, part: float | None, n: int, group: int, budget
 
 def share_slider(usual: float) -> float | None:
     """How much of the budget is for the schema; None for the usual share."""
-    words = "The rest is the algorithm's. Auto: by how many columns are measured and how many records there are."
+    words = "The rest is the algorithm's. Auto: by how many columns are measured and how many rows there are."
     st.select_slider(
         "Share of the budget for the schema", SHARES, AUTO, lambda s: f"auto: {usual:.1%}" if s == AUTO else f"{s:.0%}",
         key="schema-share", help=words, persist_state="session",

@@ -19,8 +19,8 @@ GRAMMAR = (
     "Put names with spaces in double quotes."
 )
 ALL_COLUMNS = (
-    "Where the cells cannot be listed, algorithms that hold a distribution tie some columns together in a tree; others "
-    "make rows, or say that they cannot. What a run will take is said beforehand."
+    "Where not all combinations can be listed, some algorithms keep only some columns linked. Others make rows, or say "
+    "that they cannot. What a run will take is said beforehand."
 )
 KINDS: dict[str, Callable[[Domain], str]] = {  # as the command line writes them
     "every single column": lambda d: "marginals:1",
@@ -41,13 +41,13 @@ def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[s
     domain = table.domain if domain is None else domain
     names, few = list(domain.names), list(first_columns(domain, COMFORTABLE_CELLS))
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
-    words = "Only these are read. The number of cells is the product of their values."
+    words = "Only these are read. The number of combinations is the product of their values."
     first = unless_given(key, few)
     columns = st.multiselect("Columns", names, first, format_func=clean, key=key, help=words, **shared())
     if columns == few != names:
         st.caption(
             f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
-            f"{COMFORTABLE_CELLS:,} cells. Choose others above, or:"
+            f"{COMFORTABLE_CELLS:,} combinations. Choose others above, or:"
         )
         st.button(
             f"Use all {len(names)} columns", key="all-columns", on_click=give, args=(key, names), help=ALL_COLUMNS,

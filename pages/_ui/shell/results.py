@@ -45,7 +45,7 @@ def curves(results: list[Result]) -> pd.DataFrame:
 def accounts(job: PoolJob) -> None:
     """What the plan settled on and why, and every charge line by line; public, made before any record was touched."""
     summary = job.results[0].summary
-    heading("What was chosen, and what was spent", Tag.PUBLIC)
+    heading("What was chosen, and what it used", Tag.PUBLIC)
     plan([(name, value, summary["reasons"][name]) for name, value in summary["parameters"].items()], summary["charges"])
     spent = summary["spent"]
     if (schema := job.task.schema) is not None:

@@ -228,7 +228,7 @@ class Table:
     @property
     def looked_at(self) -> str:
         """Where guesses come from, in words."""
-        return "the records" if self.large is None else f"the first {len(self.frame):,} rows"
+        return "all rows" if self.large is None else f"the first {len(self.frame):,} rows"
 
     @property
     def kept(self) -> pd.DataFrame:

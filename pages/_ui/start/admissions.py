@@ -113,7 +113,7 @@ def frames(made: Releases, *, hidden: bool) -> Frames:
         spoken.append([short for _, short in lines])
     return Frames(
         title=TITLE, name="ε, privacy budget", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
-        ends=("stronger promise", "truer bars"), labels=made.labels, real=None if hidden else made.real,
+        ends=("stronger promise", "more accurate"), labels=made.labels, real=None if hidden else made.real,
         synthetic=made.synthetic, words=words, spoken=spoken,
     )  # fmt: skip
 
@@ -122,8 +122,8 @@ def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> t
     """The sentence of a frame, and the short one."""
     right = times_in_100(guess)
     words = (
-        f"At **ε = {number(epsilon)}**, even someone who knows every other applicant and sees the orange bars guesses "
-        f"right whether a given one was admitted at most **{right}** (a coin: 50)."
+        f"At **ε = {number(epsilon)}**, someone who knows every other applicant sees the orange bars. They guess right "
+        f"whether the last one was admitted at most **{right}** (a coin: 50)."
     )
     short = f"A guess is right at most {right}"
     if hidden:

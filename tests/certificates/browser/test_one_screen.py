@@ -181,9 +181,9 @@ def test_questions_are_marked_by_the_keyboard_too(page, server):
 def test_the_jump_between_stages_is_marked_and_explained(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-convergence")
-    expect(cell.locator(".annotation-text", has_text="stage 2 of 2")).to_be_visible()
+    expect(cell.locator(".annotation-text", has_text="fit 2 of 2")).to_be_visible()
     cell.get_by_role("button", name="Why the jump?").click()
-    expect(page.get_by_text(re.compile("stage 2 of 2. At round .* a new fit begins"))).to_be_visible()
+    expect(page.get_by_text(re.compile("fit 2 of 2. At step .* a new fit begins"))).to_be_visible()
 
 
 def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):

@@ -106,7 +106,7 @@ def test_the_noise_is_thrown_again_without_the_server(page, server):
     sent = []
     page.on("request", lambda request: sent.append(request.url))
     for drawing in (1, 2, 3, 0):
-        page.get_by_role("button", name="Throw the noise again").click()
+        page.get_by_role("button", name="Repeat with fresh noise").click()
         assert as_the_server_has_it(page.evaluate(DRAWN), drawing)
     assert sent == []
 

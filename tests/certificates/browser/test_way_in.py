@@ -14,7 +14,7 @@ from tests.certificates.browser.test_looks import FRAMEWORK
 from tests.conftest import HOSTILE
 
 ROWS = 2000
-READ = "Read bounds and values off the records"
+READ = "Fill in from my data (not protected)"
 MISSING = ["", "NA", "n/a", "-", "?", "null", "None", "NaN", "missing", "N/A"]
 
 
@@ -178,7 +178,7 @@ def test_a_schema_is_tried_by_two_clicks_and_what_it_found_is_readable(page, ser
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     bring(page, server, tmp_path / "messy.csv")
     press(page, "Measure them privately")
-    press(page, "Try it: measure with seeded noise")
+    press(page, "Try it: measure with noise that can be repeated")
     expect(page.get_by_text("What the trial found")).to_be_visible()
     assert serious(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
