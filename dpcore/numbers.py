@@ -33,6 +33,11 @@ def check_rows(rows: int) -> None:
         raise InputError(f"rows={rows} is outside 1..{MAX_ROWS}")
 
 
+def brief(value: float) -> str:
+    """A number as experts write it, δ everywhere: 0.5, 1e-9."""
+    return f"{value:g}".replace("e-0", "e-").replace("e+0", "e+")
+
+
 def machine_memory() -> float:
     """Bytes of memory that this machine has; without end where it does not tell."""
     try:

@@ -22,6 +22,7 @@ from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, audit, short
 from ..experiments.schema_transcripts import NAME as SCHEMA
 from ..experiments.schema_transcripts import transcribe_schema
 from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, AuditResult, Judged, transcribe
+from ..numbers import brief
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from .arguments import add_budget, add_seed, budget_of, whole
@@ -131,7 +132,7 @@ def _seen(evidence: AuditResult) -> str:
 def _tell(judged: Judged, budget: Budget) -> None:
     found = judged.found
     print(f"{found.algorithm}, {found.runs} runs on each of two tables of {found.records} rows, bug: {found.bug}")
-    print(f"promised:     epsilon = {found.promised:.4f} at delta={budget.delta:g} ({found.accounting})")
+    print(f"promised:     epsilon = {found.promised:.4f} at delta={brief(budget.delta)} ({found.accounting})")
     print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
     print(f"              epsilon ≥ {found.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)")
     if judged.evidence is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import PrivacyWarning
 from ..evaluation.run import Record, Run
+from ..numbers import brief
 from .files import Progress, tell
 from .task import shown
 
@@ -38,7 +39,7 @@ def _line(run: Run, record: Record, left: float) -> str:
 def spending(spent: dict[str, Any]) -> str:
     """What was spent, from its JSON, in one line."""
     found = next((f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), "")
-    return f"used: epsilon={spent['epsilon']:.6g} delta={spent['delta']:g}{found} ({spent['accounting']})"
+    return f"used: epsilon={spent['epsilon']:.6g} delta={brief(spent['delta'])}{found} ({spent['accounting']})"
 
 
 def report(

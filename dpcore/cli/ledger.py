@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..data.readers import read_json
 from ..errors import InputError
+from ..numbers import brief
 from ..publishing.ledger_store import DataSet, Store, verify
 from ..publishing.leftovers import tidied
 from .files import tell
@@ -54,7 +55,7 @@ def _table(found: DataSet) -> str:
     budget, accounting = found.lifetime.budget, found.lifetime.accounting
     lines = [
         f"{found.name!r} protects each {found.unit}; {len(found.versions)} version(s)",
-        f"used: epsilon={found.spent:.6g} of {budget.epsilon:g} at delta={budget.delta:g} ({accounting})",
+        f"used: epsilon={found.spent:.6g} of {budget.epsilon:g} at delta={brief(budget.delta)} ({accounting})",
         f"left: one release of epsilon={found.left:.6g} at that delta",
         f"{'release':>7} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}  time, algorithm, state",
     ]

@@ -28,6 +28,7 @@ from ..evaluation.purposes import TESTS, Purposes, alarms_in_words
 from ..evaluation.run import Run
 from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, settings_of
 from ..experiments.sweep_point import SweepPoint
+from ..numbers import brief
 from ..parsing.questions import understand
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.guarantee import cautions
@@ -87,7 +88,7 @@ def execute(chosen: argparse.Namespace) -> None:
         collect(points, waiting, keep, partial(_each, asked, problem))
     finally:
         keep()
-    print(f"n={problem.n} held_out={asked.test.n} algorithm={chosen.algorithm} delta={chosen.delta:g}")
+    print(f"n={problem.n} held_out={asked.test.n} algorithm={chosen.algorithm} delta={brief(chosen.delta)}")
     print("\n".join(report(points)))
 
 

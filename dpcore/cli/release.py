@@ -25,6 +25,7 @@ from pathlib import Path
 from ..algorithms import solving
 from ..data.readers import read
 from ..errors import written_out
+from ..numbers import brief
 from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
@@ -94,7 +95,7 @@ def execute(chosen: argparse.Namespace) -> None:
         print(f"measured {said['column']!r}: {said['found']}")
     dataset, folder = facts["dataset"], written_out(chosen.out)
     print(f"release {facts['ledger']['entry']} of {dataset['name']!r}, version {dataset['version']}: {folder}")
-    print(f"promise: epsilon={budget.epsilon:g} delta={budget.delta:g} ({facts['promise']['accounting']})")
+    print(f"promise: epsilon={budget.epsilon:g} delta={brief(budget.delta)} ({facts['promise']['accounting']})")
     spent, given = dataset["spent"], dataset["total"]
-    print(f"all releases: epsilon={spent['epsilon']:.6g} of {given['epsilon']:g} at delta={given['delta']:g}")
+    print(f"all releases: epsilon={spent['epsilon']:.6g} of {given['epsilon']:g} at delta={brief(given['delta'])}")
     print(f"noise: {facts['made_by']['noise']}")

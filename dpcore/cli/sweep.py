@@ -33,6 +33,7 @@ from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import WorkerPool
 from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, settings_of, sweep
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
+from ..numbers import brief
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.guarantee import cautions
@@ -97,12 +98,16 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
         measured = _measured(chosen, opening)
         problem, digest = measured.placeholder, measured.digest
         own = {"open": open_schema_to_json(opening)["columns"], "schema_share": chosen.schema_share}
-        about = f"n={problem.n} delta={chosen.delta:g}; schema measured anew for every ε and seed, in the same budget"
+        about = (
+            f"n={problem.n} delta={brief(chosen.delta)}; schema measured anew for every ε and seed, in the same budget"
+        )
         run: Callable[..., Iterator[SweepPoint]] = partial(_each, measured)
     else:
         problem, rows = read_task(chosen, partial(_spread, client, chosen.scheduler))
         digest, own = rows_digest(rows), {}
-        about = f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={chosen.delta:g}"
+        about = (
+            f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={brief(chosen.delta)}"
+        )
         run = partial(sweep_on, client) if chosen.scheduler else sweep
         run = partial(run, problem=problem, rows=rows)
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)

@@ -83,12 +83,26 @@ class Column:
             first, after = _whole_bins(np.asarray(self.edges))
             texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(first, after, strict=True)]
         elif self.edges:
-            digits = next(d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges))
-            pairs = pairwise(f"{e:.{digits}g}" for e in self.edges)
-            texts = [f"[{a}, {b}{']' if i == self.present - 1 else ')'}" for i, (a, b) in enumerate(pairs)]
+            ends = [f"{a} to under {b}" for a, b in self._pairs]
+            texts = [*ends[:-1], ends[-1].replace("under ", "")]  # the last bin includes its upper edge
         else:
             texts = [str(int(self.bounds[0]) + i) for i in range(self.present)]
         return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
+
+    @property
+    def _pairs(self) -> list[tuple[str, str]]:
+        """The edges of every bin as texts, with as many digits as tell all edges apart."""
+        digits = next(d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges))
+        return list(pairwise(f"{e:.{digits}g}" for e in self.edges))
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """The code of every value or bin by its label; a bin of real numbers is also found as "[20, 40)"."""
+        found = {label: code for code, label in enumerate(self.labels[: self.present])}
+        if self.edges and self.kind == "numeric":
+            last = self.present - 1
+            found |= {f"[{a}, {b}{']' if i == last else ')'}": i for i, (a, b) in enumerate(self._pairs)}
+        return found
 
     @cached_property
     def midpoints(self) -> np.ndarray:
@@ -117,11 +131,11 @@ class Column:
         return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
 
     def span(self, first: int, last: int) -> str:
-        """The neighbouring cells first..last in words: `25–44`, `[0, 35)`, `Basic to Bachelor`."""
+        """The neighbouring cells first..last in words: `25–44`, `0 to under 35`, `Basic to Bachelor`."""
         a, b = self.labels[first], self.labels[last]
         if first == last or self.values:
             return a if first == last else f"{a} to {b}"
-        between = ", " if self.edges and self.kind == "numeric" else "–"
+        between = " to " if self.edges and self.kind == "numeric" else "–"
         return a.split(between)[0] + between + b.split(between)[-1]
 
     def encode(self, cells: pd.Series) -> np.ndarray:

@@ -138,8 +138,8 @@ def _cells(column: Column, item: Any) -> Sequence[int]:
         known = {column.key(value): code for code, value in enumerate(column.values)}
         if (code := known.get(column.key(item))) is not None:
             return [code]
-    elif isinstance(item, str) and item in column.labels[: column.present]:
-        return [column.labels.index(item)]
+    elif isinstance(item, str) and item in column.codes:
+        return [column.codes[item]]
     elif not isinstance(item, (str, bool)) and abs(item) <= 1e15:
         low, high = column.extents
         if len(same := np.flatnonzero((low == item) & (high == item))):

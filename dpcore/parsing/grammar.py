@@ -54,7 +54,6 @@ class Reader:
         self.text, self.domain = text, domain
         self.at = self.depth = 0
         self.leaves: list[Leaf] = []
-        self.labels: dict[int, dict[str, int]] = {}
 
     def whole(self) -> tuple[Node | Leaf, list[Leaf]]:
         """The question and its comparisons; nothing may follow it."""
@@ -161,13 +160,12 @@ class Reader:
         if column.values:
             if ordered and not column.ordered:
                 raise self._error(f"=, != or `in`, as column {column.name!r} has no order", start)
-            cells = self._cells(leaf.axis)
-            cell = cells.get(word, cells.get(_key(number)))
+            cell = column.codes.get(word, column.codes.get(_key(number)))
             if cell is None:
                 raise self._error(f"one of the values {column.allowed} of column {column.name!r}", start)
             (leaf.numbers if ordered else leaf.cells).append(cell)
-        elif not ordered and column.edges and word in self._cells(leaf.axis) and math.isnan(number):
-            leaf.cells.append(self._cells(leaf.axis)[word])
+        elif not ordered and column.edges and word in column.codes and math.isnan(number):
+            leaf.cells.append(column.codes[word])
         elif not math.isfinite(number):
             raise self._error(f"a number to compare column {column.name!r} with", start)
         elif ordered:
@@ -178,13 +176,6 @@ class Reader:
             raise self._error(f"a whole number in {column.allowed}", start)
         else:
             leaf.numbers.append(number)
-
-    def _cells(self, axis: int) -> dict[str, int]:
-        """The cells of a column by their labels, without the missing one."""
-        if axis not in self.labels:
-            column = self.domain.columns[axis]
-            self.labels[axis] = {label: cell for cell, label in enumerate(column.labels[: column.present])}
-        return self.labels[axis]
 
     def _quoted(self) -> str | None:
         """A text in quotes."""

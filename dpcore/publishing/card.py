@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..data.privacy_unit import COUNTED, ROW
+from ..numbers import brief
 from ..theory.meaning import Promise, times_in_100
 from .printing import page, text
 
@@ -87,7 +88,7 @@ def _settings(facts: dict[str, Any]) -> str:
                 ("ε", f"{promise['epsilon']:g}"),
                 ("δ", f"{promise['delta']:g}"),
                 ("Added up by", f"{promise['accounting']}: costs {promise['cost']}"),
-                ("All releases together", f"at δ = {dataset['total']['delta']:g}"),
+                ("All releases together", f"at δ = {brief(dataset['total']['delta'])}"),
             ],
         ),
         (

@@ -17,6 +17,7 @@ import pandas as pd
 from ..data.fingerprint import fingerprint, is_earlier
 from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
+from ..numbers import brief
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, Total, events_to_json
 from . import book, chain, checked, verifier
@@ -98,7 +99,7 @@ class Store:
             if (cannot := _beyond(lifetime, events, after)) is not None:
                 raise OverspendError(f"data set {name!r}: {cannot}")
             if not spent <= promised.epsilon:
-                so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is used at δ={promised.delta:g}"
+                so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is used at δ={brief(promised.delta)}"
                 rest = f"one release of ε={lifetime.left(before):.6g} at that δ is left ({lifetime.accounting})"
                 raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
             seq, entry = chain.append(
@@ -314,6 +315,6 @@ def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:
     """Refuse what was fixed at first use."""
     kept = Budget(row["epsilon"], row["delta"])
     if total not in (None, kept):
-        raise InputError(f"the total budget of {name!r} was fixed at ε={kept.epsilon:g}, δ={kept.delta:g}")
+        raise InputError(f"the total budget of {name!r} was fixed at ε={kept.epsilon:g}, δ={brief(kept.delta)}")
     if unit != row["unit"]:
         raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")

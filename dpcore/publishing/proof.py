@@ -11,6 +11,7 @@ from typing import Any
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm
+from ..numbers import brief
 from ..privacy.accounting import composition, conversions
 from ..privacy.accounting.budget import Accounting, Gaussian, Spend, SubsampledGaussian, Sums
 from ..privacy.accounting.ledger import Charge, Plan
@@ -110,7 +111,7 @@ def sentence(found: Proof) -> str:
     """What the steps add up to, in one line."""
     epsilon, delta = found.promise
     most = "At the most, however it decides as it goes along" if found.adaptive else "In all"
-    return f"{most}: {found.total}, that is ε = {found.epsilon:.6g} ≤ {epsilon:g} at δ = {delta:g}."
+    return f"{most}: {found.total}, that is ε = {found.epsilon:.6g} ≤ {epsilon:g} at δ = {brief(delta)}."
 
 
 def proof_page(found: Proof) -> str:

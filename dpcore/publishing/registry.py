@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..numbers import brief
+
 LEFT = "To be written by the curator:"  # begins every field that no fact can fill
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!$<>|~])")  # the registry renders texts as markdown with formulas
 GDP, PURE = "exact Gaussian (GDP)", "sum of ε"
@@ -61,7 +63,7 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": (
                     f"This release. All {releases} about the data set together: ε = {spent['epsilon']:.6g} of "
-                    f"{total['epsilon']:g} at δ = {total['delta']:g}."
+                    f"{total['epsilon']:g} at δ = {brief(total['delta'])}."
                 ),
             },
             "deployment_model": {

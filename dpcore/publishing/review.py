@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from ..numbers import brief
 from ..theory.meaning import Promise
 from .printing import page, text
 
@@ -78,7 +79,7 @@ def _unit(facts: dict[str, Any]) -> tuple[Standing, str]:
 def _epsilon(facts: dict[str, Any]) -> tuple[Standing, str]:
     told = facts["promise"]
     return Standing.PROVED, (
-        f"All uses of the budget together cost no more than ε = {told['epsilon']:g} at δ = {told['delta']:g} by "
+        f"All uses of the budget together cost no more than ε = {told['epsilon']:g} at δ = {brief(told['delta'])} by "
         f"{told['accounting']} ({told['cost']})."
     )
 
@@ -91,7 +92,7 @@ def _total(facts: dict[str, Any]) -> tuple[Standing, str]:
     spent, total = facts["dataset"]["spent"], facts["dataset"]["total"]
     return Standing.PROVED, (
         f"All releases about this data set together cost ε = {spent['epsilon']:.4g} of {total['epsilon']:g} at "
-        f"δ = {total['delta']:g}; releases outside this ledger are not in it."
+        f"δ = {brief(total['delta'])}; releases outside this ledger are not in it."
     )
 
 

@@ -1,6 +1,7 @@
 """What a promise means: how often a guess is right, how far odds move. One function and one sentence for each."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,7 @@ class Promise:
     @property
     def odds(self) -> str:
         """The factor by which odds change at the most, but for the probability `failure`: three digits, rounded up."""
-        return number(self.evidence)
+        return factor(self.evidence)
 
     @property
     def guess_words(self) -> str:
@@ -109,7 +110,7 @@ def _apart(rho: float) -> float:
     return high
 
 
-def number(evidence: float) -> str:
+def factor(evidence: float) -> str:
     """e^evidence, rounded up, as a person writes it."""
     if evidence >= 700:
         return "more than any number in use"
@@ -135,5 +136,10 @@ def one_in(chance: float) -> str:
     often = math.floor(often / step) * step
     for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
         if often >= size:
-            return f"1 time in {often / size:g} {word}"
+            return f"1 time in {'a' if often == size else f'{often / size:g}'} {word}"
     return f"1 time in {often:,}"
+
+
+def delta_words(delta: float) -> str:
+    """δ for someone who is no expert: "1 in a billion", or "0"."""
+    return re.sub(" times?", "", one_in(delta)) if delta else "0"

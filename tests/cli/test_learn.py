@@ -78,7 +78,7 @@ def test_a_guarantee_by_privacy_loss_distributions_is_reported(learn, capsys):
     code, out = learn("--json", "o.json", "--algorithm", "dp_sgd", "--set", "rounds=3", task="mean:x,y")
     assert code == 0
     assert (out["spent"]["rho"], out["spent"]["accounting"]) == (None, "privacy loss distributions")
-    assert "delta=1e-06 (privacy loss distributions)" in capsys.readouterr().out
+    assert "delta=1e-6 (privacy loss distributions)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,9 @@ def test_every_cell_has_a_label_of_its_own(c):
 def test_labels_say_what_a_cell_holds():
     assert BANDS.labels == ("17–24", "25–64", "65–90")
     assert HALVES.labels == ("1", "2–4")
-    assert SHARE.labels == ("[0, 0.25)", "[0.25, 0.5)", "[0.5, 0.75)", "[0.75, 1]")
+    assert SHARE.labels == ("0 to under 0.25", "0.25 to under 0.5", "0.5 to under 0.75", "0.75 to 1")
+    assert SHARE.span(1, 2) == "0.25 to under 0.75"
+    assert SHARE.codes["[0.75, 1]"] == SHARE.codes["0.75 to 1"] == 3, "files that were written so are still read"
     assert (AGE.labels[0], AGE.labels[-1]) == ("17", "90")
     assert GRADE.labels == ("1", "2", "3")
 

@@ -198,7 +198,7 @@ def test_a_good_link_is_taken_without_a_word():
     good = {"epsilon": "0.3", "delta": "1e-06", "seed": "3", "repeats": "2", "gaussian_maxent.alpha": "0.5"}
     app = open_page(EXPLORE, sample="titanic", **good)
     assert not app.warning
-    assert "ε = 0.3 at δ = 1e-06" in captions(app)
+    assert "ε = 0.3 at δ = 1e-6" in captions(app)
 
 
 @pytest.mark.parametrize("options", [controls.EPSILONS, controls.DELTAS])

@@ -16,7 +16,7 @@ from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
 from dpcore.privacy.accounting.lifetime import Lifetime
 from dpcore.publishing.ledger_store import Store
 from dpcore.theory import accountants
-from dpcore.theory.meaning import times_in_100
+from dpcore.theory.meaning import factor, times_in_100
 from pages._ui.charts import privacy as promise
 from pages._ui.guarantee.planned import DELTAS
 from pages._ui.guarantee.promise import share
@@ -83,8 +83,8 @@ def test_what_epsilon_alone_allows_stands_behind_the_number():
 def test_why_bounds_fail_more_often_than_delta_is_said_with_its_price():
     told = " ".join(c.value for c in page().caption)
     moved = guarantee.evidence_bound(1.0, 1e-9, 1e-7)
-    assert "Why 1e-07 and not δ = 1e-09?" in told
-    assert f"as often lets odds change by a factor of {math.exp(moved):.4g} at most; e^ε is 2.718" in told
+    assert "Why 1 time in 10 million and not δ = 1e-9?" in told
+    assert f"as often lets odds change by a factor of {factor(moved)} at most; e^ε is 2.72" in told
 
 
 def test_posteriors_are_bayes_rule_on_the_bounds():

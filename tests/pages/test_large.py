@@ -260,7 +260,7 @@ def test_people_are_limited_where_their_rows_stand_together_and_refused_else(par
     assert same(mine.rows(("a", "b")), whole.rows(("a", "b")))
     go(app, "data")
     protecting(app, "a")
-    assert "stand apart" in wrong(app)[0]
+    assert "are far apart" in wrong(app)[0]
     assert not mine.counts
 
 

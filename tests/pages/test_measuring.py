@@ -273,10 +273,8 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     spent = job.results[0].summary["spent"]
     assert 0.99 * rest < spent["mu"] ** 2 / 2 <= rest
     words = " ".join(c.value for c in app.caption)
-    assert (
-        f"for {share.part:.1%} of ε = 1 at δ = 1e-09. A release measures it anew. The algorithm has the rest" in words
-    )
-    assert "Used: ε = 1 at δ = 1e-09, by the schema and the algorithm together, at the most" in words
+    assert f"for {share.part:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm has the rest" in words
+    assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
     assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
     command = next(c.value for c in app.code)
     assert f"--schema-share {share.part!r}" in command
@@ -307,7 +305,7 @@ def test_the_preview_of_a_release_rests_on_public_things_alone_and_states_what_i
         assert not app.text_area, "nobody has looked"
     assert "**job**: values shared by fewer than about" in shown(first)
     captions = " ".join(c.value for c in first.caption)
-    assert "Schema and algorithm may cost ε = 1 at δ = 1e-09 by zero-concentrated DP" in captions
+    assert "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP" in captions
     assert "It uses all that both may ever need" in captions
     share = default_share(3, N, 1, Budget(1, 1e-9))
     assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions

@@ -11,6 +11,7 @@ from dp_accounting.rdp import RdpAccountant
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
+from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.publishing.proof import _prose, proof, proof_page, sentence
@@ -116,7 +117,7 @@ def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
                 assert "nan" not in step.cost
             written = proof_page(found)
             assert written.count("<h2>") == len(plan.charges) + 1
-            assert f"ε = {found.epsilon:.6g} ≤ {budget.epsilon:g} at δ = {budget.delta:g}" in sentence(found)
+            assert f"ε = {found.epsilon:.6g} ≤ {budget.epsilon:g} at δ = {brief(budget.delta)}" in sentence(found)
 
 
 def test_half_a_charge_is_seen():

@@ -67,5 +67,5 @@ def test_what_is_proved_is_what_the_verifier_checks(tmp_path):
     facts = release(tmp_path, "a", "--algorithm=dpfw", "--delta=1e-6")
     proved = {a.question: a.sentence for a in review(facts) if a.standing is Standing.PROVED}
     assert len(proved) == 4
-    assert "ε = 0.3 at δ = 1e-06" in proved["How large are ε and δ?"]
+    assert "ε = 0.3 at δ = 1e-6" in proved["How large are ε and δ?"]
     assert f"Entry {facts['ledger']['entry']} of ledger {facts['ledger']['id']}" in " ".join(proved.values())

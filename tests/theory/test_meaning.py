@@ -10,12 +10,13 @@ import pytest
 from scipy.special import log_ndtr, ndtr
 
 from dpcore.cli import main
+from dpcore.numbers import brief
 from dpcore.privacy.accounting import conversions, guarantee
 from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, events_to_json, reserved
-from dpcore.theory.meaning import Promise, number, one_in, times_in_100
+from dpcore.theory.meaning import Promise, delta_words, factor, one_in, times_in_100
 from tests.cli.files import write_files
 
 
@@ -108,8 +109,12 @@ def test_probabilities_are_rounded_up_and_keep_three_digits():
         f"{n} times in 100" for n in ("50", "50.1", "54", "90", "100", "100")
     ]
     assert [one_in(p) for p in (1e-9, 1e-7, 3e-7, 1e-4, 0.55)] == [
-        "1 time in 1 billion", "1 time in 10 million", "1 time in 3.33 million", "1 time in 10,000", "55 times in 100",
+        "1 time in a billion", "1 time in 10 million", "1 time in 3.33 million", "1 time in 10,000", "55 times in 100",
     ]  # fmt: skip
+    assert [delta_words(d) for d in (0, 1e-9, 1e-6, 1e-4, 0.05)] == [
+        "0", "1 in a billion", "1 in a million", "1 in 10,000", "5 in 100",
+    ]  # fmt: skip
+    assert [brief(d) for d in (0, 1e-9, 2.5e-10, 1e9, 0.5)] == ["0", "1e-9", "2.5e-10", "1e9", "0.5"]
 
 
 def test_card_review_file_and_run_say_one_number(tmp_path, monkeypatch, capsys):
@@ -130,7 +135,7 @@ def test_card_review_file_and_run_say_one_number(tmp_path, monkeypatch, capsys):
 
 def test_numbers_are_rounded_up():
     for evidence in np.linspace(0, 60, 500):
-        shown = float(number(evidence).replace(",", ""))
+        shown = float(factor(evidence).replace(",", ""))
         assert math.exp(evidence) * (1 - 1e-9) <= shown <= math.exp(evidence) * 1.011
 
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
+from ...numbers import brief
 from .budget import Budget
 from .conversions import BLUR, optimal_epsilon, optimal_log_delta
 
@@ -135,7 +136,7 @@ def cautions(budget: Budget, n: int) -> list[str]:
     epsilon, delta, out = budget.epsilon, budget.delta, []
     if delta >= 1 / n:
         allowed = "publishing a whole row picked at random would be allowed"
-        out.append(f"delta={delta:g} is at least 1/n = {1 / n:.3g}: {allowed}")
+        out.append(f"delta={brief(delta)} is at least 1/n = {1 / n:.3g}: {allowed}")
     if epsilon > 10:
         change = f"by a factor of {math.exp(min(evidence_bound(epsilon, delta, small_failure(delta)), 700)):.3g}"
         out.append(f"epsilon={epsilon:g} is above 10: the odds of a guess about a person may change {change}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...data.plain import plain
 from ...errors import BudgetError
+from ...numbers import brief
 from . import conversions
 from .budget import Accounting, Budget, Spend, Spent, SubsampledGaussian, Sums
 from .composition import Joint
@@ -65,7 +66,7 @@ class Plan:
         epsilon = self.sums.epsilon(self.budget.delta, self.accounting)
         if not epsilon <= self.budget.epsilon:
             given = f"ε={self.budget.epsilon:.6g} is given"
-            raise BudgetError(f"the plan needs ε={epsilon:.6g} at δ={self.budget.delta:g}, {given}")
+            raise BudgetError(f"the plan needs ε={epsilon:.6g} at δ={brief(self.budget.delta)}, {given}")
 
     def __getitem__(self, name: str) -> Any:
         """The value settled for `name`."""

@@ -32,7 +32,7 @@ from typing import Any
 from scipy.special import log_expit, ndtri_exp
 
 from ...errors import InputError
-from ...numbers import ROOM
+from ...numbers import ROOM, brief
 from . import conversions
 from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend
 from .ledger import Ledger, Plan
@@ -157,7 +157,9 @@ class Lifetime:
 
     def __post_init__(self) -> None:
         if not self._pure and not 0 <= self.failure < self.budget.delta:
-            raise InputError(f"total delta={self.budget.delta:g} allows no {self.accounting} beside {self.failure:g}")
+            raise InputError(
+                f"total delta={brief(self.budget.delta)} allows no {self.accounting} beside {self.failure:g}"
+            )
 
     @classmethod
     def fixed_by(cls, budget: Budget, first: Events) -> "Lifetime":

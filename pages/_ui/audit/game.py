@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short
 from dpcore.experiments.transcripts import TRUST, AuditResult, Judged, trade_off, transcribe
+from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
@@ -157,7 +158,7 @@ def verdict(played: Judged) -> None:
     """Say in one sentence whether the promise is kept, and what that shows."""
     found, evidence = played.found, played.evidence
     low = max(found.epsilon_low, found.accounted_low)
-    at = f"at δ = {found.budget.delta:g}"
+    at = f"at δ = {brief(found.budget.delta)}"
     if found.kept and evidence is not None and not evidence.kept:
         st.error(
             f"The promise is broken. The plan uses {symbol(evidence)} = {evidence.promised:.3g}. What leaves the "

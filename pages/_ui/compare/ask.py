@@ -12,6 +12,7 @@ from dpcore.data.choice import first_columns
 from dpcore.errors import InputError
 from dpcore.experiments.foretold import public_noise
 from dpcore.experiments.frontier import RUNS
+from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -86,12 +87,12 @@ def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
         sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
         st.markdown(
             _said(forecast, problem, words, tolerance),
-            help=f"Known with no data used: the noise's standard deviation is {sigma}, δ = {delta:g}. The "
+            help=f"Known with no data used: the noise's standard deviation is {sigma}, δ = {brief(delta)}. The "
             "fitted table is usually more accurate. Only simulated releases can tell.",
         )
     if not found:
         st.markdown(
-            f"At δ = {delta:g}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
+            f"At δ = {brief(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
             "Simulated releases can tell."
         )
     if found and table.trial is not None:

@@ -5,6 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.numbers import brief
 from dpcore.theory import gaussian_width
 from dpcore.theory.rates import ROWS, Setting
 
@@ -44,8 +45,8 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
     st.caption(
         plain(f"{name}: {row.formula}, up to constants. ", 200)
         + f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = {2 * problem.workload.m:,}, "
-        f"δ = {delta:g}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). The curve is scaled to pass "
-        "through the algorithm's median at a middle ε. Only its shape is proved."
+        f"δ = {brief(delta)}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). The curve is scaled to "
+        "pass through the algorithm's median at a middle ε. Only its shape is proved."
     )
     return {f"{short(name).replace(chr(10), ' ')}, theory × {constant:.2g}": (epsilons, np.array(values))}
 

@@ -14,6 +14,7 @@ from dpcore.data.domain import Rows
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.frontier import middles, regret, steps
+from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -182,7 +183,7 @@ def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
     errors = ", ".join(f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None)
     spent = point.spent
     st.caption(
-        f"Used ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}. {errors}. {point.seconds:.2g} s.",
+        f"Used ε = {spent['epsilon']:.4g} at δ = {brief(spent['delta'])}. {errors}. {point.seconds:.2g} s.",
         help=point.algorithm,
     )
     _link(table, point)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.experiments.frontier import RUNS, SHARE, Search
+from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -121,6 +122,6 @@ def show(search: Solving) -> None:
     st.dataframe(search.answers(), hide_index=True)
     words = (
         f"Every answer within {points_words(search.tolerance)} in {search.share:.0%} of {RUNS} runs, "
-        f"δ = {search.delta:g}."
+        f"δ = {brief(search.delta)}."
     )
     st.caption(plain(words, 200))

@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import streamlit as st
 
+from dpcore.numbers import brief
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import equal_thresholded
@@ -86,7 +87,7 @@ def _partition(epsilon: float, delta: float) -> None:
     }
     figure = evolution_charts.promises(curves, "δ that is claimed", "δ that is kept", log="xy")
     summary = (
-        f"At ε = {epsilon:g} and δ = {delta:g} the printed standard deviation on counts is "
+        f"At ε = {epsilon:g} and δ = {brief(delta)} the printed standard deviation on counts is "
         f"{here['printed noise']:.4g}, its true δ {here['true δ']:.2g}, {here['true δ'] / delta:.3g} times the claim; "
         f"{here['corrected noise']:.4g} is needed."
     )

@@ -14,6 +14,7 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
 from dpcore.intervals.usefulness import foreseen, uses
+from dpcore.numbers import brief
 from dpcore.theory.optimal_noise import against_line
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.workloads import Workload
@@ -143,7 +144,7 @@ def spread(shown: Shown) -> None:
         st.caption(
             f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
             f"{shown.n:,} rows. "
-            f"Used: ε = {epsilon:.4g} at δ = {delta:g}, by {by}. Protected: {shown.table.unit.words}.",
+            f"Used: ε = {epsilon:.4g} at δ = {brief(delta)}, by {by}. Protected: {shown.table.unit.words}.",
             help=meaning("point", "cell", "workload"),
         )
 

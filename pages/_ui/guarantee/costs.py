@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore.numbers import brief
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants, printed
 
@@ -24,7 +25,7 @@ def costs(budget: Budget, planned: Planned) -> None:
         st.markdown("**Accountants**")
         costs = {name: float(c[at]) for name, c in planned.once.items()}
         tightest = min(costs, key=lambda name: costs[name])
-        said = f"At δ = {planned.deltas[at]:.0e} the plan costs {_listed(costs)}. Tightest: {tightest}."
+        said = f"At δ = {brief(planned.deltas[at])} the plan costs {_listed(costs)}. Tightest: {tightest}."
         frame = pd.DataFrame({"δ": planned.deltas, **{f"ε, {name}": c for name, c in planned.once.items()}})
         panel(promise.privacy_curves(planned.once, planned.deltas, (e, d)), said, frame, "privacy-curve")
     with right:

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants
-from dpcore.theory.meaning import Promise, times_in_100
+from dpcore.theory.meaning import Promise, factor, one_in, times_in_100
 
 from ..charts import privacy as promise
 from ..shell import controls
-from ..shell.controls import number
 from ..shell.results import panel
 from ..shell.table import Table
 from ..shell.text import plain
@@ -63,7 +63,7 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -
     st.metric(
         "Someone who knows everyone else guesses right" + (f", after {times} releases" if times > 1 else ""),
         times_in_100(right),
-        help=f"{whose} ε = {number(budget.epsilon)} and δ = {number(budget.delta)} alone allow any algorithm "
+        help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone)}. A coin is right 50 times.",
     )  # fmt: skip
     st.markdown(
@@ -122,10 +122,10 @@ def why_not_delta(budget: Budget, moved: float) -> str:
     """Explain why a bound on beliefs fails more often than δ, and what that costs: odds move by e^`moved`."""
     failure = guarantee.small_failure(budget.delta)
     return (
-        f"Why {failure:.0e} and not δ = {number(budget.delta)}? δ limits all surprises together, not how often one "
+        f"Why {one_in(failure)} and not δ = {brief(budget.delta)}? δ limits all surprises together, not how often one "
         "happens. With probability δ a release may give everything away, so at δ itself no belief is bounded. "
         f"A bound that may fail {failure / budget.delta:.3g} times as often lets odds change by a factor of "
-        f"{math.exp(min(moved, 700)):.4g} at most; e^ε is {math.exp(min(budget.epsilon, 700)):.4g}."
+        f"{factor(moved)} at most; e^ε is {factor(budget.epsilon)}."
     )
 
 
@@ -156,7 +156,7 @@ def _totals(budget: Budget, times: int, total: float, planned: Planned | None) -
         at = np.searchsorted(planned.deltas, total) if total else 0
         costs = {name: float(c[at]) for name, c in planned.all.items() if total or name == accountants.PURE}
         rows += [(cost, name, f"knows the noise of {planned.name}") for name, cost in costs.items()]
-    st.markdown(f"**{times} releases together**, at δ = {times} × {number(budget.delta)} = {total:.3g}:")
+    st.markdown(f"**{times} releases together**, at δ = {times} × {brief(budget.delta)} = {brief(total)}:")
     st.dataframe(pd.DataFrame(rows, columns=pd.Index(["ε", "accounting", "what it knows"])), hide_index=True)
 
 

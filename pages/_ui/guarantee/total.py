@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import DataSet
@@ -45,7 +46,7 @@ def total(table: Table) -> None:
     st.caption(
         plain(
             f"Protected: each {found.unit}. {len(found.releases)} releases so far, added up by {life.accounting}. "
-            f"They use ε = {found.spent:.4g} of {budget.epsilon:g} at δ = {budget.delta:g}.",
+            f"They use ε = {found.spent:.4g} of {budget.epsilon:g} at δ = {brief(budget.delta)}.",
             400,
         )
     )
@@ -68,7 +69,7 @@ def total(table: Table) -> None:
         shown = {**curves, "all that may ever be": most}
         at = int(np.argmin(np.abs(np.log(deltas) - np.log(budget.delta or 1e-9))))
         costs = ", ".join(f"ε = {float(c[at]):.4g} ({name})" for name, c in curves.items())
-        said = f"At δ = {deltas[at]:.0e} what was used so far costs {costs}."
+        said = f"At δ = {brief(deltas[at])} what was used so far costs {costs}."
         table_ = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in shown.items()}})
         panel(promise.privacy_curves(shown, deltas, (budget.epsilon, budget.delta)), said, table_, "ledger-curve")
     st.caption(

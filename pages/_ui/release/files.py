@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.numbers import brief
 from dpcore.publishing.review import LEVELS, MEANING, review
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise
@@ -105,9 +106,9 @@ def outputs(made: Made) -> None:
     promise, dataset = facts["promise"], facts["dataset"]
     heading("Released", Tag.PAID)
     st.success(
-        f"Released from {plain(dataset['name'])}: ε = {promise['epsilon']:g}, δ = {promise['delta']:g}. All its "
+        f"Released from {plain(dataset['name'])}: ε = {promise['epsilon']:g}, δ = {brief(promise['delta'])}. All its "
         f"releases together: ε = {dataset['spent']['epsilon']:.4g} of {dataset['total']['epsilon']:g} at "
-        f"δ = {dataset['total']['delta']:g}.",
+        f"δ = {brief(dataset['total']['delta'])}.",
         icon=":material/verified:",
     )
     st.markdown(f"**{plain(Promise.of_release(facts).words, 500)}**")

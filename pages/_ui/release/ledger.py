@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.numbers import brief
 from dpcore.publishing.ledger_store import DataSet, verify
 from dpcore.tags import Tag
 
@@ -109,6 +110,6 @@ def headline(found: DataSet) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         tag(Tag.PUBLIC)
         st.markdown(
-            f"**Left: one release of ε = {found.left:.4g}** at δ = {budget.delta:g}; {found.spent:.4g} of "
+            f"**Left: one release of ε = {found.left:.4g}** at δ = {brief(budget.delta)}; {found.spent:.4g} of "
             f"{budget.epsilon:g} is used by {len(found.releases)} release{'s' * (len(found.releases) != 1)}."
         )

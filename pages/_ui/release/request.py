@@ -14,7 +14,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.privacy_unit import COUNTED, ROW
 from dpcore.errors import InputError, OverspendError
-from dpcore.numbers import MAX_ROWS
+from dpcore.numbers import MAX_ROWS, brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.guarantee import cautions
@@ -155,9 +155,9 @@ def preview(ready: PreparedRelease, ledger: Path, of: tuple, sets: Sequence[Data
         raise OverspendError(f"{error}. {session().memo('fits', of, lambda: fitting(ready, sets))}") from None
     total, budget = found.lifetime.budget, request.budget
     left, middle, right = st.columns(3)
-    left.metric(f"This release: ε at δ = {budget.delta:g}", f"{budget.epsilon:g}")
-    middle.metric(f"All releases after it: ε at δ = {total.delta:g}", f"{found.spent:.4g} of {total.epsilon:g}")
-    right.metric(f"Left for one more: ε at δ = {total.delta:g}", f"{found.left:.4g}")
+    left.metric(f"This release: ε at δ = {brief(budget.delta)}", f"{budget.epsilon:g}")
+    middle.metric(f"All releases after it: ε at δ = {brief(total.delta)}", f"{found.spent:.4g} of {total.epsilon:g}")
+    right.metric(f"Left for one more: ε at δ = {brief(total.delta)}", f"{found.left:.4g}")
     sums = plan.sums
     if isinstance(ready, OpenRelease):
         opened.preview(ready)
@@ -166,8 +166,8 @@ def preview(ready: PreparedRelease, ledger: Path, of: tuple, sets: Sequence[Data
     else:
         costs, by = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}", plan.accounting
     st.caption(
-        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = {budget.delta:g} by "
-        f"{by}, rounded up. All releases of the data set are added up by {found.lifetime.accounting}. "
+        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = {brief(budget.delta)} "
+        f"by {by}, rounded up. All releases of the data set are added up by {found.lifetime.accounting}. "
         "Costs add up there and ε's need not, so what is left may be more than the difference."
         + (" " + SMALLER.format(budget.epsilon, found.spent) if found.spent < budget.epsilon else "")
         + (" The algorithm adapts, so it uses all of that room." if request.algorithm.adaptive else "")

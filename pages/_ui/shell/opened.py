@@ -6,6 +6,7 @@ from functools import cached_property
 import streamlit as st
 
 from dpcore.data.open_schema import OpenSchema
+from dpcore.numbers import brief
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.schemas.measure import MeasuredSchema
 from dpcore.schemas.plan import Division, SchemaShare, default_share
@@ -44,8 +45,8 @@ class Trial:
         if own == budget:
             return ""
         return (
-            f"The trial measured the schema at ε = {own.epsilon:g}, δ = {own.delta:g}; at ε = {budget.epsilon:g}, "
-            f"δ = {budget.delta:g} a release would find another one. To see it, try it again on the Data page."
+            f"The trial measured the schema at ε = {own.epsilon:g}, δ = {brief(own.delta)}; at ε = {budget.epsilon:g}, "
+            f"δ = {brief(budget.delta)} a release would find another one. To see it, try it again on the Data page."
         )
 
     @cached_property
@@ -54,7 +55,7 @@ class Trial:
         budget, part = self.division.budget, self.division.schema / (self.division.schema + self.division.rest)
         return (
             f"Schema: measured in a trial with repeat number {self.seed}, for {part:.1%} of "
-            f"ε = {budget.epsilon:g} at δ = {budget.delta:g}. A release measures it anew."
+            f"ε = {budget.epsilon:g} at δ = {brief(budget.delta)}. A release measures it anew."
         )
 
 

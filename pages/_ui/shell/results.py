@@ -8,6 +8,7 @@ import streamlit as st
 from plotly.graph_objects import Figure
 
 from dpcore.experiments.pool import PoolJob, Result
+from dpcore.numbers import brief
 from dpcore.tags import Tag
 
 from .frame import heading
@@ -54,8 +55,8 @@ def accounts(job: PoolJob) -> None:
             "schema's, which a trial measured here."
         )
     st.caption(
-        f"Together ε = {spent['epsilon']:.6g} at δ = {spent['delta']:g}: {spent['accounting']}, rounded up; asked for "
-        f"ε = {summary['epsilon']:g}."
+        f"Together ε = {spent['epsilon']:.6g} at δ = {brief(spent['delta'])}: {spent['accounting']}, rounded up; "
+        f"asked for ε = {summary['epsilon']:g}."
     )
 
 

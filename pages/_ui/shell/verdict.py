@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.theory.meaning import times_in_100
+from dpcore.theory.meaning import delta_words, times_in_100
 
 from .text import amount, plain, points
 
@@ -36,4 +36,4 @@ def exactness(share: float | None) -> list[Tile]:
 def guess(chance: float, epsilon: float, delta: float) -> Tile:
     """The tile of the promise: how often a guess about one person is right, at the most."""
     right = f"guesses right {times_in_100(chance).replace('times in', 'of')}"
-    return "Someone who knows everyone else", right, f"a coin: 50 · ε = {epsilon:.4g} at δ = {delta:g}"
+    return "Someone who knows everyone else", right, f"a coin: 50 · ε = {epsilon:.4g}, δ = {delta_words(delta)}"

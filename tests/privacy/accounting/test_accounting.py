@@ -202,7 +202,7 @@ def test_the_message_says_when_it_is_the_failure_probability_that_does_not_fit()
 def test_a_plan_that_exceeds_its_budget_cannot_be_made():
     with pytest.raises(BudgetError, match="the plan needs ε=1.1 at δ=0, ε=1 is given"):
         Plan(Budget(1, 0), (Charge("select", BoundedRange(0.55), 2),))
-    with pytest.raises(BudgetError, match="the plan needs ε=.* at δ=1e-09, ε=1 is given"):
+    with pytest.raises(BudgetError, match="the plan needs ε=.* at δ=1e-9, ε=1 is given"):
         Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(0.2)),))
     with pytest.raises(BudgetError, match="the plan needs ε=inf"):
         Plan(Budget(1, 1e-9), (Charge("measure", Approximate(0.1, 2e-9)),))
