@@ -35,7 +35,7 @@ def check_rows(rows: int) -> None:
 
 def brief(value: float) -> str:
     """A number as experts write it, δ everywhere: 0.5, 1e-9."""
-    return f"{value:g}".replace("e-0", "e-").replace("e+0", "e+")
+    return f"{value:g}".replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
 
 
 def machine_memory() -> float:

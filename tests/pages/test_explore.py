@@ -129,7 +129,7 @@ def test_columns_without_a_listed_value_come_last():
 def test_errors_are_points_and_people_together():
     assert amount(0.0044, 20_000, "people") == "0.44 points ≈ 88 people"
     assert amount(0.00001, 20_000, "people") == "0.001 points ≈ 0.2 people"
-    assert amount(1.0, 20_000, "records") == "100 points ≈ 20,000 rows"
+    assert amount(1.0, 20_000, "rows") == "100 points ≈ 20,000 rows"
     app = open_page(EXPLORE)
     found = re.search(r"Largest error\s+\*\*([\d,]+) people\*\*\s+([\d.]+) points", tiles(app))
     assert float(found[1].replace(",", "")) == pytest.approx(float(found[2]) / 100 * 20_000, rel=0.06)

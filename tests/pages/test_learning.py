@@ -61,7 +61,7 @@ def test_one_column_shows_the_exact_law_and_follows_the_sliders():
     spread = np.sqrt((y / y.sum()) @ (x - (y / y.sum()) @ x) ** 2)
     assert mean == pytest.approx((y / y.sum()) @ x, abs=4.5 * spread / np.sqrt(60))
     app.segmented_control(key="line-stages").set_value(3).run()
-    assert "(after 3 stages, by quadrature over the draw before)" in captions(app)
+    assert "(after 3 steps, by quadrature over the draw before)" in captions(app)
     assert np.ptp(plain(figures(app)[0]["data"][0]["x"])) < np.ptp(x) / 2
     app.segmented_control(key="line-stages").set_value(1)
     app.segmented_control(key="line-calibration").set_value("sco").run()

@@ -298,7 +298,7 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
         assert words.meaning(word) == f"**{word[0].upper()}{word[1:]}**: {told.loc[word, 'meaning']}"
         assert told.loc[word, "people say"]
     app.text_input(key="glossary-search").set_value("REPEAT").run()
-    assert list(app.dataframe[0].value["experts say"]) == ["seed"]
+    assert list(app.dataframe[0].value["experts say"]) == ["seed", "trial"]
     app.text_input(key="glossary-search").set_value("mwem").run()
     assert list(app.dataframe[1].value["algorithm"]) == ["Multiplicative weights (MWEM)"]
     assert {len(cls.about.brief.split()) <= 7 for cls in ALGORITHMS.values()} == {True}

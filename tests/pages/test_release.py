@@ -185,7 +185,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = press(opened(tmp_path))
     told = " ".join(c.value for c in app.caption)
     assert "Entry 3 of the ledger, which numbers every line it keeps" in told
-    assert "Why 1 here and 0.771 in all: the same noise has a smaller ε at the data set's δ" in told
+    assert "Why 1 here and 0.771 in all? The same noise has a smaller ε at the data set's δ" in told
     assert app.success[0].value.startswith("Released from berkeley")
     button(app, "Prepare another release").click().run()
     assert "Left: one release of ε = 2.864" in said(app)

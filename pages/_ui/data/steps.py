@@ -45,7 +45,7 @@ def came_in(current: Table) -> None:
     entries = current.schema.get("columns", {})
     commas = [guess.name for guess in current.guesses if guess.read == COMMA]
     if commas:
-        st.caption(plain(f"{', '.join(map(clean, commas))} uses decimal commas.", 400))
+        st.caption(plain(f"{', '.join(map(clean, commas))} use{'s' * (len(commas) == 1)} decimal commas.", 400))
     if current.format != UNSTATED:
         st.caption(f"The file seems to be {current.format.words}, and is read so.")
     aside = [guess for guess in current.guesses if guess.aside and guess.name not in entries]
@@ -58,7 +58,7 @@ def came_in(current: Table) -> None:
     for reason in dict.fromkeys(guess.why for guess in others):
         same = [guess for guess in others if guess.why == reason]
         with st.container(horizontal=True, vertical_alignment="center", key=f"aside-{same[0].aside}"):
-            st.markdown(f"**{_columns(same)}not used: {reason}.")
+            st.markdown(f"**{_columns(same)}** not used: {reason}.")
             for at, guess in enumerate(same[:SHOWN] if same[0].name else []):
                 label, words = f"Use {plain(guess.name, 24)}", "Use it all the same."
                 st.button(label, key=f"use-{guess.aside}-{at}", help=words, on_click=_use, args=(guess, ""))

@@ -65,6 +65,6 @@ def told(release: Graphical) -> tuple[str, pd.DataFrame, dict[tuple[int, int], s
     most, d = order[0], len(names)
     summary = (
         f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are linked, in {len(order)} groups with "
-        f"{tree.cells:,} combinations together.  The largest has {cells(tree.shape, most):,}: {words[most]}."
+        f"{tree.cells:,} combinations together. The largest has {cells(tree.shape, most):,}: {words[most]}."
     )
     return summary, pd.DataFrame(lines), ties
