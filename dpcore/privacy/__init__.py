@@ -1,4 +1,4 @@
-"""THE AUDIT: everything that touches records or decides what a touch costs. Readable in an hour, in this order.
+"""THE AUDIT: everything that touches rows or decides what a touch costs. Readable in an hour, in this order.
 
 conversions → budget → ledger → statistics → draws → mechanisms → curator.
 """

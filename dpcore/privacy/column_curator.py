@@ -83,10 +83,12 @@ class ColumnCurator(Holder):
         self._columns = (*self._columns[:place], own, *self._columns[place + 1 :])
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
-        """Noisy counts of one column: all of them, whatever they are, as the grid they are of is public.
+        """Noisy counts of one column: all of them, because the grid they are of is public.
 
-        N(0, (bΔ₂/μ)²) for Gaussian(μ), Laplace(bΔ₁/ε) for Pure(ε), with the Δ of `statistics.columns`, or their
-        discrete twins. Raises BudgetError, before any record is read, when the plan does not allow the charge.
+        Gaussian(μ): The noise is N(0, (bΔ₂/μ)²), or its discrete twin.
+
+        Pure(ε): The noise is Laplace(bΔ₁/ε), or its discrete twin. Raises BudgetError, before any row is read, when
+        the plan does not allow the charge.
         """
         if type(statistic) not in COUNTED:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
@@ -104,13 +106,13 @@ class ColumnCurator(Holder):
         `spend` has a failure δ₀ > 0. Only values with a count above m, a quarter of the noise's scale, get noise,
         N(0, (√2 b/μ)²) for Gaussian(μ) or Laplace(2b/ε₀) for Approximate(ε₀), and leave from H = m + b + t on, with
         P(noise ≥ t) ≤ δ₀/b. Let neighbours x and x' differ in b replaced rows. At most b values have noise with x and
-        none with x', as each of them stands there more often, and each has a count c ≤ m + b, so that it passes with
+        none with x', as each of them occurs there more often, and each has a count c ≤ m + b, so that it passes with
         probability P(noise ≥ H − c) ≤ δ₀/b: one of them with δ_x ≤ δ₀. Let P' be the law given that none does, Q' and
         δ_x' the same of x'; both are laws of the same values, whose counts differ by √2 b and 2b at most.
         Gaussian(μ): P = (1 − δ₀)P' + δ₀P'', Q alike, and P', Q' are μ²/2-zCDP (μ-GDP, were the noise continuous): a
         δ₀-approximate μ²/2-zCDP release. Approximate(ε₀): P' ≤ e^ε₀ Q', and P(E) − e^ε₀ Q(E) ≤ δ_x + (1 − δ_x) P'(E) −
         (1 − δ_x') P'(E) ≤ max(δ_x, δ_x') ≤ δ₀, so it is (ε₀, δ₀)-DP.
-        The count of missing cells is a further one, of a cell that both have, and leaves with noise as it is.
+        The count of missing values is one more, which both tables have. It is released with noise as it is.
         Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
         """
         place, paid = self._asked(column, spend, (Gaussian, Approximate))

@@ -1,4 +1,4 @@
-"""The holders of records: each charges its ledger first and touches its records after.
+"""The holders of rows: each charges its ledger first and touches its rows after.
 
 There is one for each kind of problem: `table_curator`, `point_curator`, `risk_curator`; and `column_curator` for
 columns before there is a schema. A new verb is a privacy review.
@@ -25,16 +25,16 @@ PLANNED = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, Subsampled
 
 
 def check_readable(rows: Countable, plan: Plan) -> None:
-    """Raise InputError where a plan asks of records one by one what is known as counts of tables only."""
+    """Raise InputError where a plan asks of rows one by one what is known as counts of tables only."""
     kinds = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges)
     if isinstance(rows, Counts) and any(issubclass(kind, Statistic) and kind.one_by_one for kind in kinds):
         rows.refuse()
 
 
 class Holder:
-    """A ledger of what a plan allows to be asked of n records, and the noise that pays for it.
+    """A ledger of what a plan allows to be asked of n rows, and the noise that pays for it.
 
-    Args: `n`, the public number of records; `plan`, what may be charged; `rng`, the noise; `group`, how many records
+    Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`, how many rows
     neighbours may differ in (each sensitivity is that many times larger). With a plan that is `exact`, noise is drawn
     as whole numbers, from the operating system's entropy, and selections without rounding, from the bits of `rng`;
     `exactly` says which laws were drawn so, and how often.
@@ -79,11 +79,11 @@ class Holder:
 
 
 class Curator(Holder):
-    """Holds the records of a problem; answers what a plan has paid for, with noise from the generator it was given.
+    """Holds the rows of a problem; answers what a plan has paid for, with noise from the generator it was given.
 
-    Args: `rows`, grouped records, or counts of their tables; all else as `Holder`. A class lists in `_measures` the
+    Args: `rows`, grouped rows, or counts of their tables; all else as `Holder`. A class lists in `_measures` the
     closed set of statistics that it measures, and in `_made_of` what those are made of beside numbers and arrays: every
-    question is made anew of such parts before a record is read, so that no code but the audit's meets a record. `step`
+    question is made anew of such parts before a row is read, so that no code but the audit's meets a row. `step`
     says on which public grid (`privacy.grid`) answers that are no counts got whole noise; what else was charged in an
     exact plan was paid for noise in floating point.
     """
@@ -104,7 +104,7 @@ class Curator(Holder):
 
     @property
     def unit(self) -> float:
-        """n, or n/b for neighbours that differ in a group of b records: what sensitivities are divided by."""
+        """n, or n/b for neighbours that differ in a group of b rows: what sensitivities are divided by."""
         return self._unit
 
     @property
@@ -118,21 +118,25 @@ class Curator(Holder):
         return self._measured.averages()
 
     def affords(self, spend: Spend, times: int = 1) -> bool:
-        """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no record."""
+        """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no row."""
         return self._ledger.fits(spend, times)
 
     def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
-        """What leaves of the statistic with noise: N(0, (Δ₂/(nμ))²) for Gaussian(μ), Laplace(Δ₁/(nε)) for Pure(ε).
+        """The statistic after noise is added.
 
-        Approximate(ε₀, δ₀) pays for votes: Laplace(bΔ₁/(nε₀)) on positive shares, which leave only from the threshold
-        H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours that differ in b records (the group). A share of c ≤ b
-        votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b, and there are b of
-        them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others differ by bΔ₁/n in sum:
-        ε₀. b = 1 is the paper's H with log(1/(2δ₀)). Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2.
+        Gaussian(μ): The noise is N(0, (Δ₂/(nμ))²).
 
-        Where the plan is exact, n · value is whole numbers of steps of a public grid (1 for counts), gets discrete
-        noise of scale bΔ₂/μ, μ²/2-zCDP, or bΔ₁/ε, ε-DP, and is divided by n, which is public; see `exact`.
-        Raises BudgetError, before any record is read, when the plan does not allow the charge.
+        Pure(ε): The noise is Laplace(Δ₁/(nε)).
+
+        Approximate(ε₀, δ₀): The votes get noise Laplace(bΔ₁/(nε₀)) on positive shares, which are released only from
+        the threshold H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours that differ in b rows (the group). A share
+        of c ≤ b votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b, and there
+        are b of them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others differ by bΔ₁/n
+        in sum: ε₀. Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2, where b = 1.
+
+        Exact: n · value is whole numbers of steps of a public grid (1 for counts). It gets discrete noise of scale
+        bΔ₂/μ, μ²/2-zCDP, or bΔ₁/ε, ε-DP, and is divided by n, which is public (`exact`). Raises BudgetError, before
+        any row is read, when the plan does not allow the charge.
         """
         own, paid = self._check(statistic, self._measures, spend)
         self._ledger.charge("measure", paid)
@@ -185,7 +189,7 @@ class Curator(Holder):
         return own, own.postprocess(noisy * step / self._n)
 
     def _value(self, statistic: Any) -> np.ndarray:
-        """The statistic's value on the records."""
+        """The statistic's value on the rows."""
         return statistic.value(self._rows)
 
     def _on_grid(self, statistic: Any) -> tuple[Any, float, np.ndarray]:

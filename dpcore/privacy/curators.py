@@ -1,4 +1,4 @@
-"""Which curator holds the records of a problem."""
+"""Which curator holds the rows of a problem."""
 
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ CURATORS: Final[dict[type, type[Curator]]] = {
 
 
 def curator_of(problem: Any, rows: Any, plan: Plan, rng: np.random.Generator) -> Any:
-    """A new curator of the records `rows` of a problem, who are as many as it says and grouped as it says."""
+    """A new curator of the rows `rows` of a problem, who are as many as it says and grouped as it says."""
     if isinstance(problem, QueryRelease):
         return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)
     return CURATORS[type(problem)](rows, problem.n, plan, rng, group=problem.group)

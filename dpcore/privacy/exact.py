@@ -71,7 +71,7 @@ def blur(scale: float, sensitivity: float) -> tuple[float, float]:
     """The step of a public grid for values of that sensitivity, and the scale, in steps, of noise on it.
 
     Rounding to the nearest step moves each value by half of it at the most, so that between neighbours they move by at
-    most one step more; the scale grows by as much. Nothing has to be drawn where no record moves them: (1, 0).
+    most one step more; the scale grows by as much. Nothing has to be drawn where no row moves them: (1, 0).
     """
     if sensitivity == 0:
         return 1.0, 0.0

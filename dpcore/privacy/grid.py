@@ -1,9 +1,9 @@
 """Answers on a public grid, so that whole noise fits between them: counts as they are, other queries rounded first.
 
 Of queries with entries that are no whole numbers, every entry is rounded to the nearest multiple of a public step, a
-power of two. On n records such an answer is a multiple of the step too, and floating point adds it up without error in
-whatever order. It moves by at most half a step a record. Sensitivities are derived anew, from the rounded entries: each
-coordinate of what one record moves by changes by at most one step, so Δ₁ grows by at most m steps and Δ₂ by √m.
+power of two. On n rows such an answer is a multiple of the step too, and floating point adds it up without error in
+whatever order. It moves by at most half a step a row. Sensitivities are derived anew, from the rounded entries: each
+coordinate of what one row moves by changes by at most one step, so Δ₁ grows by at most m steps and Δ₂ by √m.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 
 
 def step(n: int) -> float:
-    """2^-32, or the coarser power of two with which sums over n records stay exact; InputError for n beyond 2^35."""
+    """2^-32, or the coarser power of two with which sums over n rows stay exact; InputError for n beyond 2^35."""
     digits = min(FINEST, DIGITS - int(n).bit_length())
     if digits < COARSEST:
         raise InputError(f"n={n} rows are too many for exact noise on queries that are no counts; use noise float")
@@ -34,9 +34,9 @@ def gridded(statistic: Any) -> bool:
 
 
 def whole(workload: Workload) -> bool:
-    """Whether a workload's answers count records, times whole numbers, so that n · P_n gives whole numbers.
+    """Whether a workload's answers count rows, times whole numbers, so that n · P_n gives whole numbers.
 
-    The entries are kept small, so that such a sum over up to 2³² records is exact in floating point.
+    The entries are kept small, so that such a sum over up to 2³² rows is exact in floating point.
     """
     if isinstance(workload, Marginals):
         return True

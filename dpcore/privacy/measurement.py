@@ -20,7 +20,7 @@ def noise_scale(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, uni
 
     For a sum over a sample, clipped at C and divided by rate · unit, it is zC/(rate unit), of Gaussian noise.
 
-    `unit` is n/b for shares of n records and neighbours that differ in b of them (`Curator.unit`, `effective_n`); for n
+    `unit` is n/b for shares of n rows and neighbours that differ in b of them (`Curator.unit`, `effective_n`); for n
     · value in steps of a grid it is step/b. Discrete noise has the same parameter. Before it is known which statistic
     will be measured, a plan names its class or a `Sensitivity`.
     """
@@ -42,7 +42,7 @@ def deviation(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit:
 class Measurement:
     """A statistic as it was asked for, its noisy `values` as they left, and the standard deviation of their noise.
 
-    `stddev` is one number, or (m,) where values differ; 0 where no record moves them. What sampling adds is not in it.
+    `stddev` is one number, or (m,) where values differ; 0 where no row moves them. What sampling adds is not in it.
     """
 
     values: np.ndarray

@@ -1,4 +1,4 @@
-"""The noise itself. The generator is passed in; nothing here knows a record or a budget."""
+"""The noise itself. The generator is passed in; nothing here knows a row or a budget."""
 
 from fractions import Fraction
 
@@ -69,7 +69,7 @@ def categorical(scores: np.ndarray, scale: float, draws: int, rng: np.random.Gen
     """`draws` independent draws (draws,) of i with probability ∝ exp(scores[i]/scale): each one is `exponential`.
 
     By the inverse of the cumulative law, as many draws are made from the same scores. Scale 0 stands for scores that no
-    record moves, where every i is as good.
+    row moves, where every i is as good.
     """
     weights = np.exp((scores - scores.max()) / scale) if scale > 0 else np.ones(scores.shape)
     cumulative = np.cumsum(weights)

@@ -1,14 +1,14 @@
-"""The minimiser of a regularised risk within a distance known beforehand, whatever the records.
+"""The minimiser of a regularised risk within a distance known beforehand, whatever the rows.
 
 Φ(y) = F(c + y) + μ‖y‖²/2 + ⟨tilt, y⟩ is α = μ strongly convex and bends by at most L = β + μ. Nothing
-here raises or gives up once records were seen: who sees that would learn which neighbour it was.
+here raises or gives up once rows were seen: who sees that would learn which neighbour it was.
 
-- Only y = x − c is computed, and targets are moved by ⟨a, c⟩ once, record by record: an offset that all records share,
+- Only y = x − c is computed, and targets are moved by ⟨a, c⟩ once, row by row: an offset that all rows share,
   which K's public centre names, costs no digits (for a margin nothing is to be moved).
 - ∇F is at most `steepest` long, so ‖y*‖ ≤ D = (steepest + ‖tilt‖)/μ. Targets beyond D + the loss's width are moved
   there: where ‖y‖ ≤ D their slopes, and so y*, stay what they are, and no residual overflows.
 - η bounds the rounding of a gradient at ‖y‖ ≤ 3D: each ⟨a, y⟩ − b is off by (d + 4)u(3D + width + ‖c‖), and its slope
-  by β times that, where it bends; a sum over blocks of BLOCK records by (BLOCK + n/BLOCK + d)u · steepest; y itself by
+  by β times that, where it bends; a sum over blocks of BLOCK rows by (BLOCK + n/BLOCK + d)u · steepest; y itself by
   3uD, as much as 3uDL of its gradient. u is 2^−52, twice a rounding; c is 0 where targets were moved.
 - Newton's steps are the first try: where the gradient found is at most `goal` − η, ‖y − y*‖ ≤ goal/α.
 - Else comes accelerated gradient descent. N steps from y₀ with gradients off by η bring Φ to within

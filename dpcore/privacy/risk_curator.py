@@ -20,17 +20,17 @@ DRAWN: Final = (RegularisedRisk, PlainRisk, RankError, PerturbedRisk)
 
 
 class RiskCurator(Curator):
-    """Holds the records that a risk is the mean loss of."""
+    """Holds the rows that a risk is the mean loss of."""
 
     _measures = (MeanGradient, RegularisedMinimiser)
     _made_of = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance)
     __slots__ = ()
 
     def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> Measurement:
-        """The clipped sum (d,) over a Poisson sample of the records with noise N(0, (zC)²), divided by rate · n.
+        """The clipped sum (d,) over a Poisson sample of the rows with noise N(0, (zC)²), divided by rate · n.
 
-        Every record is in the sample with probability `rate`, independently; the expected size is public, the true one
-        is not. Raises InputError for groups, and BudgetError before any record is read.
+        Every row is in the sample with probability `rate`, independently; the expected size is public, the true one
+        is not. Raises InputError for groups, and BudgetError before any row is read.
         """
         own, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
         if self.unit != self._n:
@@ -43,11 +43,10 @@ class RiskCurator(Curator):
         return Measurement(values, deviation(own, paid, self._n), statistic, spend)
 
     def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> np.ndarray:
-        """A parameter (d,) from the law that `target` describes, as sharp as `spend` pays for.
+        """A parameter (d,) drawn from the law above.
 
-        `sampler` names one of `samplers.SAMPLERS`; its error in total variation is at most what the spend's failure
-        pays for. "objective" solves a `PerturbedRisk`. The time taken depends on the records. Raises InputError and
-        BudgetError before any record is read.
+        The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ. The time taken depends
+        on the rows. Raises InputError and BudgetError before any row is read.
         """
         law, paid = self._check(target, DRAWN, spend)
         if isinstance(law, PerturbedRisk):

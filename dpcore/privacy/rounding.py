@@ -1,7 +1,7 @@
-"""What floating point needs so that noise hides what one record moves.
+"""What floating point needs so that noise hides what one row moves.
 
 A sensitivity is proved for real numbers; a computed value is rounded on top of that, to a step that grows with the
-numbers it is made of. The step must stay far below what one record moves.
+numbers it is made of. The step must stay far below what one row moves.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ def near(answers: np.ndarray | float, times: int = 1) -> np.ndarray:
     """Public answers cut to where they may be taken off `times` a true answer, which lies in [-1, 1], at no cost.
 
     The larger they are the coarser the difference is rounded: at 2⁵³ it would jump by 1 as the true answer passes ½,
-    whatever one record moves. Cut off, it is rounded by 2⁻⁴³ times at the most.
+    whatever one row moves. Cut off, it is rounded by 2⁻⁴³ times at the most.
     """
     return np.clip(answers, -FARTHEST * times, FARTHEST * times)
 
 
 def check_range(width: float) -> None:
-    """Refuse queries so narrow that rounding moves an answer by more than a record does."""
+    """Refuse queries so narrow that rounding moves an answer by more than a row does."""
     if 0 < width < NARROWEST:
         raise InputError(f"the values of a query range over {width:.3g} only; scale it up, to {NARROWEST:g} at least")

@@ -26,7 +26,7 @@ MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vecto
 
 
 class TableCurator(Curator):
-    """Holds the records of a table; `domain` is theirs, where they have one: workloads of another one are refused.
+    """Holds the rows of a table; `domain` is theirs, where they have one: workloads of another one are refused.
 
     All is counted on twins of workloads that nobody outside holds.
     """
@@ -53,10 +53,12 @@ class TableCurator(Curator):
         self._threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
     def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
-        """The index of a nearly largest score, of scale 2Δ/(nε₀): permute-and-flip for Pure(ε₀), which is ε₀-DP and all
-        that is known of it; the exponential mechanism for BoundedRange(ε₀), whose scores are lower in the mean.
+        """The index of a nearly largest score, chosen with noise of scale 2Δ/(nε₀).
 
-        Raises BudgetError, before any record is read, when the plan does not allow the charge.
+        Pure(ε₀): Permute-and-flip, which is ε₀-DP.
+
+        BoundedRange(ε₀): The exponential mechanism. Raises BudgetError, before any row is read, when the plan does not
+        allow the charge.
         """
         score, spend = self._check(score, SCORED, spend, (BoundedRange, Pure))
         self._ledger.charge("select", spend)
@@ -71,10 +73,10 @@ class TableCurator(Curator):
         return mechanisms.exponential(scores, scale, self._rng)
 
     def draw_queries(self, score: SummedErrors, spend: BoundedRange, times: int = 1) -> np.ndarray:
-        """`times` independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
+        """Independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
 
-        Each is a draw of the exponential mechanism, ε₀-bounded-range as `SummedErrors` derives, and charged apart: they
-        are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any record is read, when
+        Each is a draw of the exponential mechanism, ε₀-bounded-range as derived above, and has a cost of its own: they
+        are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any row is read, when
         the plan does not allow all the charges.
         """
         score, spend = self._check(score, (SummedErrors,), spend, (BoundedRange,))
@@ -86,10 +88,10 @@ class TableCurator(Curator):
         return mechanisms.categorical(scores, 2 * delta / (unit * spend.epsilon), times, self._rng)
 
     def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> np.ndarray:
-        """One bit (s,) for each drawn query: True, with the probability that `AcceptProbabilities` says, to keep it.
+        """One bit (s,) for each drawn query: True, with the probability above, to keep it.
 
-        The bits are released. Each is B-bounded-range and charged apart, before any record is read; BudgetError when
-        the plan does not allow all the charges, or when `spend` is below B for this number of records.
+        The bits are released. Each is B-bounded-range and has a cost of its own. Raises BudgetError, before any
+        row is read, when the plan does not allow all of them, or when `spend` is below B for this number of rows.
         """
         score, spend = self._check(score, (AcceptProbabilities,), spend, (BoundedRange,))
         if spend.epsilon < (needs := score.needs(self.unit)):
@@ -104,13 +106,12 @@ class TableCurator(Curator):
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
         """The place in a batch of the first query whose error is above the level, by sparse vector; None if none is.
 
-        Pure(ε₀) pays for one noisy threshold, ν ~ Laplace(Δ/(nε₁)), which serves any number of queries, each with noise
-        Laplace(2Δ/(nε₂)), up to and with the first one above (`mechanisms.first_above` says why); ε₀ = ε₁ + ε₂ is
-        divided by `sparse_scales`. While none is, the threshold stays in here for the next batch, whose queries,
-        answers and level may depend on what was released before; after one is, the next call pays anew. No other verb
-        may be used while it is in use, so that verbs compose one after the other. Raises BudgetError, before any record
-        is read, when the plan does not allow the charge, or the threshold in use was paid for by another spend or
-        sensitivity.
+        One noisy threshold, ν ~ Laplace(Δ/(nε₁)), serves any number of queries, each with noise Laplace(2Δ/(nε₂)), up
+        to and with the first one above (`mechanisms.first_above`); ε₀ = ε₁ + ε₂ is divided between both. While none
+        is, the threshold stays in here for the next batch, whose queries, answers and level may depend on what was
+        released before; after one is, the next call costs anew. Nothing else may be asked while it is in use, so that
+        uses compose one after the other. Raises BudgetError, before any row is read, when the plan does not allow the
+        charge, or the threshold in use was paid for by another spend or sensitivity.
         """
         errors, spend = self._check(errors, STREAMED, spend, (Pure,))
         known = self._threshold

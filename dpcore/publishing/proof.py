@@ -6,6 +6,7 @@ so that a proof cannot speak of another program than the one that runs.
 
 import inspect
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,7 +14,16 @@ from ..algorithms import registered_name
 from ..algorithms.base import Algorithm
 from ..numbers import brief
 from ..privacy.accounting import composition, conversions
-from ..privacy.accounting.budget import Accounting, Gaussian, Spend, SubsampledGaussian, Sums
+from ..privacy.accounting.budget import (
+    Accounting,
+    Approximate,
+    BoundedRange,
+    Gaussian,
+    Pure,
+    Spend,
+    SubsampledGaussian,
+    Sums,
+)
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Concentrated
 from ..privacy.column_curator import ColumnCurator
@@ -24,6 +34,13 @@ from .printing import page, text
 from .request import PreparedRelease
 
 SIZES = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
+NAMES: dict[type, str] = {
+    Gaussian: "Gaussian noise", Pure: "pure differential privacy", BoundedRange: "exponential mechanism",
+    Approximate: "approximate differential privacy", SubsampledGaussian: "Gaussian noise on a random sample",
+}  # fmt: skip
+LONG = 60  # characters of a derivation that is not repeated in a proof
+SPENDS = ("Exact", *(kind.__name__ for kind in NAMES))
+WORKLOADS = ("Marginals", "Explicit", "TableQueries", "Union")
 LETTERS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier": "z", "rate": "q", "rho": "ρ"}
 
 
@@ -52,6 +69,7 @@ class Proof:
     """All steps, what they add up to, by which theorem, and the promise that it keeps."""
 
     algorithm: str
+    title: str
     source: str
     adaptive: bool
     steps: tuple[Step, ...]
@@ -67,6 +85,7 @@ def proof(name: str, algorithm: Algorithm | type[Algorithm], plan: Plan) -> Proo
     epsilon = sums.epsilon(budget.delta, accounting)
     return Proof(
         algorithm=name,
+        title=algorithm.about.title,
         source=algorithm.about.source,
         adaptive=algorithm.adaptive,
         steps=tuple(_step(charge, plan, accounting, CURATORS[algorithm.problem]) for charge in plan.charges),
@@ -116,25 +135,32 @@ def sentence(found: Proof) -> str:
 
 def proof_page(found: Proof) -> str:
     """The proof as a page (HTML) to print."""
-    body = [f'<p class="odds">{text(sentence(found))}</p><p>{text(found.algorithm)}: {text(found.source)}</p>']
+    body = [f'<p class="odds">{text(sentence(found))}</p><p>{text(found.title)}: {text(found.source)}</p>']
+    shown: dict[str, int] = {}
     for number, step in enumerate(found.steps, start=1):
-        rows = "".join(f'<tr><th scope="row">{text(k)}</th><td>{_prose(v)}</td></tr>' for k, v in told(step))
+        lines = [(name, words, shown.setdefault(words, number)) for name, words in told(step)]
+        again = [
+            (name, f"As in step {at}." if at < number and len(words) > LONG else words) for name, words, at in lines
+        ]
+        rows = "".join(f'<tr><th scope="row">{name}</th><td>{_prose(words)}</td></tr>' for name, words in again)
         where = f" of column {text(step.column)}, for the schema" if step.column else ""
-        body.append(f"<h2>{number}. {text(step.statistic)}{where}, {step.times:,} ×</h2><table>{rows}</table>")
-    body.append(f"<h2>Total</h2><table><tr><th>{text(found.total)}</th><td>{_prose(found.theorem)}</td></tr></table>")
-    return page(f"Why {found.algorithm} keeps its promise", "".join(body))
+        many = f", {step.times:,} times" * (step.times > 1)
+        body.append(f"<h2>{number}. {_typeset(step.statistic)}{where}{many}</h2><table>{rows}</table>")
+    total = f"<th>{_typeset(found.total)}</th><td>{_prose(found.theorem)}</td>"
+    body.append(f"<h2>What all of it costs</h2><table><tr>{total}</tr></table>")
+    return page(f"Why this release keeps its promise: {found.title}", "".join(body))
 
 
 def told(step: Step) -> list[tuple[str, str]]:
-    """The lines of a step, by name: statistic, sensitivity, mechanism, charge and what it costs."""
+    """The lines of a step by name: what is measured, its sensitivity, what is released, and what that costs."""
     sizes = ", ".join(f"{SIZES[name]} = {value:.6g}" for name, value in step.sizes.items())
     return [
-        ("statistic", step.derivation),
-        ("sensitivity", sizes or "known when it is asked, by the same derivation; the noise follows it"),
-        ("mechanism", step.mechanism),
-        ("charge", f"{step.times:,} × {step.spend}"),
-        ("its law", step.law),
-        ("adds", step.cost),
+        ("What is measured", step.derivation),
+        ("Sensitivity", sizes or "Known when it is measured, by the same derivation. The noise follows it."),
+        ("What is released", step.mechanism),
+        ("Use of the budget", f"{step.times:,} × {step.spend}"),
+        ("Why that is enough", step.law),
+        ("Cost", step.cost),
     ]
 
 
@@ -143,16 +169,18 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
     kind = statistic if isinstance(statistic, type) else type(statistic)
     named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}
     exactly = plan.exact and isinstance(spend, Gaussian)
-    law = _doc(Concentrated if exactly else type(spend))
+    asked = getattr(statistic, "workload", None)
+    kept = [type(spend).__name__] + ["Exact"] * plan.exact
+    kept += [type(w).__name__ for w in (asked, *getattr(asked, "workloads", ()))] if asked else WORKLOADS
     each = Sums.of([(spend, charge.times)])
     return Step(
-        statistic=kind.__name__,
-        derivation=_doc(kind),
+        statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),
+        derivation=_told(_doc(kind), kept),
         sizes={name: float(value) for name, value in named.items() if isinstance(value, (int, float))},
         verb=charge.verb,
-        mechanism=_doc(getattr(holder, _verb(charge))),
+        mechanism=_told(_doc(getattr(holder, _verb(charge))), kept),
         spend=_spend(spend) + (f", as ρ = {spend.rho:.6g} of discrete noise" if exactly else ""),
-        law=law,
+        law=_plain(_doc(Concentrated if exactly else type(spend))),
         times=charge.times,
         cost=_total(each, accounting),
         column=column,
@@ -167,7 +195,7 @@ def _verb(charge: Charge) -> str:
 
 def _spend(spend: Spend) -> str:
     said = ", ".join(f"{LETTERS[name]} = {value:.6g}" for name, value in asdict(spend).items() if value)
-    return f"{type(spend).__name__}({said})"
+    return f"{NAMES[type(spend)]}, {said}"
 
 
 def _total(sums: Sums, accounting: Accounting) -> str:
@@ -193,11 +221,29 @@ def _theorem(accounting: Accounting) -> str:
         Accounting.OPTIMAL: composition,
         Accounting.PLD: conversions.subsampled_epsilon,
     }
-    return _doc(proved[accounting])
+    return _plain(_doc(proved[accounting]))
 
 
 def _doc(thing: Any) -> str:
     return inspect.getdoc(thing) or ""
+
+
+def _told(words: str, kept: Sequence[str]) -> str:
+    """A docstring without the paragraphs and items that begin with the name of a spend or workload not `kept`."""
+    found = ""
+    for part in re.split(r"(?=\n\n|\n- )", words):
+        only = re.match(r"(?:\n\n|\n- )(\w+)(?:\([^)]*\)|, [^:]*)?: ", part)
+        if only is None or only[1] not in (*SPENDS, *WORKLOADS):
+            found += part
+        elif only[1] in kept:
+            found += part if only[1] in WORKLOADS else f"\n\n{part[only.end() :]}"
+    return _plain(found)
+
+
+def _plain(words: str) -> str:
+    """A docstring without shapes, errors and names of code."""
+    words = re.sub(r"\s*Raises\s[^.]*(?:\.(?=\S)[^.]*)*\.|\s*\(`[^`]*`\)| \([a-z]+,( [a-z])?\)", "", words)
+    return words.replace("`", "").strip()
 
 
 def _prose(words: str) -> str:
@@ -207,5 +253,11 @@ def _prose(words: str) -> str:
 
 def _paragraph(words: str) -> str:
     first, *items = re.split(r"(?:^|\n)\s*- ", words)
-    listed = "".join(f"<li>{text(item)}</li>" for item in items)
-    return (f"<p>{text(first)}</p>" if first.strip() else "") + (f"<ul>{listed}</ul>" if listed else "")
+    listed = "".join(f"<li>{_typeset(item)}</li>" for item in items)
+    return (f"<p>{_typeset(first)}</p>" if first.strip() else "") + (f"<ul>{listed}</ul>" if listed else "")
+
+
+def _typeset(words: str) -> str:
+    """Text as HTML, what follows _ or ^ below or above the line."""
+    marked = re.sub(r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", text(words))
+    return re.sub(r"\^(?:\{([^{}]*)\}|\(([^()]*)\)|([−-]?(?:∞|[^\W_]+)\*?))", r"<sup>\1\2\3</sup>", marked)

@@ -1,6 +1,8 @@
 """The proof of every algorithm: no step without a derivation, and charges that dp_accounting adds up to the same ε."""
 
+import html
 import math
+import re
 from dataclasses import replace
 
 import dp_accounting
@@ -17,6 +19,7 @@ from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRan
 from dpcore.publishing.proof import _prose, proof, proof_page, sentence
 from tests import helpers, point_tasks, risk_tasks
 
+CODE = r"`|Raises|Error\b|\b[a-z]+_[a-z]{2,}|\bsee [a-z]|[_^]|\b(records?|cells?|workloads?|charges?|told|stands?)\b"
 ORDERS = [1 + x / 100 for x in range(1, 6_000)]
 NEIGHBOURS = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE  # sensitivities are of a replaced record already
 REPLACED = dp_accounting.NeighboringRelation.REPLACE_ONE
@@ -116,8 +119,21 @@ def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
                 assert len(step.law) > 20
                 assert "nan" not in step.cost
             written = proof_page(found)
+            prose = html.unescape(re.sub(r"<[^>]*>", "", written.partition("</style>")[2]))
+            assert not re.search(CODE, prose), "a proof is prose, without words of the source code"
             assert written.count("<h2>") == len(plan.charges) + 1
             assert f"ε = {found.epsilon:.6g} ≤ {budget.epsilon:g} at δ = {brief(budget.delta)}" in sentence(found)
+
+
+def test_a_proof_speaks_of_the_mechanisms_of_its_release_only():
+    (noise,), (mwem, *_) = plans("gaussian_maxent", Budget(1, 1e-6)), plans("mwem", Budget(1, 1e-6))
+    (step,), steps = proof("x", ALGORITHMS["gaussian_maxent"], noise).steps, proof("x", ALGORITHMS["mwem"], mwem).steps
+    assert step.statistic == "All answers to a set of questions"
+    assert "Marginals: a row" in step.derivation
+    assert not re.search("Explicit|Union|Laplace|threshold|exponential", step.derivation + step.mechanism)
+    assert "exponential mechanism" in " ".join(s.mechanism + s.spend for s in steps)
+    written = proof_page(proof("x", ALGORITHMS["gaussian_maxent"], noise))
+    assert "max<sub>z,z&#x27;</sub>" in written
 
 
 def test_half_a_charge_is_seen():

@@ -1,6 +1,6 @@
 """Budget and spends: what is promised, what each touch costs, and how costs add up.
 
-Neighbours replace one record everywhere.
+Neighbours replace one row everywhere.
 """
 
 import math
@@ -23,7 +23,7 @@ SERVED = f"epsilon from {SMALLEST:g} to {LARGEST:g}, delta 0 or from {SMALLEST_D
 
 @dataclass(frozen=True)
 class Budget:
-    """The promise (ε, δ): replacing one record changes no event's probability by more than e^ε and δ.
+    """The promise (ε, δ): replacing one row changes no event's probability by more than e^ε and δ.
 
     `additive` asks for spends that keep it when they are added up, as they are for a data set over all its releases and
     where noise is discrete: plans of several kinds are then calibrated by zCDP and not by optimal composition.
@@ -124,7 +124,7 @@ class Pure(_Ranged):
 
 @dataclass(frozen=True)
 class Approximate(Pure):
-    """An (ε₀, δ₀)-DP release: outside an event of probability `failure` = δ₀ it costs what Pure(ε₀) does.
+    """An (ε₀, δ₀)-DP release: outside an event of probability δ₀ it costs what ε₀-DP does.
 
     Source: Bun, Steinke 2016, section 8 (approximate zCDP).
     """
@@ -132,9 +132,9 @@ class Approximate(Pure):
 
 @dataclass(frozen=True)
 class SubsampledGaussian:
-    """One sum over a Poisson sample of the records, rate q, clipped at C, with noise of standard deviation zC.
+    """One sum over a Poisson sample of the rows, rate q, clipped at C, with noise of standard deviation zC.
 
-    Priced only together with all others like it, by privacy loss distributions; see `subsampled_epsilon`.
+    Its cost is known only together with all others like it, by privacy loss distributions (`subsampled_epsilon`).
     """
 
     noise_multiplier: float

@@ -41,7 +41,7 @@ def regularised_stages(budget: Budget, stages: int, theta: float) -> tuple[Gauss
 
 
 def sampled_steps(budget: Budget, rate: float, steps: int) -> SubsampledGaussian:
-    """`steps` noisy sums over Poisson samples of the records that use the whole budget; InputError when δ = 0."""
+    """`steps` noisy sums over Poisson samples of the rows that use the whole budget; InputError when δ = 0."""
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
     return SubsampledGaussian(conversions.subsampled_multiplier(budget.epsilon, budget.delta, rate, steps), rate)

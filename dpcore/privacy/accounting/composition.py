@@ -8,7 +8,7 @@ z F(y/z) is convex in z, so the more spread out Z is, E_Q Z = 1, the more it giv
 - Pure(ε₀): Z in [e^−ε₀, e^ε₀]; the two ends are worst, randomised response: R.
 - BoundedRange(s): Z in [e^(t−s), e^t] for a t in [0, s] that the opponent chooses; the two ends are worst: B, the
   largest over t. Which t is worst depends on y, so no one pair of laws is.
-- Gaussian(μ): normal laws μ apart, G_μ; G_μ G_ν = G_√(μ²+ν²).
+- Gaussian(μ): normal laws μ apart, G_μ; G_μ G_ν = G_{√(μ²+ν²)}.
 
 All three map convex functions to convex ones and F to at least F; R and G commute, and BG ≤ GB, as the largest of means
 is at most the mean of the largest. Claim: nobody who may use up m of R, k of B and Σμ² = u² in all, in whatever order,

@@ -117,9 +117,9 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def subsampled_epsilon(noise_multiplier: float, rate: float, steps: int, delta: float) -> float:
-    """The ε at δ of `steps` sums over Poisson samples of rate q with Gaussian noise, replacing one record.
+    """The ε at δ of `steps` sums over Poisson samples of rate q with Gaussian noise, replacing one row.
 
-    Every record's part is clipped at C and the noise on the SUM has standard deviation z·C, z = `noise_multiplier`;
+    Every row's part is clipped at C and the noise on the SUM has standard deviation z·C, z = `noise_multiplier`;
     that a replacement moves the sum by up to 2C is accounted for. Privacy loss distributions are rounded to the safe
     side.
     Source: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, by dp_accounting.

@@ -132,7 +132,7 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
 
 
 def cautions(budget: Budget, n: int) -> list[str]:
-    """What a reader should know about the promise on n records."""
+    """What a reader should know about the promise on n rows."""
     epsilon, delta, out = budget.epsilon, budget.delta, []
     if delta >= 1 / n:
         allowed = "publishing a whole row picked at random would be allowed"

@@ -145,7 +145,7 @@ class Ledger:
         return self._refusal(self._after(spend, times)) is None
 
     def charge(self, what: str, spend: Spend, times: int = 1) -> None:
-        """Record `times` equal spends before the touches they pay for, or raise BudgetError and record nothing."""
+        """Record `times` equal spends before the touches they pay for, or raise BudgetError and row nothing."""
         if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 1:
             raise BudgetError(f"{what} is used times={times}, which must be a whole number ≥ 1")
         if type(spend) not in self.plan.kinds:

@@ -1,10 +1,10 @@
-"""The closed set of samplers, chosen by name: they see records, and only their last state leaves.
+"""The closed set of samplers, chosen by name: they see rows, and only their last state leaves.
 
 Each says for which targets it serves (`refuses`, from public facts), whether it is exact up to rounding, and, where it
 is not, when its certificate is out of reach (`too_long`). The error it may make is handed to it, as it was paid for;
 one that is not exact, or not certain to end, is refused where nothing was. Every refusal follows from public numbers
-and comes before the charge; after it a draw always ends in an answer, as an error would depend on the records. Running
-times depend on the records: who can time a draw learns something that no budget covers.
+and comes before the charge; after it a draw always ends in an answer, as an error would depend on the rows. Running
+times depend on the rows: who can time a draw learns something that no budget covers.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,12 +1,12 @@
-"""The paper's own sampler, Algorithms 1 and 2, for teaching: single records at random, n ≤ 200.
+"""The paper's own sampler, Algorithms 1 and 2, for teaching: single rows at random, n ≤ 200.
 
 y ~ N(x, ηI), which may leave K and is not projected. Then x', z are drawn from N((y + ηαc)/(1 + ηα), η/(1 + ηα) I) on
-K, α = kμ; with fresh records j, p = Π k(f_j(z) − f_j(x')), ρ = 1 + Σ p, where the a-th term is the last with
+K, α = kμ; with fresh rows j, p = Π k(f_j(z) − f_j(x')), ρ = 1 + Σ p, where the a-th term is the last with
 probability a/(1 + a); x' is accepted when u ≤ ρ/2. E[ρ | x', z] = Σ Δ^a/a! = exp(k(F(z) − F(x'))), Δ that exponent, so
 accepted points have the law ∝ exp(−kF) times the Gaussian, up to the clipping of ρ to 0..2. There is no cap on the sum,
 nor on the tries: either would change the law.
 
-Error of a step: |clip(ρ) − ρ| ≤ (|ρ − 1| − 1)⁺ and |ρ − 1| ≤ Σ_{a≤N} Π |Δ_j|, P(N ≥ a) = 1/a!. Along one record's
+Error of a step: |clip(ρ) − ρ| ≤ (|ρ − 1| − 1)⁺ and |ρ − 1| ≤ Σ_{a≤N} Π |Δ_j|, P(N ≥ a) = 1/a!. Along one row's
 features x' and z are no wider apart than two draws of N(0, η') (Caffarelli), so |Δ_j| is at most σ|g| in distribution,
 g standard normal, σ = kL√(2η'). Products are largest, in the convex order, when all factors are equal: the error is at
 most E(Σ_{a≤N} (σ|g|)^a − 1)⁺, as the normaliser E ρ ≥ 1 (Jensen). Half of τ pays for T such steps, half for mixing, as
@@ -104,7 +104,7 @@ def estimate(difference: Callable[[], float], rng: np.random.Generator) -> float
 
 
 def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.ndarray) -> Iterator[Proposal]:
-    """Every proposal of T rounds from x; to be shown for public samples only, as it follows the records."""
+    """Every proposal of T rounds from x; to be shown for public samples only, as it follows the rows."""
     risk, region, k, c = density.risk, density.region, density.k, density.centre
     shrink = 1 + eta * k * density.mu
     deviation, f = math.sqrt(eta / shrink), _single(risk)
@@ -135,7 +135,7 @@ def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.n
 
 
 def _single(risk: Risk) -> Callable[[float, int], float]:
-    """f(t, j), the loss of record j at ⟨a_j, x⟩ = t, in plain arithmetic, as arrays of one element are slow."""
+    """f(t, j), the loss of row j at ⟨a_j, x⟩ = t, in plain arithmetic, as arrays of one element are slow."""
     loss, b = risk.loss, risk.b.tolist()
     if isinstance(loss, PiecewiseLinear):
         low, high, width, margin = loss.low, loss.high, loss.width, loss.margin

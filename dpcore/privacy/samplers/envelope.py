@@ -4,9 +4,9 @@ With x̂ near the smallest point of F_μ = F + μ‖x − c‖²/2 on K, g = ∇
 F_μ(x̂ + v) ≥ F_μ(x̂) + ⟨g, v⟩ + φ(S) vᵀHv + μ‖v‖²/2 where |⟨a_i, v⟩| ≤ S for all i, φ(S) = (e^{−S} + S − 1)/S²: its
 third derivative along v is at most S times the second, so integrate e^{−St} twice. With M = k(H + μI), ‖v‖²_M = vᵀMv
 and κ = max_i ‖a_i‖ in the norm of M⁻¹, S = κ‖v‖_M serves. So does S = √Q ‖v‖_M, Q the largest Σ c_i ⟨a_i, v⟩⁴ on
-‖v‖_M = 1, c_i = k w_i ℓ''_i: record by record the bound is Σ c_i δ_i² φ(|δ_i|), δ_i = ⟨a_i, v⟩; φ is convex, so that is
+‖v‖_M = 1, c_i = k w_i ℓ''_i: row by row the bound is Σ c_i δ_i² φ(|δ_i|), δ_i = ⟨a_i, v⟩; φ is convex, so that is
 at least Σcδ² φ(Σc|δ|³/Σcδ²) (Jensen), and the argument at most √(Σcδ⁴/Σcδ²) (Cauchy–Schwarz). Where vᵀkHv is a share b
-of ‖v‖²_M only, bφ(S/√b) + (1 − b)/2 is at least φ(S). Many records make Q small, however far out one of them lies.
+of ‖v‖²_M only, bφ(S/√b) + (1 − b)/2 is at least φ(S). Many rows make Q small, however far out one of them lies.
 
 The envelope is r^{d−1} exp(−φ(κr)r²) along r = ‖v‖_M, which is log-concave. The draw is exact
 for the density restricted to ‖v‖_M ≤ r, and r is the smallest radius outside of which its mass is proved to be below
@@ -16,15 +16,15 @@ Where x̂ lies on the sphere of a ball about m, g = −λ(x̂ − m) + e. With y
 if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the pull λy stays as it is, and tilts the envelope on the
 half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again. Its S is the larger one, max_i ‖a_i‖ in
 the norm of M⁻¹ times r, or the largest ‖v‖ if less: where ‖v‖_M ≤ r each |⟨a_i, v⟩| is at most that, so φ(|⟨a_i, v⟩|) ≥
-φ(S) record by record, and Σ c_i ⟨a_i, v⟩² φ(S) = φ(S)vᵀkHv needs nothing else. κ would not do: of the records it
+φ(S) row by row, and Σ c_i ⟨a_i, v⟩² φ(S) = φ(S)vᵀkHv needs nothing else. κ would not do: of the rows it
 promises no more than bφ(κr/√b), and the (1 − b)/2 that made up for that above is in this Gaussian already. θ = 2/(d +
 1) accepts about one in 1.4 d. Of the two envelopes the one of smaller mass is taken.
 
 Where no proposal is accepted until they cost more than `proximal` would, which public numbers say, or where rounding
 leaves M singular, the draw comes from that one. That keeps the law: an accepted point is distributed as any other,
 however late it comes, and the proximal draw begins anew; so the result is a mixture of two laws, each within the error
-paid for of the same density, whatever the records. Which of the two it was, and the number of proposals, depend on the
-records: a timing channel; nothing else leaves. An error message, or an output that ignores the records, would not do in
+paid for of the same density, whatever the rows. Which of the two it was, and the number of proposals, depend on the
+rows: a timing channel; nothing else leaves. An error message, or an output that ignores the rows, would not do in
 its place: how likely proposals are to fail may differ between neighbours by any factor, and whoever sees a failure
 would learn which of them it was. So where no error was paid for, and `proximal` cannot serve, this sampler is refused
 beforehand: nothing would surely end it.

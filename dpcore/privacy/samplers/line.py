@@ -25,7 +25,7 @@ def refuses(target: object) -> str | None:
 class PiecewiseGaussian:
     """The density ∝ exp(−k(F(x) + μ(x − c)²/2)) on low..high, in pieces between sorted breakpoints.
 
-    On a piece from e of width w, F has slope (high − low)·W + low of the loss, W the share of records ≤ e; with α = kμ
+    On a piece from e of width w, F has slope (high − low)·W + low of the loss, W the share of rows ≤ e; with α = kμ
     and γ = k · slope + α(e − c) the exponent falls by αt²/2 + γt from e to e + t. `share` (pieces,) sums to 1.
     """
 
@@ -153,7 +153,7 @@ def draw(density: Density, _error: float, rng: np.random.Generator) -> np.ndarra
 
 
 def draw_rank(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
-    """One exact draw (1,) from ∝ exp(−k|W(x) − q|), W the share of records ≤ x: a piece, then uniform on it."""
+    """One exact draw (1,) from ∝ exp(−k|W(x) − q|), W the share of rows ≤ x: a piece, then uniform on it."""
     risk, loss = density.risk, density.risk.loss
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a quantile is needed")

@@ -1,6 +1,6 @@
 """The exact minimiser of a randomly tilted risk: objective perturbation.
 
-It is found to a gradient of 1e-10 of the noise, or of what rounding leaves of one, whatever the records (`minimiser`),
+It is found to a gradient of 1e-10 of the noise, or of what rounding leaves of one, whatever the rows (`minimiser`),
 about the public c, which is added at the end. That remainder is taken off the privacy proof's ξ; a person's part of it
 is far below what rounding does to any of these numbers.
 """

@@ -2,7 +2,7 @@
 
 F lies above its tangent plane at the middle of a box, so exp(−k · plane) lies above the density there; boxes that hold
 much of that envelope are split until it fits. Every accepted point has exactly the density's law; error: rounding.
-The number of proposals depends on the records (a timing channel).
+The number of proposals depends on the rows (a timing channel).
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The proximal sampler with all records at once, any dimension and convex loss.
+"""The proximal sampler with all rows at once, any dimension and convex loss.
 
 From x draw y ~ N(x, ηI), then x from ∝ exp(−U(x) − ‖x − y‖²/(2η)) on K, U = k(F + μ‖x − c‖²/2), exactly: at a point
 near its top F lies above a tangent plane, which makes a Gaussian envelope. Each round brings the law nearer to ∝
@@ -8,7 +8,7 @@ Gaussian step turns it into KL ≤ W₂²/(2η), which the rest of the round doe
 
     T = 1 + ⌈ln(W₂²/(4ητ²))/(2 ln(1 + ηα))⌉ rounds are within τ, W₂² ≤ R² from the centre of K,
 
-whatever the records; no state of the chain but the last one leaves. η = 1/(kβ), β the loss's curvature, accepts a
+whatever the rows; no state of the chain but the last one leaves. η = 1/(kβ), β the loss's curvature, accepts a
 constant share of proposals; kinks count as rounded over 0.1 R, which changes the speed and not the law.
 
 Without a regulariser (`PlainRisk`, bounded K) last states are drawn with kμ = 2/R² and kept with probability

@@ -1,1 +1,1 @@
-"""The closed set of what may be asked of records, each sensitivity derived beside it."""
+"""The closed set of what may be asked of rows, each sensitivity derived beside it."""

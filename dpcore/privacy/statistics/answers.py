@@ -1,7 +1,7 @@
 """Answers of workloads that a curator measures, and the errors of answers, each sensitivity derived beside it.
 
-P_n = (1/n) Σ e_{z_i}; neighbours replace one record, so P_n moves by (e_z − e_z')/n. Sensitivities
-here are those of n · P_n ("one record moves"), the curator divides by n.
+P_n = (1/n) Σ e_{z_i}; neighbours replace one row, so P_n moves by (e_z − e_z')/n. Sensitivities
+here are those of n · P_n ("one row moves"), the curator divides by n.
 """
 
 import math
@@ -37,7 +37,7 @@ def check_workload(workload: Workload) -> None:
 
 
 class WorkloadStatistic(Statistic):
-    """A statistic of a workload's answers; `check` refuses a workload whose sensitivities this file does not derive."""
+    """A statistic of the answers to questions; `check` refuses questions whose sensitivities are not derived here."""
 
     workload: Workload
 
@@ -55,18 +55,18 @@ class WorkloadStatistic(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Answers(WorkloadStatistic):
-    """All answers (m,) of a workload.
+    """All answers (m,) to a set of questions.
 
     Δ_p = max_{z,z'} ‖A_z − A_z'‖_p over the columns of its matrix A:
 
-    - Marginals: a record stands in exactly one cell of each table, so replacing it moves two cells of each by 1 at the
+    - Marginals: a row is in exactly one count of each table, so replacing it moves two counts of each by 1 at the
       most: Δ₁ = 2 · tables, Δ₂ = √(2 · tables).
     - Explicit: Δ_p itself, or twice the largest distance from one centre c, as ‖A_z − A_z'‖ ≤ ‖A_z − c‖ + ‖c − A_z'‖.
-    - TableQueries: the queries on table S are a matrix M_S on its cells, and a record in cell z_S of each S moves them
-      by M_S e_{z_S} − M_S e_{z'_S}, at most d_S, the Explicit bound of M_S. One record moves all tables at once, each
-      query is in one of them, so Δ₂² ≤ Σ_S d_S² and Δ₁ ≤ Σ_S d_S; equal for one table, and upper bounds for more, as no
-      pair of records need be the farthest apart in all of them.
-    - Union: likewise Δ₂² ≤ Σ_i Δ₂(i)² and Δ₁ ≤ Σ_i Δ₁(i) over its members, whose answers stand side by side.
+    - TableQueries: the queries on table S are a matrix M_S on its counts, and a row in count z_S of each S moves them
+      by the difference of two columns of M_S, at most d_S, the Explicit bound of M_S. One row moves all tables at
+      once, each query is in one of them, so Δ₂² ≤ Σ_S d_S² and Δ₁ ≤ Σ_S d_S; equal for one table, and upper bounds for
+      more, as no pair of rows need be the farthest apart in all of them.
+    - Union: likewise Δ₂² ≤ Σ_i Δ₂(i)² and Δ₁ ≤ Σ_i Δ₁(i) over its members, whose answers are listed in turn.
     """
 
     workload: Workload
@@ -74,7 +74,7 @@ class Answers(WorkloadStatistic):
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one record."""
+        """Δ₁ for one row."""
         w = self.workload
         if isinstance(w, Union):
             return sum(Answers(member).l1 for member in w.workloads)
@@ -82,20 +82,20 @@ class Answers(WorkloadStatistic):
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one record."""
+        """Δ₂ for one row."""
         w = self.workload
         if isinstance(w, Union):
             return math.hypot(*(Answers(member).l2 for member in w.workloads))
         return math.sqrt(2 * len(w.tables)) if isinstance(w, Marginals) else _matrix(w).diameter
 
     def value(self, rows: Rows) -> np.ndarray:
-        """The answers on the records (m,)."""
+        """The answers on the rows (m,)."""
         return self.workload.answers_of_rows(rows)
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Δ₁ and Δ₂ for one record of a kind of statistic, where a plan does not know yet which one is measured."""
+    """Δ₁ and Δ₂ for one row of a kind of statistic, where a plan does not know yet which one is measured."""
 
     l1: float
     l2: float
@@ -107,11 +107,11 @@ ONE_TABLE = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a tabl
 
 @dataclass(frozen=True, eq=False)
 class SomeAnswers(WorkloadStatistic):
-    """One answer of a workload, `part` = slice(j, j + 1), or all answers of one of its tables, `part` = that slice.
+    """One answer, or all answers of one table.
 
-    One record moves ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most (for an explicit matrix that query's own, else the
-    workload's largest): Δ₁ = Δ₂ = hi_j − lo_j. It leaves one cell of a table for another: Δ₁ = 2, Δ₂ = √2.
-    Raises InputError for any other part.
+    One row moves ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most (for an explicit matrix that query's own, else the
+    largest of all): Δ₁ = Δ₂ = hi_j − lo_j. It leaves one count of a table for another: Δ₁ = 2, Δ₂ = √2.
+    Raises InputError where `part` is neither slice(j, j + 1) nor the slice of a table.
     """
 
     workload: Workload
@@ -125,12 +125,12 @@ class SomeAnswers(WorkloadStatistic):
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one record."""
+        """Δ₁ for one row."""
         return ONE_TABLE.l1 if self._table else self._range
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one record."""
+        """Δ₂ for one row."""
         return ONE_TABLE.l2 if self._table else self._range
 
     @property
@@ -148,28 +148,29 @@ class SomeAnswers(WorkloadStatistic):
         return float(np.ptp(w.matrix[self.part.start])) if isinstance(w, Explicit) else w.width
 
     def value(self, seen: np.ndarray) -> np.ndarray:
-        """These answers, from all answers on the records (m,)."""
+        """These answers, from all answers on the rows (m,)."""
         return seen[self.part]
 
 
 @dataclass(frozen=True, eq=False)
 class CellAnswers(WorkloadStatistic):
-    """A(P_n + ξ) (m,): a workload's answers, as a matrix A (m, k), after noise ξ ~ N(0, σ² I_k) on the cells.
+    """The answers (m,) after noise on all counts: A(P_n + ξ), A (m, k) their matrix, ξ ~ N(0, σ² I_k).
 
-    The noisy cells never leave, only what the queries see of them. A record moves n · P_n by e_z − e_z': Δ₁ = 2 and
-    Δ₂ = √2, which `subspace=False` uses. With Π the projection on the row space of A, A(P_n + ξ) = A(ΠP_n + Πξ), and Πξ
-    is standard Gaussian noise within that space, so that `subspace=True` uses Δ₂ = max_{z,z'} ‖Π(e_z − e_z')‖₂:
+    The noisy counts are never released, only what the queries see of them. A row moves n · P_n by e_z − e_z': Δ₁ = 2
+    and Δ₂ = √2, which noise without a subspace uses. With Π the projection on the row space of A, A(P_n + ξ) = A(ΠP_n
+    + Πξ), and Πξ is standard Gaussian noise within that space, so that noise in the subspace uses Δ₂ = max_{z,z'}
+    ‖Π(e_z − e_z')‖₂:
 
     - Marginals: functions of columns S alone that sum to zero over each of them, for all S, are orthogonal and span
       everything; E_S = ⊗_{i∈S} (I − J/d_i) ⊗_{i∉S} J/d_i projects on them (J all ones), and the indicators of table A
-      span those with S ⊆ A. So Π is the sum of E_S over all S inside some table, and with a_i = 1[z_i = z'_i]
-      Π_zz' = (1/k) Σ_S Π_{i∈S} (d_i a_i − 1). As Π is a projection with constant diagonal, Δ₂² = 2 max_a (Π_zz − Π_zz')
-      over all patterns a of agreement: the maximum is not always where all columns differ. Beyond 20 columns: √2.
-    - TableQueries, and Unions without an explicit member: inside the row space of the tables they read, whose Π serves.
+      span those with S ⊆ A. So Π is the sum of E_S over all S inside some table, and with a_i = 1[z_i = z'_i] Π_zz' =
+      (1/k) Σ_S Π_{i∈S} (d_i a_i − 1). As Π is a projection with constant diagonal, Δ₂² = 2 max_a (Π_zz − Π_zz') over
+      all patterns a of agreement: the maximum is not always where all columns differ. Beyond 20 columns: √2.
+    - TableQueries, and Unions without an explicit member: inside the row space of the tables they read, by its Π.
     - Explicit: the noise is drawn on coordinates VP_n (p,), V an orthonormal basis of the row space, and AVᵀ of it
-      leaves; Δ₂ is that of VP_n, the largest distance of V's columns or √2 ‖V‖₂, however exact V is, so that V may come
-      from a QR factorisation: an error in it costs accuracy, never privacy. √2, and noise on the cells, where the
-      matrix is too large for that; likewise for a Union with an explicit member.
+      leaves; Δ₂ is that of VP_n, the largest distance of V's columns or √2 ‖V‖₂, however exact V is, so that V may
+      come from a QR factorisation: an error in it costs accuracy, never privacy. √2, and noise on all counts, where
+      the matrix is too large for that; likewise for a Union with an explicit member.
     """
 
     workload: Workload
@@ -179,12 +180,12 @@ class CellAnswers(WorkloadStatistic):
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one record; a projection does not help against Laplace noise."""
+        """Δ₁ for one row; a projection does not help against Laplace noise."""
         return 2.0 if self.basis is None else largest_distance(self.basis, 1) * ROOM
 
     @cached_property
     def l2(self) -> float:
-        """Δ₂ for one record."""
+        """Δ₂ for one row."""
         tables = marginal_tables(self.workload)
         if self.basis is not None:
             stretch = float(np.abs(self.basis @ self.basis.T).sum(axis=1).max())  # ≥ ‖V‖₂², 1 if V is exact
@@ -279,9 +280,9 @@ def _norms(workload: Workload) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class SignedErrors(WorkloadStatistic):
-    """Scores s · (⟨q_j, P_n⟩ − answers_j) of all 2m signed queries (j, s): first s = +1, then s = −1.
+    """The error of every query with both signs: s · (⟨q_j, P_n⟩ − answers_j), first all s = +1, then all s = −1.
 
-    `answers` (m,) are public. One record moves ⟨q_j, P_n⟩ by hi_j − lo_j at the most: Δ = max_j (hi_j − lo_j). The
+    `answers` (m,) are public. One row moves ⟨q_j, P_n⟩ by hi_j − lo_j at the most: Δ = max_j (hi_j − lo_j). The
     two signs move opposite ways, so the scores are not monotone and the exponential mechanism keeps its factor 2.
     """
 
@@ -290,7 +291,7 @@ class SignedErrors(WorkloadStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Δ for one record."""
+        """Δ for one row."""
         return self.workload.width
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SignedErrors", float]:
@@ -304,6 +305,6 @@ class SignedErrors(WorkloadStatistic):
             raise InputError(f"scores of {self.workload.m} queries need as many answers, each a number")
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
-        """Scores (2m,) from the workload's answers on the records, which are `counted` = n times as large in counts."""
+        """Scores (2m,) from the workload's answers on the rows, which are `counted` = n times as large in counts."""
         errors = truth - near(self.answers, counted)
         return np.concatenate([errors, -errors])

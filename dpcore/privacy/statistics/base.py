@@ -8,9 +8,9 @@ from ..accounting.budget import Gaussian, Pure
 
 
 class Statistic:
-    """What a curator knows of a statistic: how far one record moves it, how it is computed, and what leaves of it.
+    """What a curator knows of a statistic: how far one row moves it, how it is computed, and what leaves of it.
 
-    Sensitivities are those of n times the value when one record is replaced; the curator divides by n. A new statistic
+    Sensitivities are those of n times the value when one row is replaced; the curator divides by n. A new statistic
     is one file, which derives its sensitivities and says on which grid its values lie, its test, and its name in the
     list of what a curator measures. What is said here holds where a statistic does not say otherwise.
     """
@@ -28,7 +28,7 @@ class Statistic:
         """Raise InputError for parameters whose sensitivity is not derived."""
 
     def value(self, rows: Any) -> np.ndarray:
-        """The value on the records, which noise is added to."""
+        """The value on the rows, which noise is added to."""
         raise NotImplementedError
 
     def postprocess(self, noisy: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """What is counted of one column's raw cells, before there is a schema: cells of public grids.
 
-Every record is in exactly one cell of a histogram, and in which one depends on that record's own cell of the table and
+Every row is in exactly one cell of a histogram, and in which one depends on that row's own cell of the table and
 on public things only. So replacing it takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2; of `levels`
-histograms together Δ₁ = 2 · levels, Δ₂ = √(2 · levels). Of b records at once, in one and the same histogram, up to b
+histograms together Δ₁ = 2 · levels, Δ₂ = √(2 · levels). Of b rows at once, in one and the same histogram, up to b
 counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ = √2 b per level. Counts are whole numbers.
 """
 
@@ -35,12 +35,12 @@ class _Histogram:
 
     @property
     def l1(self) -> float:
-        """Of counts, of one replaced record."""
+        """Of counts, of one replaced row."""
         return 2.0 * self.levels
 
     @property
     def l2(self) -> float:
-        """Of counts, of one replaced record."""
+        """Of counts, of one replaced row."""
         return math.sqrt(2 * self.levels)
 
     def check(self) -> None:
@@ -49,7 +49,7 @@ class _Histogram:
 
 @dataclass(frozen=True)
 class Nodes(_Histogram):
-    """So many histograms, to plan with before it is known which."""
+    """A number of histograms, to plan with before it is known which ones."""
 
     number: int
 
@@ -61,7 +61,7 @@ class Nodes(_Histogram):
 
 @dataclass(frozen=True, eq=False)
 class KindCounts(_Histogram):
-    """How many cells are missing, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
+    """How many values are missing, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
 
     def counts(self, cells: Cells) -> np.ndarray:
         """Counts (KINDS,)."""
@@ -70,10 +70,10 @@ class KindCounts(_Histogram):
 
 @dataclass(frozen=True, eq=False)
 class Categories(_Histogram):
-    """How many cells say each category, one text one category: a histogram over all texts, most of them empty.
+    """How often each category occurs: a histogram over all texts, most of them empty.
 
-    A replaced record takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts stand there at all
-    is not public, so that only `frequent`, with its threshold, lets them out; it derives what that costs.
+    A replaced row takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts occur at all
+    is not public, so that only `frequent`, with its threshold, releases them; it derives what that costs.
     """
 
 
@@ -96,7 +96,7 @@ class _Binned(_Histogram):
 
 @dataclass(frozen=True, eq=False)
 class Magnitudes(_Binned):
-    """Counts of numbers by sign and power of two, then of all that is none: the cells of `powers` and one more."""
+    """Counts of numbers by sign and power of two, then of everything else: the bins of `powers` and one more."""
 
     whole: bool = False
 
@@ -109,7 +109,7 @@ class Magnitudes(_Binned):
 class TreeCounts(_Binned):
     """Counts on all levels of a tree over the cells between public increasing `edges`, from the root's children down.
 
-    The last leaf is for what is no number. A record is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L) for L levels.
+    The last leaf is for what is no number. A row is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L) for L levels.
     """
 
     edges: np.ndarray

@@ -22,9 +22,9 @@ SMALLEST = 1e-100  # clip: far below it gradients and noise would round to 0
 
 @dataclass(frozen=True, eq=False)
 class MeanGradient(KnownRisk, Statistic):
-    """(1/n) Σ_i ∇f(x; z_i) (d,), every record's gradient first shortened to norm `clip` = C where it is longer.
+    """The mean gradient of the loss: (1/n) Σ_i ∇f(x; z_i) (d,), each row's shortened to norm `clip` = C where longer.
 
-    Replacing a record changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C for n times the
+    Replacing a row changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C for n times the
     value. Before they are shortened the two gradients are at most G apart (`difference`), for a mean the spread of its
     box; and shortening is the projection on a ball, which brings no two points further apart. So Δ₂ = min(2C, G),
     whether anything is shortened or not. G is that of K for x in K, else that of R^d.
@@ -41,13 +41,13 @@ class MeanGradient(KnownRisk, Statistic):
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one record."""
+        """Δ₂ for one row."""
         inside = self.region.contains(self.x[None])[0]
         return min(2 * self.clip, self.G if inside else difference(self.loss, location=self.location, reach=math.inf))
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one record."""
+        """Δ₁ for one row."""
         return math.sqrt(len(self.x)) * self.l2
 
     def check(self) -> None:
@@ -57,7 +57,7 @@ class MeanGradient(KnownRisk, Statistic):
             raise InputError(f"clip={self.clip:g} must be above 0 and finite: {SMALLEST:g}..{1 / SMALLEST:g}")
 
     def clipped_sum(self, values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Σ of the shortened gradients (d,), each record counted so many times."""
+        """Σ of the shortened gradients (d,), each row counted so many times."""
         risk = Risk(self.loss, values, np.ones(len(values)), location=self.location)
         if isinstance(self.loss, SquaredDistance):
             gradients = self.x - risk.A
@@ -70,22 +70,23 @@ class MeanGradient(KnownRisk, Statistic):
         return (counts * np.minimum(1, self.clip / np.maximum(norms, 1e-300))) @ gradients
 
     def value(self, rows: Rows) -> np.ndarray:
-        """The mean on the records."""
+        """The mean on the rows."""
         return self.clipped_sum(rows.values, rows.weights / rows.n)
 
 
 @dataclass(frozen=True, eq=False)
 class RegularisedMinimiser(KnownRisk, Statistic):
-    """argmin over R^d of F(x) + μ‖x − c‖²/2 (d,), kinks rounded off over `width`, for n records, which are public.
+    """The minimiser of the regularised risk: argmin over R^d of F(x) + μ‖x − c‖²/2 (d,), kinks rounded off over
+    `width`, for n rows, which are public.
 
     The objective is (m + μ)-strongly convex (m = 1 for the squared distance), and between neighbours it differs by a
     G/n-Lipschitz function, so the minimiser moves by at most G/(n(m + μ)): Δ₂ = G/(m + μ) for n times the value. G is
     that of all of R^d, and holds for a rounded loss too, whose slopes are no steeper. What is found lies within
-    `goal`/μ of the minimiser for all records that there can be (`minimiser`), rounding included; both of two neighbours
+    `goal`/μ of the minimiser for all rows that there can be (`minimiser`), rounding included; both of two neighbours
     may be as far off, so 2n · goal/μ is added. It is found as x − c, and gets its noise there; c is added to what
-    leaves. The squared distance has the closed form c + (mean − c)/(1 + μ), with nothing to be found.
-    Raises InputError for μ = 0 without strong convexity, and where rounding might cost more than MOST of Δ₂: by public
-    numbers, before any record is read. Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1.
+    leaves. The squared distance has the closed form c + (mean − c)/(1 + μ), with nothing to be found. Raises
+    InputError for μ = 0 without strong convexity, and where rounding might cost more than MOST of Δ₂: by public
+    numbers, before any row is read. Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1.
     """
 
     loss: Loss
@@ -116,12 +117,12 @@ class RegularisedMinimiser(KnownRisk, Statistic):
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one record."""
+        """Δ₂ for one row."""
         return (self.G + 2 * self.n * self.goal) / (self.loss.strength + self.mu) * ROOM
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one record."""
+        """Δ₁ for one row."""
         return math.sqrt(len(self.region.centre)) * self.l2
 
     @property
@@ -142,7 +143,7 @@ class RegularisedMinimiser(KnownRisk, Statistic):
             )
 
     def value(self, rows: Rows) -> np.ndarray:
-        """The minimiser on the records, less c; InputError where their number is not n."""
+        """The minimiser on the rows, less c; InputError where their number is not n."""
         if rows.n != self.n:
             raise InputError(f"the minimiser was planned for n={self.n:,} rows, not {rows.n:,}")
         risk, c = self.risk(rows), self.region.centre

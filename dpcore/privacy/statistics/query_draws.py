@@ -17,12 +17,12 @@ from .answers import EPS, WorkloadStatistic
 
 @dataclass(frozen=True, eq=False)
 class SummedErrors(WorkloadStatistic):
-    """Scores s · (rounds · ⟨q_j, P_n⟩ − past_j) of all 2m signed queries: first s = +1, then s = −1.
+    """The summed error of every query with both signs: s · (rounds · ⟨q_j, P_n⟩ − past_j), first s = +1, then −1.
 
-    `past` (m,) are public sums of answers, Σ_{τ<t} q_j(x^τ), and `rounds` = t − 1 > 0. One record moves ⟨q_j, P_n⟩ by
+    `past` (m,) are public sums of answers, Σ_{τ<t} q_j(x^τ), and `rounds` = t − 1 > 0. One row moves ⟨q_j, P_n⟩ by
     hi_j − lo_j ≤ w at the most, so Δ = (t − 1) w. As each score moves by −Δ..Δ, a draw with probability
     ∝ exp(η · score) has log-likelihood ratios η · (change of the score) − (one change of the normaliser) that span 2ηΔ:
-    it is 2ηΔ-bounded-range, and η = ε₀/(2Δ) for BoundedRange(ε₀).
+    it is 2ηΔ-bounded-range, and η = ε₀/(2Δ) for a range of ε₀.
     """
 
     workload: Workload
@@ -41,7 +41,7 @@ class SummedErrors(WorkloadStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Δ for one record."""
+        """Δ for one row."""
         return self.rounds * self.workload.width
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SummedErrors", float]:
@@ -50,7 +50,7 @@ class SummedErrors(WorkloadStatistic):
         return SummedErrors(workload, past, self.rounds), EPS * (self.rounds * n + float(np.abs(past).max()))
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
-        """Scores (2m,) from the workload's answers on the records, which are `counted` = n times as large in counts."""
+        """Scores (2m,) from the workload's answers on the rows, which are `counted` = n times as large in counts."""
         errors = self.rounds * truth - near(self.past, self.rounds * counted)
         return np.concatenate([errors, -errors])
 
@@ -65,13 +65,13 @@ def bit_range(step: float, unit: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class AcceptProbabilities(WorkloadStatistic):
-    """log-probabilities u − 2ηw of keeping each of s drawn queries, u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
+    """The log-probability of keeping each of s drawn queries: u − 2ηw, u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
 
-    `drawn` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the workload's width; as both terms
-    of u lie in [lo_j, hi_j], |u| ≤ ηw by itself, and clipping to that keeps the bound whatever `answers` are.
+    `drawn` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the questions' width; as both terms
+    of u lie in [lo_j, hi_j], |u| ≤ ηw already, and clipping to that keeps the bound whatever `answers` are.
 
     Bounded range of one bit: with v = u − 2ηw in [−3ηw, −ηw], its log-odds are v − ln(1 − e^v), whose derivative
-    1/(1 − e^v) grows with v. One record moves v by ηw/n at the most, so the log-odds move most between −ηw − ηw/n and
+    1/(1 − e^v) grows with v. One row moves v by ηw/n at the most, so the log-odds move most between −ηw − ηw/n and
     −ηw: B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)]. The two log-likelihood ratios of a bit differ by just that move, so
     the bit is B-bounded-range. It is independent of the other bits.
     Source: Vietri et al. 2020 (rejection sampling); B is derived here.
@@ -110,11 +110,11 @@ class AcceptProbabilities(WorkloadStatistic):
         )
 
     def needs(self, unit: float) -> float:
-        """B for one record among `unit`."""
+        """B for one row among `unit`."""
         return bit_range(self.eta * self.workload.width, unit)
 
     def value(self, truth: np.ndarray) -> np.ndarray:
-        """log-probabilities (s,) from the workload's answers on the records."""
+        """log-probabilities (s,) from the workload's answers on the rows."""
         m, limit = self.workload.m, self.eta * self.workload.width
         signs = np.where(self.drawn < m, 1.0, -1.0)
         u = self.eta * signs * (truth[self.drawn % m] - self.answers)

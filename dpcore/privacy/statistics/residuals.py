@@ -17,15 +17,17 @@ from .base import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Residuals(Statistic):
-    """r_S · (⊗_{l∈S} (n_l I − J)) table_S for all sets S of columns inside some table, J all ones, one after the other.
+    """What each table adds to smaller ones: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all column sets S
+    asked.
 
-    `weights` are r_S, one for each type of `spaces_of(workload)`, 0 < k_S r_S ≤ 1 for the k_S cells of the table, so
-    that each value is an answer to a query with values in [-1, 1]. n I − J takes the mean off and multiplies by n: they
-    are k_S r_S times the part of the table on S that no smaller table knows, and whole numbers times r_S in counts.
+    `weights` are r_S, one for each type of table (`spaces_of`), 0 < k_S r_S ≤ 1 for the k_S counts of the table, so
+    that each value is an answer to a query with values in [-1, 1]. n I − J takes the mean off and multiplies by n:
+    they are k_S r_S times the part of the table on S that no smaller table knows, and whole numbers times r_S in
+    counts.
 
-    A record in cell z of S moves the table by e_z − e_z', and ⊗(n_l I − J) is k_S times the projection E_S on the space
+    A row in count z of S moves the table by e_z − e_z', and ⊗(n_l I − J) is k_S times the projection E_S on the space
     of S, with E_S(z, z') = Π_{l∈S} (n_l [z_l = z'_l] − 1)/k_S. So it moves the part of S by a vector of squared length
-    r_S² k_S² 2 (d_S − Π)/k_S, and all together, as the parts stand side by side, by
+    r_S² k_S² 2 (d_S − Π)/k_S, and all together, as the parts are orthogonal, by
 
         Σ_S (r_S² k_S) 2 (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)),
 
@@ -45,7 +47,7 @@ class Residuals(Statistic):
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one record."""
+        """Δ₂ for one row."""
         spaces = spaces_of(self.workload)
         if not len(self.weights):
             return 0.0
@@ -55,7 +57,7 @@ class Residuals(Statistic):
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one record, from above."""
+        """Δ₁ for one row, from above."""
         spaces = spaces_of(self.workload)
         return math.sqrt(float(spaces.count @ spaces.cells)) * self.l2
 
@@ -69,7 +71,7 @@ class Residuals(Statistic):
         check_range(float((self.weights * cells).max(initial=0)))
 
     def value(self, rows: Rows) -> np.ndarray:
-        """All parts (Σ k_S,); of counted records whole numbers times the weights."""
+        """All parts (Σ k_S,); of counted rows whole numbers times the weights."""
         shape = self.workload.domain.shape
         out = []
         for S, kind in spaces_of(self.workload).type_of.items():

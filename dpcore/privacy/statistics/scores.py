@@ -18,9 +18,9 @@ LARGEST = 1e100  # weight, and its inverse
 
 @dataclass(frozen=True, eq=False)
 class TableErrors(WorkloadStatistic):
-    """Scores w_S · (‖table_S(P_n) − answers_S‖₁ − penalty_S) of the tables S of marginals, (tables,).
+    """The weighted error of every table: w_S · (‖table_S(P_n) − answers_S‖₁ − penalty_S), (tables,).
 
-    `answers` (m,), `penalties` and `weights` (tables,) ≥ 0 are public. A replaced record leaves one cell of a table for
+    `answers` (m,), `penalties` and `weights` (tables,) ≥ 0 are public. A replaced row leaves one count of a table for
     another, so table_S(n · P_n) moves by at most 2 in ‖·‖₁, and by the triangle inequality so does its distance from
     anything fixed; penalties do not move. Δ = 2 max_S w_S. A table's score can rise while another's falls, so the
     exponential mechanism keeps its factor 2.
@@ -33,7 +33,7 @@ class TableErrors(WorkloadStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Δ for one record."""
+        """Δ for one row."""
         return 2.0 * float(self.weights.max())
 
     def check(self) -> None:
@@ -55,7 +55,7 @@ class TableErrors(WorkloadStatistic):
         """The scores n times as large, of exact counts, and what rounding may add to each.
 
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
-        records' table, and of the public answers and penalties.
+        rows' table, and of the public answers and penalties.
         """
         if not isinstance(workload, Marginals):
             raise InputError(f"tables of a {type(workload).__name__} cannot be scored, those of Marginals can")
@@ -67,7 +67,7 @@ class TableErrors(WorkloadStatistic):
         return TableErrors(workload, answers, penalties, self.weights), room
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
-        """Scores (tables,) from the workload's answers on the records, `counted` = n times as large in counts."""
+        """Scores (tables,) from the workload's answers on the rows, `counted` = n times as large in counts."""
         starts = [table.start for table in self.workload.tables]
         distances = np.add.reduceat(np.abs(truth - near(self.answers, counted)), starts)
         return self.weights * (distances - near(self.penalties, counted))
@@ -75,11 +75,11 @@ class TableErrors(WorkloadStatistic):
 
 @dataclass(frozen=True, eq=False)
 class AbsoluteErrors(WorkloadStatistic):
-    """|⟨q_j, P_n⟩ − answer_j| − level for a batch of queries j in their order (b,), for the sparse vector.
+    """How far the errors of some queries exceed a level: |⟨q_j, P_n⟩ − answer_j| − level (b,), in their order.
 
-    `queries` (b,) are numbers of a workload's queries; `answers` (b,) and `level` are public. One record moves ⟨q_j,
+    `queries` (b,) are the queries' numbers; `answers` (b,) and `level` are public. One row moves ⟨q_j,
     n · P_n⟩ by hi_j − lo_j at the most, and so its distance from anything fixed: Δ = max_j (hi_j − lo_j), over all of
-    the workload, so that its batches share one Δ.
+    the questions, so that their batches share one Δ.
     """
 
     workload: Workload
@@ -89,7 +89,7 @@ class AbsoluteErrors(WorkloadStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Δ for one record."""
+        """Δ for one row."""
         return self.workload.width
 
     def check(self) -> None:
@@ -110,7 +110,7 @@ class AbsoluteErrors(WorkloadStatistic):
         return AbsoluteErrors(workload, self.queries, answers, level), room
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
-        """Errors less the level (b,) from the workload's answers on the records, `counted` = n times as large."""
+        """Errors less the level (b,) from the workload's answers on the rows, `counted` = n times as large."""
         return np.abs(truth[self.queries] - near(self.answers, counted)) - near(self.level, 2 * counted)
 
 

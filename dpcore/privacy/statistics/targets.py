@@ -1,7 +1,7 @@
 """The closed set of laws that a parameter is drawn from, the privacy of each derived beside it.
 
-F(x) = (1/n) Σ_i f(x; z_i) on a convex K. Replacing one record changes F by a function that is G/n-Lipschitz on K
-(`losses.difference`); b records of a person, by b such functions: `unit` = n/b. As with noise, how sharp a density may
+F(x) = (1/n) Σ_i f(x; z_i) on a convex K. Replacing one row changes F by a function that is G/n-Lipschitz on K
+(`losses.difference`); b rows of a person, by b such functions: `unit` = n/b. As with noise, how sharp a density may
 be follows from what is paid.
 """
 
@@ -26,7 +26,7 @@ HALVINGS = 200
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, with the records inside: nothing of it leaves but a draw."""
+    """The density ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, which holds the rows: only a draw of it is released."""
 
     risk: Risk
     region: Region
@@ -73,13 +73,13 @@ class KnownRisk:
                 raise InputError(f"{name} of shape {point.shape} must be a finite point of d={d} coordinates")
 
     def risk(self, rows: Rows) -> Risk:
-        """F on the records."""
+        """F on the rows."""
         return Risk(self.loss, rows.values, rows.weights, location=self.location)
 
 
 @dataclass(frozen=True, eq=False)
 class RegularisedRisk(KnownRisk):
-    """x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, paid by Gaussian(s): the regularised exponential mechanism.
+    """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, paid by Gaussian noise of μ = s.
 
     The exponent is k(m + μ)-strongly convex (m = 1 for the squared distance, else 0), and between neighbours it differs
     by a kG/unit-Lipschitz function. Hence the law is (kG/unit)/√(k(m + μ)) = G√k/(unit √(m + μ))-GDP, and
@@ -108,13 +108,13 @@ class RegularisedRisk(KnownRisk):
         return (self.loss.strength + self.mu) * (spend.mu * unit / self.G) ** 2
 
     def density(self, rows: Rows, unit: float, spend: Gaussian) -> Density:
-        """The law, for these records."""
+        """The law, for these rows."""
         return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)
 
 
 @dataclass(frozen=True, eq=False)
 class PlainRisk(KnownRisk):
-    """x ∝ exp(−kF(x)) on a bounded K, paid by BoundedRange(ε₀): the exponential mechanism.
+    """A draw by the risk: x ∝ exp(−kF(x)) on a bounded K, the exponential mechanism at ε₀.
 
     Between neighbours F differs by a G/unit-Lipschitz function, whose values on K span at most G · diameter/unit; so
     log-likelihood ratios span at most k times that, and k = ε₀ · unit/(G · diameter). Source: McSherry, Talwar 2007.
@@ -137,15 +137,15 @@ class PlainRisk(KnownRisk):
         return spend.epsilon * unit / (self.G * self.region.diameter)
 
     def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
-        """The law, for these records."""
+        """The law, for these rows."""
         return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class RankError(KnownRisk):
-    """x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, paid by BoundedRange(ε₀): ranks instead of distances.
+    """A draw by ranks: x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, the exponential mechanism at ε₀.
 
-    Replacing one record moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios
+    Replacing one row moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios
     span 2k/unit, and k = ε₀ · unit/2. Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
     """
 
@@ -166,20 +166,20 @@ class RankError(KnownRisk):
         return spend.epsilon * unit / 2
 
     def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
-        """The records and k; the sampler "rank" reads ranks, not the risk."""
+        """The rows and k; the sampler "rank" reads ranks, not the risk."""
         return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class PerturbedRisk(KnownRisk):
-    """argmin over R^d of n F(x) + Λ‖x − c‖²/2 + ⟨ξ, x⟩, ξ ~ N(0, σ² I), paid by Approximate(ε₀, δ₀).
+    """The minimiser of a perturbed risk: argmin over R^d of n F(x) + Λ‖x − c‖²/2 + ⟨ξ, x⟩, ξ ~ N(0, σ² I), at (ε₀, δ₀).
 
-    For b replaced records (n public) and a loss with |g'| ≤ L, g'' ≤ β, ‖a‖ ≤ 1, ε₂ = `share` · ε₀, ε₁ = ε₀ − ε₂. The
+    For b replaced rows (n public) and a loss with |g'| ≤ L, g'' ≤ β, ‖a‖ ≤ 1, ε₂ = `share` · ε₀, ε₁ = ε₀ − ε₂. The
     map from x to ξ = −n∇F(x) − Λ(x − c) is one to one, and the density of x is that of ξ times its determinant.
 
-    - Determinants: nH = M + φ''aaᵀ with M ⪰ ΛI, for the record replaced last, so replacing it changes the determinant
+    - Determinants: nH = M + φ''aaᵀ with M ⪰ ΛI, for the row replaced last, so replacing it changes the determinant
       by 1 + β/Λ at most; Λ = β/(e^{ε₂/b} − 1) makes that e^{ε₂} for b of them.
-    - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b records, and Δ depends on ξ, the a_j do not: Z_j = ⟨ξ, a_j⟩/σ is
+    - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b rows, and Δ depends on ξ, the a_j do not: Z_j = ⟨ξ, a_j⟩/σ is
       normal of variance ‖a_j‖² ≤ 1. With s = 2bL/σ and Z̄ the mean of the 2b |Z_j|, the log of the ratio is
       (2⟨ξ, Δ⟩ + ‖Δ‖²)/(2σ²) ≤ sZ̄ + s²/2, and with that of the determinants the law's δ at ε₀ is at most
       E(1 − e^{ε₁ − s²/2 − sZ̄})⁺ = E(1 − e^{−s(Z̄ − u)})⁺ ≤ s E(Z̄ − u)⁺, u = ε₁/s − s/2, as 1 − e^{−t} ≤ t. (· − u)⁺ is
@@ -188,7 +188,7 @@ class PerturbedRisk(KnownRisk):
       s is the largest with u ≥ 0 for which that is at most δ₀, and σ = 2bL/s.
 
     Source: Kifer, Smith, Thakurta 2012, Algorithm 1, for replacement; the privacy loss of linear learners follows one
-    normal number a record, as in Redberg, Koskela, Wang 2023; the bound over several records is this project's.
+    normal number a row, as in Redberg, Koskela, Wang 2023; the bound over several rows is this project's.
     """
 
     loss: Loss

@@ -1,6 +1,6 @@
 """Votes of private points or rows for public candidates: nearest-neighbour histograms.
 
-Every record votes for one candidate, and for which one depends on that record and public things only. So replacing it
+Every row votes for one candidate, and for which one depends on that row and public things only. So replacing it
 takes one vote from a candidate and gives it to another: n · P_n moves by e_i − e_j, Δ₁ = 2, Δ₂ = √2, and never by more.
 """
 
@@ -22,7 +22,7 @@ LARGEST = 2**23  # of whole-number scores, which single precision then adds with
 
 
 class _Voting(Statistic):
-    """What all votes share: one vote a record, so that n times the shares are numbers of votes."""
+    """What all votes share: one vote a row, so that n times the shares are numbers of votes."""
 
     payable = (Gaussian, Pure, Approximate)
     one_by_one = True
@@ -32,10 +32,10 @@ class _Voting(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Votes(_Voting):
-    """The distribution (v,) of records over their nearest public candidates (v, d), by the Euclidean distance.
+    """The share (v,) of rows that are nearest to each public candidate (v, d): by the Euclidean distance.
 
-    Ties go to the smallest index. A record's candidate is found from its own coordinates and the candidates alone, in
-    the same arithmetic whatever other records there are: Δ₁ = 2, Δ₂ = √2. Source: Gonzalez, Fanti, Ramdas 2025,
+    Ties go to the smallest index. A row's candidate is found from its own coordinates and the candidates alone, in
+    the same arithmetic whatever other rows there are: Δ₁ = 2, Δ₂ = √2. Source: Gonzalez, Fanti, Ramdas 2025,
     Algorithm 4.
     """
 
@@ -78,12 +78,12 @@ class Votes(_Voting):
 
 @dataclass(frozen=True, eq=False)
 class CodeVotes(_Voting):
-    """The distribution (v,) of coded records over their nearest public candidates (v, d), by a sum over the columns.
+    """The share (v,) of coded rows that are nearest to each public candidate (v, d): by a sum over the columns.
 
-    Column i of a record is first turned into `bins[i]` of its code (public). Two bins differ by `scales[i]` (k_i,), the
+    Column i of a row is first turned into `bins[i]` of its code (public). Two bins differ by `scales[i]` (k_i,), the
     positions of the bins as whole numbers, |scale − scale'|; or, where that is None, by `unit` if they are different.
     Ties go to the smallest index. Scores are whole numbers below 2^23, so that one matrix product in single precision
-    computes them exactly, and no record's vote depends on how the product was cut up: Δ₁ = 2, Δ₂ = √2.
+    computes them exactly, and no row's vote depends on how the product was cut up: Δ₁ = 2, Δ₂ = √2.
     Raises InputError for candidates outside the bins, or scores too large.
     """
 
@@ -147,7 +147,7 @@ class CodeVotes(_Voting):
         return np.concatenate(out, axis=1, dtype=np.float32)
 
     def _weighted(self, X: np.ndarray) -> np.ndarray:
-        """Of records, so that the product with candidates' features is largest where the distance is smallest.
+        """Of rows, so that the product with candidates' features is largest where the distance is smallest.
 
         Σ_k g_k |x_k − v_k| = Σ_k g_k x_k + Σ_k g_k v_k − 2 Σ_k g_k x_k v_k for 0/1 vectors x and v of passed bins.
         """
