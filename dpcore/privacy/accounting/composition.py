@@ -88,7 +88,10 @@ class Joint:
             high *= 2
         if excess(high) == math.inf:
             return math.inf
-        return conversions.raised(conversions.root(excess, 0.0, high), lambda epsilon: excess(epsilon) > 0)
+        epsilon = conversions.root(excess, 0.0, high)
+        while excess(epsilon) > 0:
+            epsilon *= 1 + conversions.STEP
+        return epsilon
 
 
 def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:
