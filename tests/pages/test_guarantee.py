@@ -237,6 +237,6 @@ def posterior(evidence: float) -> float:
 def test_the_plan_s_proof_is_on_the_page_with_every_derivation():
     app = opened(page(), "Proof")
     told = " ".join(str(text.value) for text in app.text)
-    assert "Marginals: a record stands in exactly one cell of each table" in told
-    assert "N(0, (Δ₂/(nμ))²) for Gaussian(μ)" in told
+    assert "Marginals: a row is in exactly one count of each table" in told
+    assert "The noise is N(0, (Δ₂/(nμ))²)." in told
     assert any("In all" in m.value and "ε" in m.value for m in app.markdown)

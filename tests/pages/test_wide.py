@@ -73,7 +73,7 @@ def test_what_is_said_of_ties_is_the_tree_of_the_release():
     assert summary == (
         "3 of 6 pairs of columns are linked, in 2 groups with 29 combinations together. The largest has 24: a × b × c."
     )
-    assert frame.to_dict("list") == {"linked columns": ["a × b × c", "d"], "cells": [24, 5]}
+    assert frame.to_dict("list") == {"linked columns": ["a × b × c", "d"], "combinations": [24, 5]}
     assert ties == dict.fromkeys([(0, 1), (0, 2), (1, 2)], "a × b × c")
     figure = ring(domain.names, ties)
     assert sum(x is None for x in figure.data[0].x) == 3
