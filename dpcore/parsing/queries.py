@@ -74,3 +74,13 @@ def join_names(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
+
+
+def in_words(text: str) -> str:
+    """What is asked, for a reader who does not know the grammar: "every pair of columns"; other texts as they are."""
+    kind, _, rest = text.partition(":")
+    named = {"1": "every single column", "2": "every pair of columns", "3": "every three columns"}
+    if kind == "marginals":
+        return named.get(rest, f"tables of every {rest} columns" if rest.isdigit() else f"tables of {rest}")
+    kinds = {"ranges": "all ranges of ", "prefixes": "all thresholds of ", "question": "the question "}
+    return kinds[kind] + rest if kind in kinds else text

@@ -85,10 +85,10 @@ class ColumnCurator(Holder):
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
         """Noisy counts of one column: all of them, because the grid they are of is public.
 
-        Gaussian(μ): The noise is N(0, (bΔ₂/μ)²), or its discrete twin.
+        - Gaussian(μ): The noise is N(0, (bΔ₂/μ)²), or its discrete twin.
+        - Pure(ε): The noise is Laplace(bΔ₁/ε), or its discrete twin.
 
-        Pure(ε): The noise is Laplace(bΔ₁/ε), or its discrete twin. Raises BudgetError, before any row is read, when
-        the plan does not allow the charge.
+        Raises BudgetError, before any row is read, when the plan does not allow the charge.
         """
         if type(statistic) not in COUNTED:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")

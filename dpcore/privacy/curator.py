@@ -122,21 +122,17 @@ class Curator(Holder):
         return self._ledger.fits(spend, times)
 
     def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
-        """The statistic after noise is added.
+        """The statistic after noise is added. Raises BudgetError, before any row is read, where the plan has no room.
 
-        Gaussian(μ): The noise is N(0, (Δ₂/(nμ))²).
-
-        Pure(ε): The noise is Laplace(Δ₁/(nε)).
-
-        Approximate(ε₀, δ₀): The votes get noise Laplace(bΔ₁/(nε₀)) on positive shares, which are released only from
-        the threshold H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours that differ in b rows (the group). A share
-        of c ≤ b votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b, and there
-        are b of them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others differ by bΔ₁/n
-        in sum: ε₀. Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2, where b = 1.
-
-        Exact: n · value is whole numbers of steps of a public grid (1 for counts). It gets discrete noise of scale
-        bΔ₂/μ, μ²/2-zCDP, or bΔ₁/ε, ε-DP, and is divided by n, which is public (`exact`). Raises BudgetError, before
-        any row is read, when the plan does not allow the charge.
+        - Gaussian(μ): The noise is N(0, (Δ₂/(nμ))²).
+        - Pure(ε): The noise is Laplace(Δ₁/(nε)).
+        - Approximate(ε₀, δ₀): The votes get noise Laplace(bΔ₁/(nε₀)) on positive shares, which are released only from
+          the threshold H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours that differ in b rows (the group). A
+          share of c ≤ b votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b,
+          and there are b of them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others
+          differ by bΔ₁/n in sum: ε₀. Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2, where b = 1.
+        - Exact: n · value is whole numbers of steps of a public grid (1 for counts). It gets discrete noise of scale
+          bΔ₂/μ, μ²/2-zCDP, or bΔ₁/ε, ε-DP, and is divided by n, which is public (`exact`).
         """
         own, paid = self._check(statistic, self._measures, spend)
         self._ledger.charge("measure", paid)

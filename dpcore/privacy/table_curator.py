@@ -55,10 +55,10 @@ class TableCurator(Curator):
     def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
         """The index of a nearly largest score, chosen with noise of scale 2Δ/(nε₀).
 
-        Pure(ε₀): Permute-and-flip, which is ε₀-DP.
+        - Pure(ε₀): Permute-and-flip, which is ε₀-DP.
+        - BoundedRange(ε₀): The exponential mechanism.
 
-        BoundedRange(ε₀): The exponential mechanism. Raises BudgetError, before any row is read, when the plan does not
-        allow the charge.
+        Raises BudgetError, before any row is read, when the plan does not allow the charge.
         """
         score, spend = self._check(score, SCORED, spend, (BoundedRange, Pure))
         self._ledger.charge("select", spend)

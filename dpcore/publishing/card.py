@@ -1,11 +1,15 @@
 """The card of a release: a first page for a board, and a second with all settings; made of public facts only."""
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from ..data.privacy_unit import COUNTED, ROW
 from ..numbers import brief
+from ..parsing.queries import in_words
+from ..privacy.accounting.budget import Accounting, Budget
+from ..privacy.accounting.lifetime import Lifetime, events_from_json
 from ..theory.meaning import Promise, times_in_100
 from .printing import page, text
 
@@ -24,30 +28,49 @@ SIGNED = ("Name", "Role", "Date and signature")
 def card(facts: dict[str, Any]) -> str:
     """The page (HTML) for the facts of a release as release.json holds them."""
     protects, dataset, means = facts["protects"], facts["dataset"], Promise.of_release(facts)
-    total, spent = dataset["total"], dataset["spent"]
+    asked = "; ".join(map(in_words, facts["queries"]["asked"]))
     board = [
-        ("What was released", "; ".join(facts["queries"]["asked"]) + f" ({facts['queries']['count']:,} answers)"),
+        ("What was released", f"Synthetic rows, and {facts['queries']['count']:,} answers: {asked}."),
         ("About whom", f"{protects['records']:,} rows. Protected: {protects['unit']}."),
-        ("Budget", f"All releases so far use ε = {spent['epsilon']:.4g} of the ε = {total['epsilon']:g} allowed."),
         ("Ranges and values", _origin(facts)),
         *([("Reason for releasing after a look at the data", facts["reason"])] if facts["reason"] else []),
     ]
     lines = "".join(f"<li>{text(line)}</li>" for line in _not_covered(facts))
+    signed = _rows((name, "") for name in SIGNED)
     return page(
         f"Private release: {dataset['name']}",
         f'<div class="tiles">{_tiles(facts, means)}</div><p>{text(facts["utility"]["sentence"])}</p>'
-        f'<p class="odds">{text(means.words)}</p><table>{_rows(board)}</table>'
+        f'<p class="odds">{text(means.words)}</p><table>{_rows(board)}</table><h2>Privacy budget</h2>{_gauge(facts)}'
         f"<h2>What the promise does not cover</h2><ul>{lines}</ul>"
-        f"<h2>Who signs</h2><table>{_rows((name, '') for name in SIGNED)}</table>{_settings(facts)}",
+        f'<h2>Who signs</h2><table class="sign">{signed}</table>{_settings(facts)}',
     )
 
 
 def _tiles(facts: dict[str, Any], means: Promise) -> str:
     """How exact the release is and how often a guess is right, by public numbers."""
-    exact = facts["utility"]["as_exact_as_sample"]
+    exact, errors, n = facts["utility"]["as_exact_as_sample"], facts["errors"], facts["protects"]["records"]
     tiles = [] if exact is None else [("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows")]
+    if errors is not None:
+        most = errors["most"]
+        tiles.insert(0, ("Noise of an answer", f"± {n * most:,.0f} rows of {n:,}", f"{100 * most:.2g} points, or less"))
     tiles.append(("Someone who knows everyone else", f"guesses right {times_in_100(means.guess())}", "a coin: 50"))
     return "".join(f"<div>{text(head)}<b>{text(value)}</b>{text(beside)}</div>" for head, value, beside in tiles)
+
+
+def _gauge(facts: dict[str, Any]) -> str:
+    """The shares of the data set's budget that were used before, by this release, and are left."""
+    kept, total = facts["dataset"], facts["dataset"]["total"]
+    lifetime = Lifetime(Budget(**total), Accounting(kept["accounting"]), kept["failure"])
+    now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
+    mine = math.ceil(100 * now - 1e-9)
+    before = math.ceil(100 * max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0) - 1e-6)
+    left = max(100 - before - mine, 0)
+    return (
+        '<svg viewBox="0 0 100 4" role="img" aria-label="Budget used">'
+        f'<rect width="100" height="4" fill="#ddd"/><rect width="{before}" height="4" fill="#8a857c"/>'
+        f'<rect x="{before}" width="{mine}" height="4" fill="#0072b2"/></svg>'
+        + f"<p>Used before {before} % · this release {mine} % · left {left} %</p>"
+    )
 
 
 def _not_covered(facts: dict[str, Any]) -> list[str]:
@@ -86,9 +109,13 @@ def _settings(facts: dict[str, Any]) -> str:
             [
                 ("Neighbours", protects["neighbours"]),
                 ("ε", f"{promise['epsilon']:g}"),
-                ("δ", f"{promise['delta']:g}"),
+                ("δ", brief(promise["delta"])),
                 ("Added up by", f"{promise['accounting']}: costs {promise['cost']}"),
-                ("All releases together", f"at δ = {brief(dataset['total']['delta'])}"),
+                (
+                    "All releases together",
+                    f"ε = {dataset['spent']['epsilon']:.4g} of {dataset['total']['epsilon']:g} at δ = "
+                    f"{brief(dataset['total']['delta'])}",
+                ),
             ],
         ),
         (
@@ -114,7 +141,7 @@ def _settings(facts: dict[str, Any]) -> str:
         ),
     ]
     body = "".join(f"<h3>{text(head)}</h3><table>{_rows(rows)}</table>" for head, rows in sections)
-    return f'<h2 class="next">Settings, for experts</h2>{body}'
+    return f'<section class="next"><h2>Settings, for experts</h2>{body}</section>'
 
 
 def _rows(rows: Iterable[tuple[str, str]]) -> str:

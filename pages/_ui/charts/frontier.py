@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from ..shell.text import figure_text
 from .base import GREY, REAL, SYNTHETIC, TEXT, finish
+from .svg import DASHES
 
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -88,7 +89,7 @@ def frontier(
         line = {"color": GREY, "dash": "dash", "width": 1}
         figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
     span = [float(dots["epsilon"].min()), float(dots["epsilon"].max())]
-    for (name, value), dash in zip(floors.items(), ["dash", "dashdot", "dot", "longdash", "longdashdot"], strict=False):
+    for (name, value), dash in zip(floors.items(), DASHES, strict=False):
         figure.add_scatter(
             x=span, y=[value, value], mode="lines", name=figure_text(name, 40), line={"color": GREY, "dash": dash},
             hovertemplate=f"{figure_text(name, 40)}: %{{y:.3g}}<extra></extra>",

@@ -8,7 +8,14 @@ import pandas as pd
 
 from ..shell.text import clean
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 720, 400, 70, 16, 190, 48
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 780, 400, 70, 16, 250, 48
+DASHES = {
+    "dash": "6 3",
+    "dashdot": "8 3 2 3",
+    "dot": "2 3",
+    "longdash": "10 4",
+    "longdashdot": "10 3 2 3",
+}
 SHAPES = {
     "circle": '<circle cx="{x}" cy="{y}" r="4.5" fill="{c}"/>',
     "square": '<rect x="{x0}" y="{y0}" width="8" height="8" fill="{c}"/>',
@@ -31,8 +38,9 @@ def frontier(
     errors = [*shown["error"], *(v for v in floors.values() if v > 0)]
     across = _scale(shown["epsilon"].min() / 1.2, shown["epsilon"].max() * 1.2, LEFT, WIDTH - RIGHT)
     up = _scale(min(errors) / 1.3, max(errors) * 1.3, HEIGHT - BOTTOM, TOP)
+    tall = max(HEIGHT, TOP + 20 * (shown["algorithm"].nunique() + len(floors)))  # as high as the legend
     out = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">',
+        f'<svg viewBox="0 0 {WIDTH} {tall}" role="img" aria-label="{escape(title, quote=True)}">',
         _axes(shown, errors, across, up, title),
     ]
     kept = steps[steps["error"] > 0]
@@ -50,11 +58,11 @@ def frontier(
         out += [_mark(look, across(e), up(v)) for e, v in zip(own["epsilon"], own["error"], strict=True)]
         out += [_mark(look, WIDTH - RIGHT + 16, y), _text(WIDTH - RIGHT + 28, y + 4, str(name))]
         y += 20
-    for (name, value), dash in zip(floors.items(), ["6 3", "2 3", "8 3 2 3", "1 2", "10 4"], strict=False):
+    for (name, value), dash in zip(floors.items(), DASHES.values(), strict=False):
         line = f'stroke="#666" stroke-dasharray="{dash}"'
         out.append(f'<path d="M{LEFT} {up(value):.1f}H{WIDTH - RIGHT}" {line}/>')
         out.append(f'<path d="M{WIDTH - RIGHT + 8} {y}h16" {line}/>')
-        out.append(_text(WIDTH - RIGHT + 28, y + 4, clean(name, 24)))
+        out.append(_text(WIDTH - RIGHT + 28, y + 4, clean(name, 36)))
         y += 20
     return "".join([*out, "</svg>"])
 

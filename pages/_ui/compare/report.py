@@ -9,7 +9,9 @@ import streamlit as st
 from dpcore.algorithms import solving
 from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.experiments.frontier import middles, steps
+from dpcore.numbers import brief
 from dpcore.problems import QueryRelease
+from dpcore.publishing import printing
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, one_in, times_in_100
 
@@ -21,13 +23,6 @@ from ..shell.text import clean, short_names
 from .overview import floors_of
 from .sweeps import TITLES, Dot, Sweep
 
-STYLE = """body {font: 15px/1.45 system-ui, sans-serif; color: #111}
-body {max-width: 46rem; margin: 2rem auto; padding: 0 1rem}
-table {border-collapse: collapse; margin: .5rem 0}
-td, th {border: 1px solid #bbb; padding: .2rem .6rem; text-align: left}
-.tag {font-size: 12px; border: 1px solid currentColor; border-radius: 3px; padding: 0 .3rem; color: #555}
-svg {width: 100%; height: auto}
-@media print {body {margin: 0} h2 {break-after: avoid} svg, table {break-inside: avoid}}"""
 TITLE = "error of the worst question (median over repeats)"
 PEEK = f'<span class="tag">{Tag.PEEK}</span>'
 PUBLIC = f'<span class="tag">{Tag.PUBLIC}</span>'
@@ -60,7 +55,7 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
         "Columns": ", ".join(map(clean, problem.domain.names)),
         "Questions": f"{problem.workload.m:,}: {', '.join(clean(t, 120) for t in texts)}",
         "Protected": table.unit.words,
-        "δ": f"{delta:g}",
+        "δ": brief(delta),
         "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"].map(TITLES))),
         "Repeats": str(dots["seed"].nunique()),
     }
@@ -68,7 +63,6 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
     names = dict(zip(codes, short_names([TITLES[code] for code in codes], 24), strict=True))
     looks = frontier.look([*names.values()])
     parts = [
-        "<h1>What does privacy cost on this table?</h1>",
         f"<h2>Verdict {PEEK}</h2>{_verdict(found)}",
         f"<h2>Error against ε {PEEK}</h2>",
         drawing.frontier(
@@ -81,8 +75,7 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
         "<p>Errors were computed from the real rows. They are not protected: do not publish this "
         "page. An ε that was chosen by them says a little about the table.</p>",
     ]
-    head = f'<meta charset="utf-8"><title>What does privacy cost on this table?</title><style>{STYLE}</style>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
+    return printing.page("What does privacy cost on this table?", "".join(parts))
 
 
 def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
