@@ -137,7 +137,7 @@ def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT, l
         group = math.ceil(half * n / TENTH)
     good, bad = (_shares(ways, tolerance) for ways in (good, bad))
     if group is not None:
-        bad.append(f"groups under {_short(group)} people" if group < n else "groups of any size")
+        bad.append(f"groups under {_short(group)} rows" if group < n else "groups of any size")
     return Uses(tuple(good), tuple(bad), tolerance, group)
 
 

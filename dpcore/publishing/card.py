@@ -16,10 +16,8 @@ from .printing import page, text
 OTHERS = "What is true of a large group can be learned, also about people who are not in the table."
 OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
 SEVERAL = "A person with several rows is protected for each row, not for all of them together."
-PEEKED = (
-    "Ranges or values of columns were filled in from the data without protection. What they reveal about people is "
-    "outside the promise."
-)
+UNCOVERED = "What they reveal about people is outside the promise."
+PEEKED = f"Ranges or values of columns were filled in from the data without protection. {UNCOVERED}"
 LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
 FLOATING = "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
 SIGNED = ("Name", "Role", "Date and signature")

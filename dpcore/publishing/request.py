@@ -51,7 +51,7 @@ def check_format(format: TextFormat) -> None:
         raise InputError("a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8")
     if format.line_breaks:
         raise InputError(
-            "a text file with line breaks inside cells is not released, as one open quote changes all rows that "
+            "a text file with line breaks inside values is not released, as one open quote changes all rows that "
             'follow; save it as Parquet or Excel, and leave "line_breaks" out of the schema\'s "file"'
         )
 

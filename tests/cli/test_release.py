@@ -19,8 +19,8 @@ from dpcore.data.domain import Rows
 from dpcore.data.privacy_unit import COUNTED
 from dpcore.data.schema import domain_from_json
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Sums
-from dpcore.privacy.accounting.lifetime import events_from_json
+from dpcore.privacy.accounting.budget import Accounting, Budget, Sums
+from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.publishing import leftovers, publish
 from dpcore.publishing import request as publish_request
 from dpcore.publishing.card import LOOKED, PEEKED, card
@@ -127,7 +127,7 @@ def test_noise_is_never_the_same_and_cannot_be_seeded(here, capsys):
 
 
 def test_no_truth_is_computed(here, monkeypatch):
-    for name in ("QueryTruth.__init__", "QueryTruth.empirical"):
+    for name in ("QueryTruth.__init__", "QueryTruth.both"):
         monkeypatch.setattr(f"dpcore.evaluation.truth.{name}", lambda *_: pytest.fail("not protected"))
     assert release() == 0
 
@@ -327,6 +327,13 @@ def test_the_card_is_made_of_facts_alone(here):
     assert html.escape(COUNTED) not in said
     assert PEEKED not in said
     assert "publish" not in said
+    used = re.search(r"Used before (\d+) % · this release (\d+) % · left (\d+) %", said)
+    assert used
+    kept = facts()["dataset"]
+    lifetime = Lifetime(Budget(**kept["total"]), Accounting(kept["accounting"]), kept["failure"])
+    now = 100 * lifetime.cost(events_from_json(facts()["promise"]["reserved"])) / lifetime.capacity
+    assert [*map(int, used.groups())] == [0, math.ceil(now), 100 - math.ceil(now)]
+    assert lifetime.share(kept["spent"]["epsilon"]) == pytest.approx(now / 100, rel=1e-6)
 
 
 def test_the_card_of_people_says_what_their_number_tells(here):

@@ -10,6 +10,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.experiments.audit import Audit, audit
 from dpcore.experiments.transcripts import Judged, transcribe
 from dpcore.privacy.accounting.budget import Accounting, Budget
+from dpcore.theory.meaning import times_in_100
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
 from tests.helpers import QUERIES
@@ -52,8 +53,8 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
         )
     right, allowed = audits.guesses(audits.opening().found)
     assert 0.5 < right < allowed + 4 * np.sqrt(0.25 / audits.opening().found.runs)
-    assert f"allows {100 * allowed:.0f} of 100" in " ".join(c.value for c in app.caption)
-    assert f"{100 * right:.0f} of 100" in app.subheader[0].value
+    assert f"allows {times_in_100(allowed)}" in " ".join(c.value for c in app.caption)
+    assert f"{100 * right:.0f} times in 100" in app.subheader[0].value
 
 
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():

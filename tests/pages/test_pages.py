@@ -246,7 +246,7 @@ def test_an_upload_is_refused_or_taken_with_a_message():
     assert "a person must fill them in" in said(app)
     assert "dates are too detailed" in said(app)
     settled(button(app, "Fill in from my data (not protected)").click().run())
-    assert "The promise does not cover them" in " ".join(c.value for c in app.caption)
+    assert "is outside the promise" in " ".join(c.value for c in app.caption)
     button(app, "Forget my table").click().run()
     assert not app.exception
     assert any("census" in t.value for t in app.text)

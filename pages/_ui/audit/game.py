@@ -15,6 +15,7 @@ from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease
+from dpcore.theory.meaning import times_in_100
 
 from ..charts import base as charts
 from ..jobs.work import Work, begin
@@ -105,11 +106,8 @@ def settings(game: Game) -> None:
 def picture(found: Audit) -> None:
     """Draw the two piles of releases and the line between them, under the finding."""
     right, allowed = guesses(found)
-    st.subheader(f"Someone guesses the right table {100 * right:.0f} of 100 times", anchor=False)
-    summary = (
-        f"Give or take {100 / np.sqrt(found.runs):.0f}. The promise allows {100 * allowed:.0f} of 100, and a coin is "
-        "right 50 times."
-    )
+    st.subheader(f"Someone guesses the right table {100 * right:.0f} times in 100", anchor=False)
+    summary = f"Give or take {100 / np.sqrt(found.runs):.0f}. The promise allows {times_in_100(allowed)} (a coin: 50)."
     panel(piles(found), summary, pile_table(found), "piles")
 
 

@@ -12,6 +12,7 @@ from dpcore.data.readings import ANY_CASE, COMMA
 from dpcore.data.repairs import Problem
 from dpcore.data.text_format import UNSTATED
 from dpcore.errors import InputError
+from dpcore.publishing.card import PEEKED, UNCOVERED
 from dpcore.tags import Tag
 
 from ..shell.frame import heading, tag
@@ -259,8 +260,8 @@ def _wrong(current: Table) -> set[str]:
 def _provenance(current: Table) -> str:
     seen = current.looked_at
     if current.read_off:
-        return f"Bounds or values were filled in from {seen}. The promise does not cover them."
-    return f"Kinds and the choice of columns were guessed from {seen}, so they are not covered by the guarantee."
+        return PEEKED
+    return f"Kinds and the choice of columns were guessed from {seen}. {UNCOVERED}"
 
 
 def _words(problem: str, vague: str = "The schema does not serve this table yet.") -> str:

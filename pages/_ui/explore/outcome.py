@@ -91,8 +91,8 @@ class Shown:
 
 
 def noun(table: Table) -> str:
-    """What a record of this table stands for."""
-    return "people" if table.unit.most_rows == 1 else "records"
+    """What a row of this table is: one person, or one of the rows of a person."""
+    return "people" if table.unit.most_rows == 1 else "rows"
 
 
 @peek

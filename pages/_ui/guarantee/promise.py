@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
+from dpcore.publishing.card import OTHERS, SEVERAL
 from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise, factor, one_in, times_in_100
 
@@ -76,11 +77,11 @@ def limits(table: Table) -> None:
     """List what the promise does not cover."""
     st.markdown("**What is not promised**")
     lines = [
-        "What is true of people in general stays visible. It may say something about you, in the table or not.",
+        OTHERS,
         "It does not say that answers are exact, or who may see the real table.",
     ]
     if table.unit.person is None:
-        lines.append("One row is protected. Someone with several rows is protected less.")
+        lines.append(SEVERAL)
     else:
         lines.append(plain(f"Protected is {table.unit.words}.", 200))
     st.markdown("".join(f"- {line}\n" for line in lines))

@@ -15,7 +15,7 @@ def proof(planned: Planned) -> None:
     for number, step in enumerate(found.steps, start=1):
         lines = told(step)
         short = dict(lines)
-        title = f"{number}. {step.statistic}: {short['sensitivity']} → {short['charge']} → {short['adds']}"
+        title = f"{number}. {step.statistic}: {short['Sensitivity']} → {short['Use of the budget']} → {short['Cost']}"
         with st.expander(plain(title, 300)):
             for name, words in lines:
                 st.caption(name)

@@ -35,5 +35,5 @@ def exactness(share: float | None) -> list[Tile]:
 
 def guess(chance: float, epsilon: float, delta: float) -> Tile:
     """The tile of the promise: how often a guess about one person is right, at the most."""
-    right = f"guesses right {times_in_100(chance).replace('times in', 'of')}"
+    right = f"guesses right {times_in_100(chance)}"
     return "Someone who knows everyone else", right, f"a coin: 50 · ε = {epsilon:.4g}, δ = {delta_words(delta)}"

@@ -122,7 +122,7 @@ def test_a_messy_table_goes_from_upload_to_frontier_by_clicks(page, server, tmp_
     done = page.get_by_text(re.compile(r"(\d+) of \1 columns done"))
     expect(done).to_be_visible()
     assert int(done.inner_text().split()[0]) >= 20
-    expect(page.get_by_text("The promise does not cover them")).to_be_visible()
+    expect(page.get_by_text("is outside the promise")).to_be_visible()
     ready = time.perf_counter() - start
     page.get_by_role("link", name="Compare", exact=True).click()
     expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()

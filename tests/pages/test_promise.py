@@ -1,0 +1,60 @@
+"""One promise, one number: every page, card, file and command says what `Promise` says of the same plan."""
+
+import json
+import re
+from html import unescape
+
+import pytest
+
+from dpcore.cli import main
+from dpcore.data import samples
+from dpcore.data.schema import domain_to_json
+from dpcore.theory.meaning import Promise, factor, times_in_100
+from pages._ui.compare import report
+from tests.pages.test_compare import compared
+from tests.pages.test_pages import EXPLORE, open_page, said
+
+pytestmark = pytest.mark.usefixtures("tab")
+TIMES = r"([\d.]+ times in 100)"
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
+    """The files of a release of Explore's first plan with the same noise, and what `run` writes about it."""
+    place, sample = tmp_path_factory.mktemp("release"), samples.berkeley()
+    sample.frame.to_csv(place / "t.csv", index=False)
+    (place / "s.json").write_text(json.dumps(domain_to_json(sample.domain)))
+    asked = [str(place / "t.csv"), f"--schema={place / 's.json'}", "--queries=marginals:2", "--epsilon=1"]
+    asked += ["--delta=1e-9", "--algorithm=gaussian_maxent"]
+    kept = [f"--ledger={place / 'l.sqlite'}", "--total-epsilon=1", "--total-delta=1e-9", "--noise=float"]
+    assert main(["release", *asked, *kept, f"--out={place / 'out'}"]) == 0
+    assert main(["run", *asked, f"--json={place / 'run.json'}"]) == 0
+    return {p.name: unescape(p.read_text()) for p in (*(place / "out").glob("*.[hj][ts][mo]*"), place / "run.json")}
+
+
+def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
+    release, run = json.loads(facts["release.json"]), json.loads(facts["run.json"])
+    promise = Promise.of_release(release)
+    right, odds = times_in_100(promise.guess()), promise.odds
+    assert release["promise"]["means"] == run["promise"] == promise.to_json()
+    explore, guarantee = open_page(EXPLORE, sample="berkeley"), open_page("pages/guarantee.py", sample="berkeley")
+    for words in (said(explore).replace("\\", ""), facts["card.html"], facts["review.html"]):
+        found = re.findall(rf"(?:guesses right|is right at most) {TIMES}", words)
+        assert found
+        assert set(found) == {right}
+    assert guarantee.metric[0].value == right
+    for name in ("card.html", "review.html"):
+        assert re.findall(r"more than ([\d.,]+) times surer", facts[name]) == [odds]
+    assert f"change by a factor of {odds} at most" in " ".join(c.value for c in guarantee.caption)
+    assert odds == factor(promise.evidence)
+
+
+def test_the_report_says_what_any_algorithm_allows_by_the_same_functions():
+    held = compared().session_state["session"]
+    text = report.page(held.table, held.held["sweep"], ["every pair"])
+    rows = re.findall(rf"<td>([\d.]+)</td><td>([\d.,]+)</td><td>{TIMES}</td>", text)
+    delta = held.held["sweep"].shown[0].point.delta
+    assert rows
+    assert rows == [
+        (e, Promise(float(e), delta).odds, times_in_100(Promise(float(e), delta).guess())) for e, _, _ in rows
+    ]
