@@ -38,10 +38,10 @@ class Pool:
         self.facts[axes] = both, (before * mean + precision * values) / both
         self.told += precision
 
-    def add_all(self, tables: Marginals, values: np.ndarray, stddev: float) -> None:
-        """All these tables were, together."""
+    def add_all(self, tables: Marginals, values: np.ndarray, stddev: np.ndarray) -> None:
+        """All these tables were, together, each cell with its standard deviation (m,), the same within a table."""
         for axes, table in zip(tables.axes, tables.tables, strict=True):
-            self.add(axes, values[table], stddev)
+            self.add(axes, values[table], stddev[table.start])
 
     @property
     def evidence(self) -> Evidence:

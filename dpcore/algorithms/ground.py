@@ -137,7 +137,7 @@ def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int
         start = problem.log_start
         return Ground(model, problem.workload, model.potentials(start) if isinstance(start, PublicStart) else start)
     tables = tables_read(problem.workload, who)
-    found = choose_tree(tables, plan, curator)
+    found = choose_tree(tables, problem.effective_n, plan, curator)
     tree = Tree(problem.domain, found.junction)
     if isinstance(problem.start, PublicStart):
         base = tree.potentials(problem.start)

@@ -1,4 +1,4 @@
-"""Residuals: what tables say beyond their margins; what a record moves, by all neighbours of tiny domains."""
+"""Residuals, what tables say beyond their margins, and weighted tables: what a record moves, by all neighbours."""
 
 import itertools
 import math
@@ -9,6 +9,7 @@ import pytest
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.statistics.answers import WeightedTables
 from dpcore.privacy.statistics.residuals import Residuals
 from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Marginals
@@ -24,10 +25,12 @@ TABLES = {
 }
 
 
-def asked(where: str, seed: int = 0) -> Residuals:
-    """Residuals of tables with random weights."""
+def asked(where: str, seed: int = 0, kind: type = Residuals) -> Residuals | WeightedTables:
+    """Residuals of tables, or the tables themselves, with random weights."""
     domain, columns = TABLES[where]
     tables = Marginals(domain, columns)
+    if kind is WeightedTables:
+        return WeightedTables(tables, np.random.default_rng(seed).uniform(0.1, 1, len(columns)))
     cells = spaces_of(tables).cells
     return Residuals(tables, np.random.default_rng(seed).uniform(0.1, 1, len(cells)) / cells)
 
@@ -52,8 +55,9 @@ def noise(monkeypatch, statistic, spend, data, *, exact=False, group=1):
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("where", TABLES)
-def test_noise_covers_what_any_neighbour_moves_and_no_more(monkeypatch, where, seed, exact):
-    statistic = asked(where, seed)
+@pytest.mark.parametrize("kind", [Residuals, WeightedTables])
+def test_noise_covers_what_any_neighbour_moves_and_no_more(monkeypatch, kind, where, seed, exact):
+    statistic = asked(where, seed, kind)
     k = statistic.workload.domain.size
     for spend, order in ((Gaussian(0.7), 2), (Pure(0.7), 1)):
         seen = [noise(monkeypatch, statistic, spend, (0, z), exact=exact) for z in range(k)]
@@ -103,3 +107,29 @@ def test_weights_that_do_not_fit_are_refused(weights):
 def test_other_workloads_have_none():
     with pytest.raises(InputError, match="Explicit is not marginal tables"):
         Residuals(signs(codes(2, 2), 3), np.ones(1)).check()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_weighted_tables_are_the_tables_with_as_much_noise_as_they_say(exact):
+    statistic = asked("pairs", kind=WeightedTables)
+    rows = random_rows(TABLES["pairs"][0], 50)
+    plan = Plan(Budget(1000, 0.5), (Charge("measure", Gaussian(0.7), 400),), exact=exact)
+    curator = TableCurator(rows, 50, plan, np.random.default_rng(0))
+    seen = [curator.measure(statistic, Gaussian(0.7)) for _ in range(400)]
+    values = np.array([m.values for m in seen])
+    truth, error = statistic.workload.answers_of_rows(rows), max(seen[0].stddev) / 20
+    assert values.mean(axis=0) == pytest.approx(truth, abs=5 * error)
+    assert values.std(axis=0) == pytest.approx(seen[0].stddev, rel=0.2)
+    first, second = statistic.workload.tables
+    assert np.ptp(seen[0].stddev[first]) == np.ptp(seen[0].stddev[second]) == 0
+    ratio = seen[0].stddev[first.start] / seen[0].stddev[second.start]
+    assert ratio == pytest.approx(statistic.weights[1] / statistic.weights[0])
+    assert curator.measured[0].errors == pytest.approx(seen[0].stddev / 20)
+
+
+@pytest.mark.parametrize("weights", [[0, 1], [1], [1] * 3, [-1, 1], [np.nan, 1], [1.01, 1], [1e-4, 1]])
+def test_tables_with_weights_that_do_not_fit_are_refused(weights):
+    with pytest.raises(InputError, match="marginal tables are weighted, each by a number in 0.0009"):
+        WeightedTables(Marginals(*TABLES["pairs"]), np.array(weights, dtype=float)).check()
+    with pytest.raises(InputError, match="marginal tables are weighted"):
+        WeightedTables(signs(codes(2, 2), 2), np.ones(2)).check()  # type: ignore[arg-type]
