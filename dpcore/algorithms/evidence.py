@@ -59,7 +59,7 @@ def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
     return (workload, slice(workload.m)) if isinstance(workload, Marginals) else None
 
 
-def tables_read(workload: Workload, who: str) -> Marginals:
+def tables_read(workload: Workload, who: str = "this algorithm") -> Marginals:
     """The tables that all queries are read off; InputError, naming who needs them, where there are none."""
     tables = marginal_tables(workload)
     if tables is None:
