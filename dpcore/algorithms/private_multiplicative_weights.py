@@ -9,8 +9,8 @@ import numpy as np
 from ..models.graphical import StreamedGraphical
 from ..models.tree import Tree
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import threshold_and_measure
+from ..privacy.accounting.budget import Budget, Pure
+from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
@@ -88,7 +88,7 @@ class PMW(Algorithm):
         stand = model_setup(problem, budget, self.cells, "pmw")
         best, share = measured_rounds(problem, stand.left, RULE, self.measure, MOST, FEWEST), SHARE[self.measure]
         U = self.settled("updates", best.value, best.why)
-        compare, measure = threshold_and_measure(stand.left, U.value, share)
+        compare, measure = select_and_measure(stand.left, U.value, share, kind=Pure)
         noise = math.hypot(*sparse_scales(workload.width / n, compare.epsilon))
         lowest = LEVEL * math.log(workload.m * self.passes + 1) * noise
         why = f"{LEVEL:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"

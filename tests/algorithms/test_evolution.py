@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.evolution import PrivateEvolution
 from dpcore.algorithms.evidence import nearest
+from dpcore.algorithms.evolution import PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, treat
 from dpcore.algorithms.signed_measure import PSMM, grid
 from dpcore.errors import InputError
