@@ -40,20 +40,6 @@ def curator(cells, spend, *, group=1, times=1, whole=False, rng=0) -> ColumnCura
     return ColumnCurator([column(cells)], len(cells), plan, np.random.default_rng(rng), group=group)
 
 
-@pytest.fixture
-def asked(monkeypatch):
-    """What is asked of each mechanism: (counts, scale)."""
-    notes = []
-
-    def note(values, scale, _rng=None):
-        notes.append((np.array(values), scale))
-        return values
-
-    for module, name in itertools.product(("mechanisms", "exact"), ("gaussian", "laplace")):
-        monkeypatch.setattr(f"dpcore.privacy.{module}.{name}", note)
-    return notes
-
-
 def columns(n: int):
     return [list(c) for c in itertools.combinations_with_replacement(SAYINGS, n)]
 

@@ -1,6 +1,6 @@
 """The curator: charge first and touch after, a closed set of questions, and nothing of the records to be seen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,9 +10,10 @@ from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.statistics.answers import Answers, SignedErrors
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.workloads import Explicit, Marginals
+from dpcore.workloads import Marginals
 from tests.helpers import codes, random_rows
 
 DOMAIN = codes(3, 2)
@@ -30,10 +31,10 @@ class Watched(Rows):
         return object.__getattribute__(self, name)
 
 
-def watched() -> tuple[TableCurator, Watched]:
+def watched(plan: Plan = PLAN) -> tuple[TableCurator, Watched]:
     rows = random_rows(DOMAIN, 20)
     seen = Watched(rows.values, rows.weights)
-    curator = TableCurator(seen, 20, PLAN, np.random.default_rng(0))
+    curator = TableCurator(seen, 20, plan, np.random.default_rng(0))
     vars(seen).update(armed=True, touched=False)
     return curator, seen
 
@@ -57,86 +58,84 @@ class Discount(Gaussian):
     rho = 0.0
 
 
-LINES = Better(DOMAIN, [["a"]])
-BATCH = np.arange(5)
-STREAM = AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), 0.1)
-REFUSED = [
-    ("above_threshold", ERRORS, Pure(0.1), "SignedErrors is not a statistic"),
-    ("select", STREAM, BoundedRange(0.1), "AbsoluteErrors is not a statistic"),
-    ("above_threshold", STREAM, BoundedRange(0.1), "BoundedRange does not pay for this; it takes Pure"),
-    ("above_threshold", STREAM, Gaussian(0.1), "Gaussian does not pay for this; it takes Pure"),
-    ("above_threshold", STREAM, Approximate(0.1, 1e-9), "Approximate does not pay for this"),
-    ("above_threshold", STREAM, Pure(100), "above_threshold needs ρ=5000, "),
-    ("above_threshold", AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1), Pure(0.1), "Better is not a workload"),
-    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH + 1, np.zeros(5), 0.1), Pure(0.1), "a query outside 0..4"),
-    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH - 1, np.zeros(5), 0.1), Pure(0.1), "a query outside 0..4"),
-    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(4), 0.1), Pure(0.1), "as many answers"),
-    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH / 1, np.zeros(5), 0.1), Pure(0.1), "the numbers of its queries"),
-    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.full(5, np.nan), 0.1), Pure(0.1), "must be finite"),
-    ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), np.inf), Pure(0.1), "must be finite"),
-    ("measure", ERRORS, Gaussian(0.1), "SignedErrors is not a statistic with a derived sensitivity"),
-    ("select", ANSWERS, BoundedRange(0.1), "Answers is not a statistic"),
-    ("select", Cheap(WORKLOAD, np.zeros(5)), BoundedRange(0.1), "Cheap is not a statistic"),
-    ("measure", Answers(LINES), Gaussian(0.1), "Better is not a workload whose sensitivity is known"),
-    ("select", SignedErrors(LINES, np.zeros(3)), BoundedRange(0.1), "Better is not a workload"),
-    ("measure", ANSWERS, BoundedRange(0.1), "BoundedRange does not pay for this; it takes Gaussian or Pure"),
-    ("measure", ANSWERS, Approximate(0.1, 1e-9), "Approximate does not pay for this"),
-    ("measure", ANSWERS, Discount(0.1), "Discount does not pay for this"),
-    ("select", ERRORS, Gaussian(0.1), "Gaussian does not pay for this; it takes BoundedRange"),
-    ("select", ERRORS, BoundedRange(100), "select needs ρ=1250, "),
-    ("measure", ANSWERS, Gaussian(100), "measure needs ρ=5000, "),
-    ("measure", ANSWERS, Pure(100), "measure needs ρ=5000, "),
-]
+LINES, BATCH = Better(DOMAIN, [["a"]]), np.arange(5)
+ASKED = {
+    "measure": ANSWERS,
+    "select": ERRORS,
+    "above_threshold": AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), 0.1),
+    "draw_queries": SummedErrors(WORKLOAD, np.zeros(5), 2),
+    "keep_draws": AcceptProbabilities(WORKLOAD, BATCH, np.zeros(5), 1.0),
+}
+PAYS = {
+    "measure": (Gaussian, Pure),
+    "select": (BoundedRange, Pure),
+    "above_threshold": (Pure,),
+    "draw_queries": (BoundedRange,),
+    "keep_draws": (BoundedRange,),
+}
 
 
-@pytest.mark.parametrize(("verb", "statistic", "spend", "message"), REFUSED)
-def test_what_is_not_paid_for_is_refused_before_a_record_is_touched(verb, statistic, spend, message):
+def refused(words: str, verb: str, *asked) -> None:
+    """A question is refused before a record is touched, and costs nothing."""
     curator, rows = watched()
-    with pytest.raises(InputError) as caught:
-        getattr(curator, verb)(statistic, spend)
-    assert message in str(caught.value)
+    with pytest.raises(InputError, match=words):
+        getattr(curator, verb)(*asked)
     assert not vars(rows)["touched"]
     assert curator.ledger.events == []
 
 
-@pytest.mark.parametrize("value", [-0.1, 0.0, float("nan"), float("inf")])
-def test_a_spend_that_pays_nothing_is_refused_before_a_record_is_touched(value):
-    curator, rows = watched()
-    for verb, statistic, kind in (
-        ("select", ERRORS, BoundedRange),
-        ("above_threshold", STREAM, Pure),
-        ("measure", ANSWERS, Gaussian),
-        ("measure", ANSWERS, Pure),
-    ):
-        with pytest.raises(InputError):
-            getattr(curator, verb)(statistic, kind(value))
-    assert not vars(rows)["touched"]
-    assert curator.ledger.events == []
+@pytest.mark.parametrize("verb", ASKED)
+def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
+    pays = PAYS[verb]
+    for other in (*(ASKED[name] for name in ASKED if name != verb), Cheap(WORKLOAD, np.zeros(5))):
+        refused("is not a statistic", verb, other, pays[0](0.1))
+    for kind in {Gaussian, BoundedRange, Pure, Approximate, Discount}.difference(pays):
+        refused(f"{kind.__name__} does not pay for this; it takes {pays[0].__name__}", verb, ASKED[verb], kind(0.1))
+    for kind in pays:
+        refused(f"{verb} needs ρ=", verb, ASKED[verb], kind(100))
 
 
 @pytest.mark.parametrize(
-    ("verb", "statistic", "spend"),
+    ("verb", "question", "words"),
     [
-        ("measure", ANSWERS, Gaussian(0.1)),
-        ("measure", ANSWERS, Pure(0.1)),
-        ("select", ERRORS, BoundedRange(0.1)),
-        ("above_threshold", STREAM, Pure(0.1)),
+        ("above_threshold", AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1), "Better is not a workload"),
+        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH + 1, np.zeros(5), 0.1), "a query outside 0..4"),
+        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH - 1, np.zeros(5), 0.1), "a query outside 0..4"),
+        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(4), 0.1), "as many answers"),
+        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH / 1, np.zeros(5), 0.1), "the numbers of its queries"),
+        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.full(5, np.nan), 0.1), "must be finite"),
+        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), np.inf), "must be finite"),
+        ("measure", Answers(LINES), "Better is not a workload whose sensitivity is known"),
+        ("select", SignedErrors(LINES, np.zeros(3)), "Better is not a workload"),
+        ("draw_queries", SummedErrors(WORKLOAD, np.zeros(3), 2), "one sum for each query"),
+        ("draw_queries", SummedErrors(WORKLOAD, np.zeros(5), 0), "rounds=0 must be a whole"),
+        ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([10]), np.zeros(1), 1.0), "a signed query"),
+        ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([2]), np.zeros(1), 0.0), "eta=0.0 must be above"),
+        ("keep_draws", AcceptProbabilities(WORKLOAD, BATCH, np.zeros(5), 2.0), "keep_draws needs ε₀=0.1.* is paid"),
     ],
 )
-def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, verb, statistic, spend):
-    curator, rows = watched()
-    charge = type(curator.ledger).charge
-    touched = []
-    monkeypatch.setattr(
-        type(curator.ledger),
-        "charge",
-        lambda self, what, paid: (touched.append(vars(rows)["touched"]), charge(self, what, paid)),
-    )
-    out = getattr(curator, verb)(statistic, spend)
+def test_questions_that_make_no_sense_are_refused(verb, question, words):
+    refused(words, verb, question, PAYS[verb][0](0.1))
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5, True])
+def test_draws_are_a_whole_number_and_paid_for_together(times):
+    refused("which must be a whole number", "draw_queries", ASKED["draw_queries"], BoundedRange(0.1), times)
+    refused("draw_queries needs ρ=", "draw_queries", ASKED["draw_queries"], BoundedRange(0.1), 10**6)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(("verb", "kind"), [(verb, kind) for verb, kinds in PAYS.items() for kind in kinds])
+def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, verb, kind, exact):
+    curator, rows = watched(replace(PLAN, exact=exact))
+    ledger, touched = type(curator.ledger), []
+    charge = ledger.charge
+    monkeypatch.setattr(ledger, "charge", lambda *asked: (touched.append(vars(rows)["touched"]), charge(*asked)))
+    getattr(curator, verb)(ASKED[verb], kind(0.1))
     assert touched == [False]
     assert vars(rows)["touched"]
-    assert curator.ledger.events == [(verb, spend)]
-    assert out.values.shape == (5,) if verb == "measure" else out is None or isinstance(out, int)
+    assert curator.ledger.events == [(verb, kind(0.1))] * (5 if verb == "keep_draws" else 1)
+    assert curator.exactly.total() == exact * len(curator.ledger.events)
 
 
 def test_a_charge_stays_when_the_touch_fails(monkeypatch):
@@ -150,15 +149,6 @@ def test_a_charge_stays_when_the_touch_fails(monkeypatch):
 def test_the_table_must_have_the_public_number_of_records():
     with pytest.raises(InputError, match="the problem speaks of n=21 records, the table has 20"):
         TableCurator(random_rows(DOMAIN, 20), 21, PLAN, np.random.default_rng(0))
-
-
-def test_true_answers_are_kept_apart_by_workload():
-    other = Explicit(DOMAIN, np.ones((1, 6)))
-    plan = Plan(Budget(1e4, 0), (Charge("s", BoundedRange(1.0), 9000),))
-    curator = TableCurator(random_rows(DOMAIN, 20), 20, plan, np.random.default_rng(0))
-    for _ in range(3):
-        assert curator.select(SignedErrors(other, np.array([-10.0])), BoundedRange(2000.0)) == 0
-        assert curator.select(SignedErrors(WORKLOAD, np.array([0, 0, 0, 0, 9.0])), BoundedRange(900.0)) == 9
 
 
 def arrays_in(thing, depth: int = 3):
@@ -187,13 +177,3 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     assert list(arrays_in(curator)) == []
     assert "values" not in repr(curator)
     assert "Rows" not in repr(curator.ledger)
-
-
-def test_two_curators_do_not_share_their_noise():
-    first, second = (
-        TableCurator(random_rows(DOMAIN, 20), 20, PLAN, np.random.default_rng(seed))
-        .measure(ANSWERS, Gaussian(0.1))
-        .values
-        for seed in (1, 2)
-    )
-    assert not np.allclose(first, second)

@@ -31,6 +31,7 @@ from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, rows_of
+from tests.privacy.enumeration import ask
 
 DOMAIN = codes(3, 2)
 N = 30
@@ -344,35 +345,23 @@ def test_a_group_that_would_take_noise_away_is_refused(group):
 
 BIG = 2.0**53  # spacing 1 below it: a share is rounded to 0 or 1
 ROUNDED = {
-    "far answers": lambda w: SignedErrors(w, np.full(5, BIG)),
-    "far penalties": lambda w: TableErrors(w, np.zeros(5), np.array([BIG, BIG + 1]), np.ones(2)),
-    "far table answers": lambda w: TableErrors(w, np.full(5, BIG), np.zeros(2), np.ones(2)),
-    "infinite answers": lambda w: SignedErrors(w, np.array([np.inf, 0, 0, 0, 0])),
+    "far answers": ("select", lambda w: SignedErrors(w, np.full(5, BIG))),
+    "far penalties": ("select", lambda w: TableErrors(w, np.zeros(5), np.array([BIG, BIG + 1]), np.ones(2))),
+    "far table answers": ("select", lambda w: TableErrors(w, np.full(5, BIG), np.zeros(2), np.ones(2))),
+    "infinite answers": ("select", lambda w: SignedErrors(w, np.array([np.inf, 0, 0, 0, 0]))),
+    "far sums": ("draw_queries", lambda w: SummedErrors(w, np.full(5, BIG), 1)),
+    "a far stream": ("above_threshold", lambda w: AbsoluteErrors(w, np.arange(5), np.full(5, BIG), BIG - 1)),
 }
 
 
-@pytest.mark.parametrize("make", ROUNDED.values(), ids=list(ROUNDED))
-def test_far_answers_do_not_round_the_true_ones_to_a_bit(make, monkeypatch):
+@pytest.mark.parametrize(("verb", "make"), ROUNDED.values(), ids=list(ROUNDED))
+def test_far_answers_do_not_round_the_true_ones_to_a_bit(asked, verb, make):
     """The scores move by what one record moves them, and not by the spacing of far numbers."""
-    asked = []
-    monkeypatch.setattr("dpcore.privacy.mechanisms.exponential", lambda scores, *_: asked.append(scores) or 0)
-    for half in (15, 16):  # one record more in cell 0, past a half
-        rows = rows_of(DOMAIN, [0] * half + [5] * (N - half))
-        score = make(Marginals.all(DOMAIN, 1))
-        curator_of(rows=rows).select(score, BoundedRange(EPSILON))
-    assert np.abs(asked[0] - asked[1]).max() <= score.sensitivity / N * (1 + 1e-9)
-
-
-def test_far_sums_and_far_streamed_answers_neither(monkeypatch):
-    asked = []
-    monkeypatch.setattr("dpcore.privacy.mechanisms.categorical", lambda s, *_, **__: asked.append(s) or np.zeros(1))
-    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, *_, **__: asked.append(v) or 0)
-    workload = Marginals.all(DOMAIN, 1)
-    for half in (15, 16):
-        curator = curator_of(rows=rows_of(DOMAIN, [0] * half + [5] * (N - half)))
-        curator.draw_queries(SummedErrors(workload, np.full(5, BIG), 1), BoundedRange(EPSILON))
-        curator.above_threshold(AbsoluteErrors(workload, np.arange(5), np.full(5, BIG), BIG - 1), Pure(EPSILON))
-    assert all(np.abs(a - b).max() <= 1 / N * (1 + 1e-9) for a, b in zip(asked[:2], asked[2:], strict=True))
+    score = make(Marginals.all(DOMAIN, 1))
+    spend = Pure(EPSILON) if verb == "above_threshold" else BoundedRange(EPSILON)
+    data = [rows_of(DOMAIN, [0] * half + [5] * (N - half)) for half in (15, 16)]  # one record more, past a half
+    before, after = (ask(asked, verb, score, spend, rows)[0] for rows in data)
+    assert np.abs(before - after).max() <= score.sensitivity / N * (1 + 1e-9)
 
 
 X, CENTRE = Box(np.array([-1.0, -1.0]), np.array([1.0, 1.0])), np.zeros(2)

@@ -35,6 +35,13 @@ def test_mu_makes_its_bound_smallest(which):
     assert best == min(best, *(bound(**numbers, mu=mu(**numbers) * f) for f in np.geomspace(0.1, 10, 41)))
 
 
+def test_the_bound_for_new_records_is_the_known_one():
+    s = regularised_stages(Budget(1, 1e-6), 1, 0.01)[1]
+    numbers = {"n": 10_000, "d": 5, "G": 1, "R": 1, "s": s}
+    mu = theory.sco_mu(**numbers)
+    assert (s, mu, theory.sco_bound(**numbers, mu=mu)) == pytest.approx((0.2365889, 0.014205159, 0.014205159), rel=1e-6)
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1, 5])
 def test_the_printed_s_is_safe_but_smaller_and_that_of_theorem_6_9_is_not_safe(epsilon):
     s = regularised_stages(Budget(epsilon, 1e-6), 1, 0.01)[1]

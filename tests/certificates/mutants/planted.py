@@ -94,7 +94,7 @@ MUTANTS = {
         "        if isinstance(score, TableErrors):\n"
         "            return int(np.argmax(scores))\n"
         "        if isinstance(spend, Pure):",
-        f"{S}/test_scores.py::test_selecting_a_table_is_pure_and_bounded_range",
+        f"{P}/test_exact_neighbours.py::test_selection_is_pure_and_bounded_range",
     ),
     "categories that must occur": Mutant(
         "bounds or categories read off the records without charge",

@@ -27,7 +27,7 @@ from dpcore.privacy.accounting.budget import (
 )
 from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
 from dpcore.privacy.accounting.guarantee import cautions
-from dpcore.privacy.accounting.ledger import Charge, Choice, Ledger, Plan
+from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from tests.helpers import HUGE, few_rounds, serves, task, variants
 
 BUDGETS = [Budget(e, d) for e in (1e-4, 0.1, 1, 8, 200) for d in (1e-100, 1e-9, 1e-3, 0.5)]
@@ -41,35 +41,23 @@ def ids(budget: Budget) -> str:
 NEARLY = 1 - 1e-5  # of ε; at tiny ε and large δ the margin of μ shows
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "message"),
-    [
-        (0, 0.1, "epsilon=0 is not served; served are epsilon from 1e-06 to 1e+09, delta 0 or from 1e-100 to 0.5"),
-        (-1, 0.1, "epsilon=-1 is not served"),
-        (math.inf, 0.1, "epsilon=inf is not served"),
-        (math.nan, 0.1, "epsilon=nan is not a number"),
-        (True, 0.1, "epsilon=True is not a number"),
-        ("1", 0.1, "epsilon=1 is not a number"),
-        (None, 0.1, "epsilon=None is not a number"),
-        pytest.param(HUGE, 0.1, "epsilon=1", id="huge"),
-        (1, -1e-9, "delta=-1e-09 is not served"),
-        (9.9e-7, 0.1, "epsilon=9.9e-07 is not served"),
-        (1.1e9, 0.1, "epsilon=1100000000.0 is not served"),
-        (5e-324, 0.1, "epsilon=5e-324 is not served"),
-        (1, 5e-324, "delta=5e-324 is not served"),
-        (1, 9e-101, "delta=9e-101 is not served"),
-        (1, 0.51, "delta=0.51 is not served"),
-        (1, 1, "delta=1 is not served; served are epsilon from 1e-06"),
-        (1, math.nan, "delta=nan is not a number"),
-        (1, math.inf, "delta=inf is not served"),
-        (1, False, "delta=False is not a number"),
-        (1, "0", "delta=0 is not a number"),
-    ],
-)
-def test_a_budget_that_promises_nothing_is_refused(epsilon, delta, message):
-    with pytest.raises(InputError) as caught:
-        Budget(epsilon, delta)
-    assert message in str(caught.value)
+@pytest.mark.parametrize("value", [0, -1, math.inf, 9.9e-7, 1.1e9, 5e-324], ids=str)
+def test_an_epsilon_that_promises_nothing_is_refused(value):
+    with pytest.raises(InputError, match=f"epsilon={value} is not served; served are epsilon from 1e-06 to 1e\\+09"):
+        Budget(value, 0.1)
+
+
+@pytest.mark.parametrize("value", [-1e-9, 5e-324, 9e-101, 0.51, 1, math.inf], ids=str)
+def test_a_delta_that_promises_nothing_is_refused(value):
+    with pytest.raises(InputError, match=f"delta={value} is not served; .* delta 0 or from 1e-100 to 0.5"):
+        Budget(1, value)
+
+
+@pytest.mark.parametrize("value", [math.nan, True, "1", None, HUGE], ids=lambda value: str(value)[:9])
+def test_what_is_no_number_is_no_budget(value):
+    for budget in ((value, 0.1), (1, value)):
+        with pytest.raises(InputError, match=f"={str(value)[:9]}"):
+            Budget(*budget)
 
 
 def test_cautions_name_the_two_usual_mistakes():
@@ -218,14 +206,6 @@ def test_a_plan_that_exceeds_its_budget_cannot_be_made():
         Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(0.2)),))
     with pytest.raises(BudgetError, match="the plan needs ε=inf"):
         Plan(Budget(1, 1e-9), (Charge("measure", Approximate(0.1, 2e-9)),))
-
-
-@pytest.mark.parametrize("delta", [0, 1e-9])
-def test_a_plan_without_charges_costs_nothing_and_allows_nothing(delta):
-    ledger = Ledger(Plan(Budget(1, delta), (), (Choice("rounds", 3, "given"),)))
-    assert (ledger.spent.epsilon, ledger.plan["rounds"]) == (0, 3)
-    with pytest.raises(BudgetError):
-        ledger.charge("select", BoundedRange(1e-9))
 
 
 def test_failure_probabilities_come_off_delta():

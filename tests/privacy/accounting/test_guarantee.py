@@ -62,12 +62,6 @@ def test_the_best_guess_is_that_of_the_best_event_and_randomised_response_allows
     assert guarantee.best_guess(prior, epsilon, delta) == pytest.approx(brute, abs=1e-12)
 
 
-@each_promise
-def test_at_even_odds_the_best_guess_has_a_closed_form(epsilon, delta):
-    closed = (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))
-    assert guarantee.best_guess(0.5, epsilon, delta) == pytest.approx(closed, abs=1e-12)
-
-
 def test_no_mechanism_that_keeps_the_promise_does_better_at_guesses_trade_offs_or_evidence():
     tried = 0
     for P_1, P_0 in some_mechanisms():

@@ -46,6 +46,14 @@ def test_the_gaussian_room_is_rounded_down_and_next_to_nothing_is_lost(delta):
         assert conversions.gdp_log_delta(epsilon, mu) >= gaussian_log_delta(epsilon, mu)
 
 
+@pytest.mark.parametrize("mu", [1e-5, 1e-3, 0.1, 1, 3, 10, 20])
+def test_the_delta_of_gaussian_noise_is_the_hockey_stick_divergence_and_rounded_up(mu):
+    for epsilon in (0, 1e-4, 0.1, 1, 5, 50, 200):
+        if epsilon / mu < 150:  # beyond, δ < exp(−10000)
+            found, exact = conversions.gdp_log_delta(epsilon, mu), float(gaussian_log_delta(epsilon, mu))
+            assert exact <= found <= exact + 1e-8 + 1e-9 * abs(exact)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_gaussian_room_is_rounded_down_at_random_budgets(seed):
     """Of 700 such budgets 37 had more room than they should."""

@@ -16,7 +16,6 @@ from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, 
 from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.statistics.gradients import MeanGradient, RegularisedMinimiser
 from dpcore.privacy.statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, largest_shift
-from dpcore.theory import learning as theory
 from tests.risk_tasks import quadrature
 
 UNIT = Ball(np.zeros(1), 1.0)
@@ -51,10 +50,9 @@ def rows(data):
     return group(np.array(data, dtype=float).reshape(N, -1))
 
 
-def law(target, spend, data, *, factor=1.0):
-    """The density on X that a target describes, `factor` times as sharp as it should be."""
-    density = target.density(rows(data), N, spend)
-    return quadrature(factor * density.potential(X[:, None]), WIDTH)
+def law(target, spend, data):
+    """The density on X that a target describes."""
+    return quadrature(target.density(rows(data), N, spend).potential(X[:, None]), WIDTH)
 
 
 def hockey_stick(p, q, epsilon):
@@ -63,32 +61,6 @@ def hockey_stick(p, q, epsilon):
 
 LOCATIONS = [pinball(0.5), pinball(0.1), absolute(), huber(0.3)]
 GLMS = [Logistic(), hinge()]
-
-
-@pytest.mark.parametrize(("epsilon", "s"), [(0.1, 0.0275446502), (0.3, 0.0769681750), (1, 0.2367043807)]
-                         + [(3, 0.6477265307), (8, 1.5315451176)])  # fmt: skip
-def test_s_is_the_largest_that_keeps_the_promise(epsilon, s):
-    spend, whole = regularised_stages(Budget(epsilon, 1e-6), 1, 0)
-    assert whole == pytest.approx(s, rel=1e-7)
-    assert spend == Gaussian(whole)
-    assert conversions.gdp_log_delta(epsilon, whole) <= math.log(1e-6)
-    assert conversions.gdp_log_delta(epsilon, whole * (1 + 1e-7)) > math.log(1e-6)
-
-
-def test_the_calibration_is_the_known_one():
-    spend, s = regularised_stages(Budget(1, 1e-6), 1, 0.01)
-    assert s == pytest.approx(0.2365889, rel=1e-6)
-    assert Budget(1, 1e-6).sampler_error(spend.failure) == pytest.approx(2.689e-9, rel=1e-3)
-    numbers = {"n": 10_000, "d": 5, "G": 1, "R": 1, "s": s}
-    mu = theory.erm_mu(**numbers)
-    assert (mu, theory.erm_bound(**numbers, mu=mu)) == pytest.approx((0.0013366128,) * 2, rel=1e-7)
-    assert mu * (s * 10_000) ** 2 == pytest.approx(7481.598, rel=1e-6)
-    sco = theory.sco_mu(**numbers)
-    assert (sco, theory.sco_bound(**numbers, mu=sco)) == pytest.approx((0.014205159,) * 2, rel=1e-7)
-    assert sco * (s * 10_000) ** 2 == pytest.approx(79512.39, rel=1e-6)
-    s = regularised_stages(Budget(0.1, 1e-6), 1, 0.01)[1]
-    mu = theory.erm_mu(n=1000, d=20, G=2, R=1, s=s)
-    assert (mu, mu * (s * 1000 / 2) ** 2) == pytest.approx((0.4595128, 87.0487), rel=1e-6)
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 6])
@@ -108,8 +80,8 @@ def test_delta_0_is_refused():
         regularised_stages(Budget(1, 0), 1, 0.01)
 
 
-def worst(target, spend, values, epsilon, factor=1.0):
-    laws = on_all(lambda data: law(target, spend, data, factor=factor), values)
+def worst(target, spend, values, epsilon):
+    laws = on_all(lambda data: law(target, spend, data), values)
     return max(hockey_stick(p, q, epsilon) for p, q in both(laws, values))
 
 
@@ -130,14 +102,11 @@ def test_a_regularised_classifier_is_too(loss):
         assert worst(target, Gaussian(s), RECORDS[:4], epsilon) <= allowed * ROOM
 
 
-def test_half_the_difference_would_be_caught(monkeypatch):
-    """On a wide K with a strong regulariser the law is nearly the Gaussian mechanism, so the bound is nearly met."""
+def test_on_a_wide_region_with_a_strong_regulariser_no_noise_is_wasted():
+    """The law is nearly the Gaussian mechanism there, so that half the sensitivity would be caught."""
     target, s = RegularisedRisk(absolute(), UNIT, 8.0, True), 2.0
     allowed = math.exp(conversions.gdp_log_delta(1, s))
     assert allowed * 0.9 < worst(target, Gaussian(s), (-1.0, 1.0), 1) <= allowed * ROOM
-    monkeypatch.setattr(RegularisedRisk, "G", 1.0)
-    target = RegularisedRisk(absolute(), UNIT, 8.0, True)
-    assert worst(target, Gaussian(s), (-1.0, 1.0), 1) > allowed * 1.2
 
 
 def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
@@ -176,28 +145,32 @@ def test_ranks_are_of_bounded_range():
     assert 0.45 < max(spans) <= 0.9 + 1e-9
 
 
-@pytest.mark.parametrize("b", [1, 2])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.05), (0.5, 1e-4)])
 @pytest.mark.parametrize("loss", [Logistic(), huber(0.5)], ids=lambda loss: loss.name)
-def test_objective_perturbation_keeps_its_promise(loss, b):
+def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
     """In one dimension x ↦ ξ is monotone, so the law of x is exact: φ(ξ(x)/σ) ξ'(x)/σ."""
-    epsilon, delta = 1.0, 0.05
     target = PerturbedRisk(loss, Space(np.zeros(1), 1.0), 0.2)
-    lam, sigma = target.settle(N, N / b, Approximate(epsilon, delta))
-    x = np.linspace(-40, 40, 20_001)
+    lam, sigma = target.settle(N, N, Approximate(epsilon, delta))
+    x = np.linspace(-60, 60, 40_001)
+    step = x[1] - x[0]
 
-    def density(data):
+    def density(data, sigma):
         risk = target.risk(rows(data))
         xi = -N * risk.tangents(x[:, None])[1][:, 0] - lam * x
         slope = lam + N * (risk.w[:, None] * risk.A**2 * loss.bend(risk.A * x, risk.b[:, None])).sum(0)
         return np.exp(-((xi / sigma) ** 2) / 2) / (sigma * math.sqrt(2 * math.pi)) * slope
 
-    step, largest = x[1] - x[0], 0.0
-    for p, q in both(on_all(density, RECORDS[:4]), RECORDS[:4]):
-        assert p.sum() * step == pytest.approx(1, abs=2e-3)
-        largest = max(largest, float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * step))
-    assert largest <= delta
-    if b == 1:
-        assert PerturbedRisk.settle(target, N, N / 2, Approximate(epsilon, delta))[1] > 1.9 * sigma
+    def worst(sigma, values):
+        laws = on_all(lambda data: density(data, sigma), values)
+        return max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * step) for p, q in both(laws, values))
+
+    assert density((RECORDS[0],) * N, sigma).sum() * step == pytest.approx(1, abs=2e-3)
+    apart = [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
+    assert max(worst(sigma, RECORDS[:4]), worst(sigma, apart)) <= delta
+    assert worst(sigma / 4, apart) > delta
+    assert target.settle(N, N / 2, Approximate(epsilon, delta))[1] > 1.9 * sigma
+    with pytest.raises(InputError, match="needs delta > 0"):
+        target.settle(N, N, Approximate(epsilon, 0.0))
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (3.0, 1e-9), (1.0, 1e-2)])
@@ -219,29 +192,6 @@ def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, 
             assert true > 0.7 * delta, "and not far below"
     t = -float(ndtri(delta / 4))
     assert s > 1.05 * 2 * epsilon / (t + math.sqrt(t * t + 2 * epsilon)), "four tails in a union cost more"
-
-
-def test_a_smaller_tilt_would_be_caught():
-    """One dimension, where the law is exact: a quarter of the deviation breaks the promise."""
-    epsilon, delta, loss = 0.5, 1e-4, Logistic()
-    target = PerturbedRisk(loss, Space(np.zeros(1), 1.0), 0.2)
-    lam, sigma = target.settle(N, N, Approximate(epsilon, delta))
-    x = np.linspace(-60, 60, 40_001)
-
-    def worst(sigma: float, records: list) -> float:
-        laws = []
-        for data in records:
-            risk = target.risk(rows(data))
-            xi = -N * risk.tangents(x[:, None])[1][:, 0] - lam * x
-            slope = lam + N * (risk.w[:, None] * risk.A**2 * loss.bend(risk.A * x, risk.b[:, None])).sum(0)
-            laws.append(np.exp(-((xi / sigma) ** 2) / 2) / (sigma * math.sqrt(2 * math.pi)) * slope)
-        return max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * (x[1] - x[0])) for p, q in (laws, laws[::-1]))
-
-    apart = [((0.0, 1.0),) * (N - 1) + ((1.0, b),) for b in (-1.0, 1.0)]
-    assert worst(sigma, apart) <= delta
-    assert worst(sigma / 4, apart) > delta
-    with pytest.raises(InputError, match="needs delta > 0"):
-        target.settle(N, N, Approximate(epsilon, 0.0))
 
 
 @pytest.mark.parametrize("loss", [Logistic(), hinge(), absolute(), SquaredDistance((-1.0,), (1.0,))], ids=type)

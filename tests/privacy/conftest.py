@@ -1,0 +1,31 @@
+"""What curators hand to the noise, noted instead of drawn."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """(values, what describes the noise, …) of every call of a mechanism; values leave as they are, selections as 0."""
+    notes = []
+
+    def noting(answer):
+        def mechanism(values, *noise, **_):
+            notes.append((np.array(values), *(number for number in noise if isinstance(number, float))))
+            return answer(values, *noise)
+
+        return mechanism
+
+    patched = dict.fromkeys(itertools.product(["mechanisms", "exact"], ["gaussian", "laplace"]), lambda v, *_: v)
+    patched["mechanisms", "laplace_above"] = lambda v, *_: v
+    patched["mechanisms", "exponential"] = patched["mechanisms", "permute_and_flip"] = lambda *_: 0
+    patched["mechanisms", "exponential_exactly"] = patched["mechanisms", "categorical"] = (
+        lambda _values, _scale, draws, _rng: np.zeros(draws, int)
+    )
+    patched["mechanisms", "first_above"] = lambda *_, **__: None
+    patched["mechanisms", "coins"] = lambda logs, _rng: logs < 0
+    for (module, name), answer in patched.items():
+        monkeypatch.setattr(f"dpcore.privacy.{module}.{name}", noting(answer))
+    return notes

@@ -1,0 +1,32 @@
+"""Curators asked one question on every data set of a tiny domain: the values and the noise that they would draw."""
+
+import itertools
+
+import numpy as np
+
+from dpcore.data.domain import Domain, Rows
+from dpcore.privacy.accounting.budget import Approximate, Budget, Gaussian
+from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.table_curator import TableCurator
+from tests.helpers import data_sets, neighbours, rows_of
+
+
+def ask(asked, verb, statistic, spend, rows: Rows, *, kind=TableCurator, exact=False, **options) -> tuple:
+    """What a curator of these rows hands to a mechanism: the values, the scale, and a threshold where there is one."""
+    delta = 0.5 if isinstance(spend, Gaussian | Approximate) else 0.0
+    plan = Plan(Budget(1000, delta), (Charge(verb, spend),), exact=exact)
+    getattr(kind(rows, rows.n, plan, np.random.default_rng(0), **options), verb)(statistic, spend)
+    return asked.pop()
+
+
+def largest_move(found: list[tuple], order: int) -> tuple[float, float]:
+    """How far the values of any two data sets are apart, in the ℓ1- or ℓ2-norm, and the one scale of their noise."""
+    (scale,) = {scale for _, scale, *_ in found}
+    values = [values for values, *_ in found]
+    return max(float(np.linalg.norm(a - b, ord=order)) for a, b in itertools.combinations(values, 2)), scale
+
+
+def over_pairs(domain: Domain, n: int, law) -> list[tuple]:
+    """The laws of every ordered pair of neighbours of n records, each computed once: `law(rows)`."""
+    laws = {data: law(rows_of(domain, data)) for data in data_sets(domain.size, n)}
+    return [(laws[tuple(sorted(x))], laws[tuple(sorted(y))]) for x, y in neighbours(domain.size, n)]
