@@ -172,7 +172,7 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
     more = "".join(f"{name}: {words} " for _, name, words in stages)
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
-        more = f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
+        more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if theory:
         more += f"Plain noise, in theory: up to {points(theory['max_error'])} points. "
     if frame["epsilon_spent"].nunique() == 1:
