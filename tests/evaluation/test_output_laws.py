@@ -61,7 +61,7 @@ def test_means_of_the_excess_are_those_of_quadrature():
     problem, rows = column(300)
     star = laws._plan(problem, BUDGET)["mu_star"]
     law = laws.line_law(problem, rows, BUDGET, factor=0.05 / star)
-    density = laws._line(problem, rows, laws._plan(problem, BUDGET, 0.05))
+    density = laws._line(problem, rows, laws._plan(problem, BUDGET, mu=0.05))
     x = np.linspace(-1, 1, 100_001)
     F = laws.values(density.risk, x)
     few = np.array([[-0.7], [0.1], [0.8]])

@@ -25,8 +25,9 @@ from dpcore.data.domain import Rows
 from dpcore.errors import InputError, in_words
 from dpcore.evaluation.run import Run
 from dpcore.experiments.pool import WorkerPool
-from dpcore.experiments.sweep import cases, identity, missing, rows_digest, settings_of, sweep
+from dpcore.experiments.sweep import cases, identity, missing, rows_digest, sweep
 from dpcore.experiments.sweep_point import Mean, SweepPoint, best, means
+from dpcore.params import values
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing import files
@@ -55,7 +56,7 @@ def test_every_point_holds_the_numbers_of_run():
         run = Run(CHOSEN[name], PROBLEM, ROWS, Budget(epsilon, delta), seed=seed).finish()
         assert point.errors == run.to_json()["final"]
         assert point.spent == run.to_json()["spent"]
-        assert (point.state, point.settings) == ("done", settings_of(CHOSEN[name]))
+        assert (point.state, point.settings) == ("done", values(CHOSEN[name]))
         assert point.seconds > 0
 
 
