@@ -87,10 +87,7 @@ class ReleaseRequest:
             raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
         if self.noise == "float" and self.budget.delta == 0:
             raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
-        if self.workload.domain.file.encoding == "utf-16":
-            raise InputError(
-                "a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8"
-            )
+        self.workload.domain.file.check_released()
         if self.rows is not None:
             check_rows(self.rows)
 
