@@ -80,20 +80,12 @@ def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
     return np.array(codes, dtype=np.int64), [text for _, text in found]
 
 
-def is_whole(values: np.ndarray) -> np.ndarray:
-    """Whether each float (n,) is a whole number."""
-    with np.errstate(invalid="ignore"):  # of a NaN that signals
-        return values == np.floor(values)
-
-
 def floats(values: np.ndarray) -> np.ndarray:
     """The texts (n,) that 64-bit floats say; those of usual size are written by Arrow, which is much faster."""
-    size = np.abs(values)
-    usual, whole = (size >= LEAST_USUAL) & (size < LARGEST_USUAL), is_whole(values)
+    usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)
     out = np.empty(len(values), dtype=object)
-    out[usual] = pa.array(values[usual]).cast(pa.string()).to_numpy(zero_copy_only=False)
-    out[~usual] = [str(value) for value in values[~usual].tolist()]
-    out[whole] = [canonical(text) for text in out[whole]]
+    out[usual] = [canonical(text) for text in pa.array(values[usual]).cast(pa.string()).to_pylist()]
+    out[~usual] = [canonical(str(value)) for value in values[~usual].tolist()]
     return out
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.util import hash_array as keyed_hash
 
-from .cell import MISSING_TEXTS, canonical, distinct, floats, is_whole
+from .cell import MISSING_TEXTS, canonical, distinct, floats
 
 GOLDEN, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 LARGEST, DIGITS = 10**18, re.compile("0|[1-9][0-9]{0,17}")
@@ -52,7 +52,8 @@ def _of_numbers(cells: pd.Series) -> np.ndarray | None:
     values = cells.to_numpy()
     whole = (values >= 0) & (values < LARGEST)
     if values.dtype.kind == "f":
-        whole &= (values < LARGEST_WHOLE) & is_whole(values)
+        with np.errstate(invalid="ignore"):  # of a NaN that signals
+            whole &= (values < LARGEST_WHOLE) & (values == np.floor(values))
     out = mixed(GOLDEN, np.where(whole, values, 0).astype(np.uint64))
     if not whole.all():
         rest = values[~whole]

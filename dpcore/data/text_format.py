@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError
-
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
 
@@ -27,18 +25,6 @@ class TextFormat:
         """What it says, for a person."""
         apart = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
         return ENCODINGS[self.encoding] + apart + ", with line breaks inside cells" * self.line_breaks
-
-    def check_released(self) -> None:
-        """Raise InputError for a file in which what one row says can change how the rows after it are read."""
-        if self.encoding == "utf-16":
-            raise InputError(
-                "a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8"
-            )
-        if self.line_breaks:
-            raise InputError(
-                "a text file with line breaks inside cells is not released, as one open quote changes all rows that "
-                'follow; save it as Parquet or Excel, and leave "line_breaks" out of the schema\'s "file"'
-            )
 
     def to_json(self) -> dict[str, Any]:
         """The entry "file" of a schema: what is not as it is without one."""

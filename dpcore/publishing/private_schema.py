@@ -18,7 +18,7 @@ from ..privacy.column_curator import ColumnCurator
 from ..schemas.measure import Found, guess_kinds, measure_column
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .ledger_store import Store
-from .request import reserve
+from .request import check_format, reserve
 
 NAME = "schema"  # in the ledger, in place of an algorithm
 
@@ -39,7 +39,7 @@ class SchemaRequest:
     format: TextFormat = UNSTATED
 
     def __post_init__(self) -> None:
-        self.format.check_released()
+        check_format(self.format)
 
 
 def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any], tuple[Found, ...]]:
