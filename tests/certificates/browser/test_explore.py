@@ -115,7 +115,7 @@ def test_bounds_are_only_read_off_the_records_when_asked_and_then_marked(page, s
     link = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")
     expect(link).to_have_attribute("disabled", "")
     page.get_by_role("button", name="Fill in from my data (not protected)").click()
-    expect(page.get_by_text("not covered by the guarantee")).to_be_visible()
+    expect(page.get_by_text("is outside the promise")).to_be_visible()
     expect(link).not_to_have_attribute("disabled", "")
     link.click()
     expect(verdict(page)).to_be_visible()
