@@ -238,7 +238,7 @@ def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
             "ranges",
             {0: (("edu", "low"),), 1: (("edu", "low to mid"),), 7: (("age", "17–34"),), 11: (("age", "35–50"),)},
         ),
-        ("prefixes", {3: (("pay", "[0, 1)"),), 4: (("pay", "[0, 4]"),), 2: (("age", "17–50"),)}),
+        ("prefixes", {3: (("pay", "0 to under 1"),), 4: (("pay", "0 to 4"),), 2: (("age", "17–50"),)}),
         ("dense and sparse", {0: (("query", "0 on age × sex"),), 4: (("query", "4 on edu"),)}),
         ("union", {0: (("age", "17–24"),), 6: (("age", "17–24"), ("sex", "f")), 17: (("query", "1"),)}),
     ],
