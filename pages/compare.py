@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.tags import Tag
-from pages._ui.compare import ask, causes, measures, others, report, summary, sweeps
+from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
@@ -14,7 +14,7 @@ from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 from pages._ui.shell.words import meaning
 
-TABS = ("Ranking", "Where from", "Conclusions", "Other tools", "Report")
+TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
 
 
@@ -36,7 +36,7 @@ try:
     ask.front_door(table, st.session_state["delta"], st.session_state["compared"])
     with st.container(horizontal=True, vertical_alignment="center"):
         words = meaning("frontier", "workload", "sampling floor", "point")
-        heading("What does privacy cost, by algorithm?", Tag.PEEK, words)
+        heading("What does each algorithm cost?", Tag.PEEK, words)
         words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
         st.button(
             "Run the comparison", type="primary", icon=":material/play_arrow:", key="compare-run", on_click=press,
@@ -52,9 +52,7 @@ watch(sweep, "sweep")
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
         planned = (len(st.session_state[key]) for key in ("compared", "epsilons"))
-        st.info(
-            "Nothing has run yet. Chosen: {} algorithms at {} budgets; points appear as they come.".format(*planned)
-        )
+        st.info("Nothing has run yet. Chosen: {} algorithms at {} budgets.".format(*planned))
     st.stop()
 if stakeholder():
     st.stop()
@@ -64,7 +62,9 @@ look = st.sidebar.expander("The chart", icon=":material/monitoring:")
 with look:
     measure = measures.choose(sweep)
 chart = st.container(key="chart")
-ranking, where, concluded, others_tab, meeting = st.tabs(TABS, key="details", on_change="rerun", bind="query-params")
+ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
+    TABS, key="details", on_change="rerun", bind="query-params"
+)
 with others_tab:
     other = others.bring(table, sweep)
 with chart:
@@ -81,6 +81,9 @@ with where:
 with concluded:
     if concluded.open:
         causes.conclusions(sweep)
+with purposed:
+    if purposed.open:
+        purposes.served(sweep)
 with meeting:
     if meeting.open:
         report.download(table, sweep, texts)

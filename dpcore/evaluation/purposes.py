@@ -98,6 +98,10 @@ class Purposes:
                 out += about(release, synthetic, like)
         return out + self._alarms(run, rng, watch)
 
+    def summary(self, run: Run, watch: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """The run's summary, with what serves each purpose, by its name, in place of errors."""
+        return run.to_json() | {"final": {found.purpose: found.to_json() for found in self.served(run, watch)}}
+
     def _values(self, rows: Rows, name: str) -> np.ndarray:
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
 
@@ -285,7 +289,8 @@ def _sklearn() -> Any:
         import sklearn.linear_model
         import sklearn.metrics
     except ImportError:
-        raise InputError("training models needs scikit-learn: install this package with its extra 'models'") from None
+        words = "training models needs scikit-learn: install this package with its extra 'models', or choose no target"
+        raise InputError(words) from None
     return sklearn
 
 
