@@ -80,14 +80,9 @@ def _each(
     asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]
 ) -> Iterator[SweepPoint]:
     """One point for each case, whose errors are what the purposes' names and lines say."""
-
-    def found(run: Run) -> dict[str, Any]:
-        served = {s.purpose: s.to_json() for s in asked.served(run, watch)}
-        return run.to_json() | {"final": served}
-
     for case in waiting:
         make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)
-        yield run_made(case, make, watch, found)
+        yield run_made(case, make, watch, partial(asked.summary, watch=watch))
 
 
 def entries(points: Iterable[SweepPoint]) -> list[dict[str, Any]]:

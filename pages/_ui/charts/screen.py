@@ -175,7 +175,7 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
     return _small(
         bars,
         xaxis=_axis(figure_text(title), **ticks(names, 14)),
-        yaxis=_axis("% of rows", rangemode="tozero"),
+        yaxis=_axis("%", rangemode="tozero"),
         barmode="group", bargap=0.2,
     )  # fmt: skip
 
