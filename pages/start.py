@@ -22,5 +22,5 @@ with right:
             st.page_link(page, label=label, icon=icon, query_params=query)
             st.caption(words)
     st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:", query_params=at)
-    st.markdown("**Drag ε.** Small ε: a strong promise and wrong bars. Large ε: a weak promise and right bars.")
+    st.markdown("**Drag ε.** Small ε: a strong promise, wrong bars. Large ε: a weak promise, right bars.")
     st.caption("This table is public. With private data, every release uses up budget.")
