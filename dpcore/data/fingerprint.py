@@ -16,6 +16,7 @@ import pandas as pd
 
 from .cell import canonical, distinct
 from .marks import mixed
+from .sources.base import Chunked, Watch, unwatched
 
 FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
 LANES = 4  # of 64 bits
@@ -30,6 +31,15 @@ def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
     """That of a table in memory."""
     found = Fingerprint([str(c) for c in frame.columns], key)
     found.add([pd.Series(frame.iloc[:, i]) for i in range(frame.shape[1])])
+    return found.hexdigest()
+
+
+def fingerprint_of(source: Chunked, key: bytes, watch: Watch = unwatched) -> str:
+    """The fingerprint of all that a source holds, chunk by chunk."""
+    found, n = Fingerprint(source.columns, key), 0
+    for chunk in source.chunks(source.columns):
+        found.add([chunk.cells(name) for name in source.columns])
+        watch(n := n + chunk.rows)
     return found.hexdigest()
 
 

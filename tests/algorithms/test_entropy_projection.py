@@ -30,10 +30,10 @@ def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
     measured = [0, 2, 4, 5]
     A = matrix(workload)[measured]
     a = A @ rng.dirichlet(np.ones(12))
-    past, D = Queries(workload, partial(to_the_edge, slack=slack)), D_0
+    past, D = Queries(workload, partial(to_the_edge, slack=slack), sweeps=(2, 2000)), D_0
     for j, answer, deviation in zip(measured, a, sigma, strict=True):
         D = past.explain(D, j, np.array([answer]), deviation)
-    D = past.explain(D, measured[0], a[:1], 1e9, 2000)
+    D = past.explain(D, measured[0], a[:1], 1e9, last=True)
 
     def objective(E):
         E = np.maximum(E, 1e-12)

@@ -7,8 +7,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.evidence import nearest
 from dpcore.algorithms.evolution import PrivateEvolution
-from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, simplex, treat
+from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, treat
 from dpcore.algorithms.signed_measure import PSMM, grid
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
@@ -129,7 +130,7 @@ def test_post_processing_by_hand():
     assert treat(m, "simplex", V, 3.0, 0.0) == pytest.approx([0.8, 0, 0.2])
     assert treat(m, "bounded-lipschitz", V, 3.0, 0.0) == pytest.approx([0.7, 0, 0.3])
     assert treat(-m * 0 - 1, "truncate", V, 3.0, 0.0).tolist() == [0, 0, 0]
-    assert simplex(np.array([5.0, 4.5])) == pytest.approx([0.75, 0.25])
+    assert nearest(np.array([5.0, 4.5])) == pytest.approx([0.75, 0.25])
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from pyarrow.parquet import ParquetFile
 from ...errors import InputError
 from ..column import Column
 from ..domain import Domain
+from ..fingerprint import fingerprint_of
 from ..readers import check_names, series, sound
 from ..text_file import MOST_COLUMNS
-from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, fingerprint_of, stamped, unwatched
+from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, stamped, unwatched
 from .processes import counted
 
 ROWS = 1 << 18  # of a chunk, at most: row groups may be larger

@@ -120,7 +120,7 @@ def test_what_would_take_too_long_or_is_of_another_kind_is_not_priced_so():
 
 
 PLANS = {
-    "pmw": lambda b: calibrations.threshold_and_measure(b, 20, 0.15),
+    "pmw": lambda b: calibrations.select_and_measure(b, 20, 0.15, kind=Pure),
     "mwem": lambda b: calibrations.select_and_measure(b, 20, 0.5),
     "select": lambda b: (calibrations.equal_selections(b, 20),),
 }
