@@ -142,19 +142,21 @@ def predict(current: Lesson) -> bool:
     number = f" {list(LESSONS).index(key) + 1} of {len(LESSONS)}" if key else ""
     work = _made(current)
     with st.container(border=True, key=f"lesson-{current.title}"):
-        st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-        words = meaning(*current.words)
-        guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
-        if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
-            st.session_state[f"_revealed-{current.title}"] = True
-        revealed = st.session_state.get(f"_revealed-{current.title}", False)
-        if revealed and _answer(current, guess, work):
-            _onward(key)
+        places = st.columns(2 if current.moving else 1)  # the chart beside its question, both in sight on a slide
+        with places[0]:
+            st.subheader(f"Lesson{number}: {current.title}", anchor=False)
+            words = meaning(*current.words)
+            guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
+            if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
+                st.session_state[f"_revealed-{current.title}"] = True
+            revealed = st.session_state.get(f"_revealed-{current.title}", False)
+            if revealed and _answer(current, guess, work, places[-1]):
+                _onward(key)
     return revealed
 
 
-def _answer(current: Lesson, guess: str | None, work: Work) -> bool:
-    """Draw the answer and why, as soon as the runs that decide it have ended; return whether it is there."""
+def _answer(current: Lesson, guess: str | None, work: Work, beside: Any) -> bool:
+    """Draw the answer, why, and `beside` what moves, as soon as the runs have ended; return whether it is there."""
     if not watch(work, f"lesson-{current.title}", final=SHARED) or work.state != "done":
         return False
     found: Found
@@ -165,12 +167,11 @@ def _answer(current: Lesson, guess: str | None, work: Work) -> bool:
     else:
         verdict = f"Not quite: you said “{guess}”. The answer: {right}." if guess else f"The answer: {right}."
     runs = f" In the median of {len(SEEDS)} repeats {found.words}." if current.settings else f" {found.words}"
-    places = st.columns(1 if frames is None else 2)  # both in sight on a slide
-    places[0].markdown(f"**{verdict}**{runs}")
-    places[0].markdown(current.explanation)
+    st.markdown(f"**{verdict}**{runs}")
+    st.markdown(current.explanation)
     if frames is not None:
         here = st.session_state.get("epsilon", float(current.settings["epsilon"]))
-        with places[-1]:
+        with beside:
             moving.draw(frames, f"lesson-{current.title}", here)
     return True
 
