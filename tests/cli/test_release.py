@@ -127,8 +127,8 @@ def test_noise_is_never_the_same_and_cannot_be_seeded(here, capsys):
 
 
 def test_no_truth_is_computed(here, monkeypatch):
-    for name in ("QueryTruth.__init__", "QueryTruth.empirical"):
-        monkeypatch.setattr(f"dpcore.evaluation.truth.{name}", lambda *_: pytest.fail("a private peek"))
+    for name in ("truth.QueryTruth.__init__", "metrics.errors"):
+        monkeypatch.setattr(f"dpcore.evaluation.{name}", lambda *_: pytest.fail("a private peek"))
     assert release() == 0
 
 

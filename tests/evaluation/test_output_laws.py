@@ -102,11 +102,6 @@ def test_neighbours_are_kept_apart_by_no_more_than_the_gaussian(epsilon):
     assert promised[-1] <= 1e-3
 
 
-def test_a_broken_calibration_would_be_seen():
-    budget, grid = Budget(1, 1e-3), np.zeros(1)
-    assert laws.neighbour_curve(budget, grid) > laws.gaussian_curve(laws.neighbour_s(budget) / 2, grid)
-
-
 def test_records_are_split_into_disjoint_groups():
     rows = Rows(np.arange(6.0)[:, None], np.array([1, 2, 3, 4, 5, 5]))
     seen, out = laws.split(rows, 0.25, 3)
