@@ -77,7 +77,6 @@ if job.results:
             comparison.groups(shown)
         with ask:
             asking.ask(table, chosen, shown.runs)
-            comparison.worst(shown)
         with tied:
             ties.draw(result.release, result.summary["reasons"])
             ties.test(result, chosen.problem, chosen.budget.delta)

@@ -87,15 +87,6 @@ def _about(column: str | None) -> str:
     return "all questions" if column is None else f"about {clean(column)}"
 
 
-@peek
-def worst(shown: Shown) -> None:
-    """The worst ten in words."""
-    heading("The ten worst, in words", Tag.PEEK)
-    shares = st.column_config.NumberColumn(format="percent")
-    names = ("real", "synthetic", "error", "low", "high")
-    st.dataframe(listed(shown, 10)[0], hide_index=True, column_config=dict.fromkeys(names, shares))
-
-
 @st.fragment
 @peek
 def groups(shown: Shown) -> None:

@@ -1,5 +1,8 @@
 """Bars of a lesson that follow ε, at every stop of the slider: a disagreement about groups, a rule that is kept."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -21,31 +24,33 @@ def disagreement(tries: Tries) -> Frames:
     runs = [tries.at(epsilon) for epsilon in EPSILONS]
     groups = list(runs[0][0].groups)
     shares = np.array([[[run.groups[name] for name in groups] for run in at] for at in runs]).swapaxes(0, 1)
-    said = [[_said(epsilon, groups, at) for epsilon, at in zip(EPSILONS, one, strict=True)] for one in shares]
-    return Frames(
-        title=TITLE, name=NAME, stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
-        ends=("stronger promise", "nearer tables"), labels=groups, real=None, synthetic=shares, words=said,
-        spoken=[[text.replace("**", "") for text in one] for one in said], shown="disagreement",
-    )  # fmt: skip
+    look = {"title": TITLE, "ends": ("stronger promise", "nearer tables"), "real": None, "shown": "disagreement"}
+    return _frames(shares, groups, _said, **look)
 
 
 def rule(tries: Tries) -> Frames:
     """A drawing for each seed: the share of rows that keep the rule, made from pairs of columns and evolved."""
     made = [[tries.at(epsilon), tries.at(epsilon, algorithm=EVOLVED)] for epsilon in EPSILONS]
     shares = np.array([[[run.possible for run in runs] for runs in at] for at in made]).transpose(2, 0, 1)
-    said = [
-        [
-            f"At **ε = {number(epsilon)}** the third column is right in **{pairs:.0%}** of rows made from pairs and "
-            f"in **{evolved:.0%}** of evolved rows."
-            for epsilon, (pairs, evolved) in zip(EPSILONS, one, strict=True)
-        ]
-        for one in shares
-    ]
+    look = {"title": RULE, "ends": ("stronger promise", "more of the rule"), "real": np.ones(2)}
+    return _frames(shares, ["made from pairs", "evolved"], _kept, **look)
+
+
+def _frames(shares: np.ndarray, labels: list[str], words: Callable[..., str], **look: Any) -> Frames:
+    """Frames of shares (drawings, stops, labels), each said by `words` of its ε, labels and shares."""
+    said = [[words(epsilon, labels, at) for epsilon, at in zip(EPSILONS, one, strict=True)] for one in shares]
     return Frames(
-        title=RULE, name=NAME, stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
-        ends=("stronger promise", "more of the rule"), labels=["made from pairs", "evolved"], real=np.ones(2),
-        synthetic=shares, words=said, spoken=[[text.replace("**", "") for text in one] for one in said],
+        name=NAME, stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS], labels=labels, synthetic=shares,
+        words=said, spoken=[[text.replace("**", "") for text in one] for one in said], **look,
     )  # fmt: skip
+
+
+def _kept(epsilon: float, _labels: list[str], shares: np.ndarray) -> str:
+    made, evolved = (f"**{share:.0%}**" for share in shares)
+    return (
+        f"At **ε = {number(epsilon)}** the third column is right in {made} of rows made from pairs and in {evolved} of "
+        "evolved rows."
+    )
 
 
 @peek
