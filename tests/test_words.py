@@ -16,7 +16,7 @@ OLD = (
     r"private peek|typed by|paid for|charge[sd]?|charging|throws?|replays?|truer|turn private",
     r"off the (records|rows)|have no (cells|combinations)|I know these kinds|what cannot be|leaves if|rows? say",
     r"protected by itself|rows of one person, at most|names the person|does it settle|rmse|pay most|in common",
-    r"sets? aside|this table bear|ask the fitted tables|algorithm cost|take (it )?along|ties|tied|spent|borrows?",
+    r"sets? aside|this table bear|ask the fitted tables|of algorithm cost|take (it )?along|ties|tied|spent|borrows?",
     r"nothing is missing|for ever|somebody|anybody|touch(es|ed)?|last bits?|told|stands?|(?<!budget )records?",
     r"cells?(?![=_/])|workloads?(?!=)|sampling floor",
 )
