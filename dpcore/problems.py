@@ -115,6 +115,11 @@ class QueryRelease(Grouped):
         return self.workload.domain
 
     @property
+    def width(self) -> float:
+        """max_q (hi − lo) of the queries; 1e-9 stands in for that of constant queries, which no record moves."""
+        return max(self.workload.width, 1e-9)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What a summary of a run says of its problem."""
         return {

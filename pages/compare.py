@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.tags import Tag
-from pages._ui.compare import ask, causes, measures, others, report, summary, sweeps
+from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
@@ -14,7 +14,7 @@ from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 from pages._ui.shell.words import meaning
 
-TABS = ("Ranking", "Where from", "Conclusions", "Other tools", "Report")
+TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
 
 
@@ -64,7 +64,9 @@ look = st.sidebar.expander("The chart", icon=":material/monitoring:")
 with look:
     measure = measures.choose(sweep)
 chart = st.container(key="chart")
-ranking, where, concluded, others_tab, meeting = st.tabs(TABS, key="details", on_change="rerun", bind="query-params")
+ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
+    TABS, key="details", on_change="rerun", bind="query-params"
+)
 with others_tab:
     other = others.bring(table, sweep)
 with chart:
@@ -81,6 +83,9 @@ with where:
 with concluded:
     if concluded.open:
         causes.conclusions(sweep)
+with purposed:
+    if purposed.open:
+        purposes.served(sweep)
 with meeting:
     if meeting.open:
         report.download(table, sweep, texts)

@@ -12,6 +12,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.chromium import chromium, page, server
+from tests.cli.files import write_files
 
 __all__ = ["chromium", "page", "server"]
 
@@ -54,6 +55,14 @@ PagesManager.__init__ = _entered
 
 def pytest_xdist_make_scheduler(config, log):
     return Together(config, log)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The working folder, in which the files of `tests.cli.files` lie."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

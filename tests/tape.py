@@ -9,6 +9,7 @@ import pytest
 from dpcore.algorithms.base import Step, make_plan
 from dpcore.privacy import grid
 from dpcore.privacy.curators import curator_of
+from dpcore.privacy.measurement import Measurement, deviation
 from tests.helpers import identical
 
 
@@ -46,6 +47,29 @@ class Replayer:
             return copy.deepcopy(out)
 
         return answer
+
+
+class Exact:
+    """A curator's stand-in without noise: it selects the best, answers truly, and keeps what it was asked."""
+
+    def __init__(self, problem, rows) -> None:
+        self.problem, self.rows, self.asked = problem, rows, []
+        self.truth = problem.workload.answers_of_rows(rows)
+
+    def select(self, score, spend) -> int:
+        self.asked.append(("select", score, spend))
+        return int(np.argmax(score.value(self.truth)))
+
+    def measure(self, statistic, spend) -> Measurement:
+        self.asked.append(("measure", statistic, spend))
+        values = statistic.workload.answers_of_rows(self.rows)[getattr(statistic, "part", slice(None))]
+        return Measurement(values, deviation(statistic, spend, self.problem.n), statistic, spend)
+
+
+def exact_run(algorithm, problem, rows, budget, seed: int = 0):
+    """The plan, the curator without noise and the steps of a run on it."""
+    plan, curator = make_plan(algorithm, problem, budget), Exact(problem, rows)
+    return plan, curator, list(algorithm.steps(problem, plan, curator, np.random.default_rng(seed)))
 
 
 def releases(algorithm, problem, plan, curator) -> list[Step]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS, registered_name
+from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Step, make_plan
 from dpcore.data.domain import Rows
 from dpcore.data.schema import domain_from_json
@@ -43,7 +43,7 @@ from tests.helpers import (
 from tests.tape import Recorder, Replayer, releases, replay
 
 BUDGET, PURE = Budget(1, 1e-6), Budget(1, 0)
-BUDGETS = [BUDGET, PURE, Budget(0.01, 1e-9), Budget(9, 1e-4)]
+BUDGETS = [BUDGET, PURE, Budget(0.01, 1e-9)]
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 KINDS = {
     QueryRelease: (variants(), TASKS, ("mixed", "union")),
@@ -56,7 +56,7 @@ COMMON = {QueryRelease: "2-way", PointRelease: "disc", RiskMinimisation: "median
 def grid_of_cases():
     """Defaults on all tasks, variants on two or three, and each budget somewhere; nothing is planned here."""
     for kind, (settings, tasks, two) in KINDS.items():
-        seen, most = set(), 2 if kind is RiskMinimisation else 4  # which plan for seconds
+        seen, most = set(), 2 if kind is RiskMinimisation else 3  # which plan for seconds
         for name, setting in settings:
             wheres = (COMMON[kind], *two) if name in seen else tasks
             seen.add(name)
@@ -359,15 +359,6 @@ def test_synthetic_rows_follow_the_release_to_within_one_row(rows):
     assert len(run.sample()) == run.problem.n
 
 
-@pytest.mark.parametrize("rows", [0, -1])
-def test_no_rows_are_refused_or_an_empty_table(rows):
-    run = start("dpfw", {"rounds": "1"}, "2-way", Budget(1, 1e-6)).finish()
-    try:
-        assert len(run.sample(rows)) == max(rows, 0)
-    except InputError as error:
-        assert f"{rows}" in str(error)  # noqa: PT017 - either is fine
-
-
 def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -376,15 +367,6 @@ def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
         start("dpfw", {}, "2-way", Budget(1, 1 / 500))
     with pytest.warns(PrivacyWarning, match="epsilon=10.5 is above 10"):
         start("dpfw", {}, "2-way", Budget(10.5, 1e-6))
-
-
-def test_a_run_is_told_as_json_of_plain_finite_numbers():
-    run = start("dpfw", {"rounds": "3"}, "2-way", Budget(1, 1e-6), seed=7).finish()
-    told = run.to_json()
-    assert (told["algorithm"], told["n"], told["cells"], told["queries"], told["seed"]) == ("dpfw", 500, 24, 26, 7)
-    assert registered_name(run.algorithm) == "dpfw"
-    assert told["final"] == run.records[-1].empirical.to_json()
-    assert told["spent"]["epsilon"] == run.spent.epsilon
 
 
 def test_a_comparison_shows_both_sides_and_is_a_peek():

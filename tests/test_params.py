@@ -1,6 +1,7 @@
 """Parameters: bounds, choices, texts and messages, and the same properties for every registered algorithm."""
 
 import math
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -73,23 +74,8 @@ def test_build_reads_texts(settings, expected):
     ],
 )
 def test_bad_texts_are_refused_with_name_value_and_limit(settings, message):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=re.escape(message)):
         build(Example, settings)
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "value", [True, "10", 10.0, None, math.nan, [1], pytest.param(HUGE, id="huge"), pytest.param(-HUGE, id="-huge")]
-)
-def test_wrong_types_are_refused(value):
-    with pytest.raises(InputError):
-        Example(rounds=value)
-
-
-def test_a_flag_is_a_bool_and_nothing_else():
-    with pytest.raises(InputError):
-        Example(strict=1)
-    assert Example(strict=True).strict
 
 
 @pytest.mark.parametrize(("cls", "p"), NUMBERS)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import BudgetError, InputError
-from ..params import check_parameters, param
+from ..params import check_parameters, param, values
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice, Plan
 from ..problems import QueryRelease
@@ -62,6 +62,20 @@ class Algorithm:
     def steps(self, problem: Any, plan: Plan, curator: Any, rng: np.random.Generator) -> Iterator[Step]:
         """Released objects, one a step; the last one is the algorithm's answer."""
         raise NotImplementedError
+
+    def given(self, *names: str) -> tuple[Choice, ...]:
+        """The parameters of these names as choices, with the values they were given."""
+        return tuple(Choice(name, values(self)[name], "given") for name in names)
+
+    def settled(self, name: str, value: Any, why: str) -> Choice:
+        """The parameter of this name as it was given, or where it was left to the plan `value` for the reason `why`."""
+        return Choice(name, value, why) if values(self)[name] is None else self.given(name)[0]
+
+
+def rounds_param(doc: str = "selections, and as many measurements", of: str = "n, m") -> Any:
+    """The parameter that says how many rounds there are; left to the plan, which knows `of` the problem."""
+    auto = f"{of} and the budget: where the noise of a round overtakes what another one gains"
+    return param(None, doc, symbol="T", low=1, high=100_000, log=True, auto=auto)
 
 
 def model_cells(otherwise: str = "up to 300,000 in the cliques of a tree, by n and the budget") -> Any:

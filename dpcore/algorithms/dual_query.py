@@ -16,8 +16,8 @@ from ..problems import QueryRelease
 from ..releases import Records
 from .base import About, Algorithm, Step
 from .oracles import Counter, Oracle
+from .past_measurements import balanced_rounds
 
-NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
 SAMPLES = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
 RULE = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
 FEWEST_ROUNDS, MOST_ROUNDS = 20, {True: 1000, False: 400}  # of the rule, by whether cells can be listed
@@ -67,7 +67,7 @@ class DualQuery(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """s draws in each round from the second on; T and s from n and the budget where not given, η the largest."""
         T, s = self._sizes(problem, budget)
-        delta = _width(problem) / problem.effective_n
+        delta = problem.width / problem.effective_n
         eta = budget.epsilon / (s.value * T.value * (T.value - 1))
         if budget.delta > 0:
             cost = s.value * T.value * (T.value - 1) * (2 * T.value - 1) / 12
@@ -91,22 +91,15 @@ class DualQuery(Algorithm):
 
     def _sizes(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """T and s: given, or by the rule."""
-        pure = budget.delta == 0
-        rounds, samples = Choice("rounds", self.rounds, "given"), Choice("samples", self.samples, "given")
-        if self.rounds is None:
-            signal = problem.effective_n / _width(problem) * (budget.epsilon if pure else math.sqrt(budget.rho))
-            (constant, power), letters = RULE[pure], "nε" if pure else "n√ρ"
-            most = MOST_ROUNDS[Oracle(problem.workload).enumerates]
-            best = min(max(constant * signal**power, FEWEST_ROUNDS), most)
-            why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{most}: fitted on two tables"
-            rounds = Choice("rounds", round(best), why)
-        if self.samples is None:
-            samples = Choice("samples", SAMPLES[pure], "few at δ = 0, where every draw is dear: fitted on two tables")
-        return rounds, samples
+        most = MOST_ROUNDS[Oracle(problem.workload).enumerates]
+        best = balanced_rounds(problem, budget, RULE[budget.delta == 0], most, FEWEST_ROUNDS)
+        why = "few at δ = 0, where every draw is dear: fitted on two tables"
+        rounds = self.settled("rounds", best.value, best.why)
+        return rounds, self.settled("samples", SAMPLES[budget.delta == 0], why)
 
     def _choices(self, rounds: Choice, samples: Choice, eta: float) -> tuple[Choice, ...]:
-        given = (Choice("memory", self.memory, "given"), Choice("seconds", self.seconds, "given"))
-        return (rounds, samples, Choice("eta", eta, "step size η: the largest that the budget allows"), *given)
+        why = "step size η: the largest that the budget allows"
+        return (rounds, samples, Choice("eta", eta, why), *self.given("memory", "seconds"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +144,7 @@ class DQRS(DualQuery):
     ) -> Iterator[Step]:
         """s coin flips, fresh draws for what was rejected, and one row a step."""
         player, eta, s = _RowPlayer(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
-        expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * _width(problem))
+        expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * problem.width)
         drawn = player.uniform(s, rng)
         yield player.respond(drawn, rng)
         for t in range(2, plan["rounds"] + 1):
@@ -173,7 +166,7 @@ class _Expected:
 
     def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
         n = problem.effective_n
-        self.s, self.eta, self.bit = s, step / _width(problem), BoundedRange(bit_range(step, n))
+        self.s, self.eta, self.bit = s, step / problem.width, BoundedRange(bit_range(step, n))
         draws = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
         share = -math.expm1(-REJECTED * step)
         if budget.delta == 0:
@@ -232,10 +225,6 @@ class _RowPlayer:
         return Step(len(self.rows), Records.of(self.workload.domain, np.concatenate(self.rows)), note + late)
 
 
-def _width(problem: QueryRelease) -> float:
-    return max(problem.workload.width, NARROW)
-
-
 def _draw(problem: QueryRelease, eta: float, t: int) -> BoundedRange:
     """What one draw in round t costs: 2η(t − 1)Δ-bounded-range."""
-    return BoundedRange(2 * eta * (t - 1) * _width(problem) / problem.effective_n)
+    return BoundedRange(2 * eta * (t - 1) * problem.width / problem.effective_n)

@@ -1,34 +1,24 @@
 """PEP: select, measure, project by entropy on what was measured. Sees a Curator, never records."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import select_and_measure
-from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import Sensitivity, SignedErrors, SomeAnswers
-from ..privacy.table_curator import TableCurator
-from ..problems import QueryRelease
-from .base import About, Algorithm, Step, model_cells
+from ..privacy.accounting.ledger import Choice
+from .base import About
 from .evidence import TINY
-from .ground import grounded, model_setup
-from .past_measurements import LONGEST, Fact, Queries, balanced_rounds
+from .ground import Ground
+from .past_measurements import LONGEST, Fact, Queries, Rules, SelectAndMeasure
 
 SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
-RULE = {False: (0.38, 2 / 3), True: (0.2, 1 / 2)}  # T = constant · signal^power, by whether δ = 0
-MOST_ROUNDS, MOST_WORK = 400, 2 * 10**8  # of the rule: rounds, and rounds times cells
-SWEEPS, LAST_SWEEPS = 3, 20  # over past measurements, each round and in the last one
+RULE: Rules = {("query", False): (0.38, 2 / 3), ("query", True): (0.2, 1 / 2)}  # of T
+SWEEPS = (3, 20)  # over past measurements, each round and in the last one
 NEVER = 1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
 
 
 @dataclass(frozen=True, kw_only=True)
-class PEP(Algorithm):
+class PEP(SelectAndMeasure):
     """Select the worst-answered query, measure it, and project D_0 by entropy on all that was measured.
 
     Each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j − lo_j)/n) and measures
@@ -48,18 +38,12 @@ class PEP(Algorithm):
     θ that can return to 0 as in Dudík, Phillips, Schapire 2004.
     """
 
-    rounds: int | None = param(
-        None, "selections, and as many measurements", symbol="T", low=1, high=100_000, log=True,
-        auto="n, m and the budget: where the noise of a round overtakes what another one gains",
-    )  # fmt: skip
     slack: float = param(
         0.3, "how far answers may stay from measured ones, in standard deviations of the noise", symbol="γ",
         low=0.01, high=20, log=True,
     )  # fmt: skip
 
-    cells: int | None = model_cells()
-
-    graphical = True
+    who, shares, rules, work = "pep", {"query": SHARE}, RULE, {"query": 2 * 10**8}
     about = About(
         title="Projection by entropy (PEP)",
         brief="Corrects the worst answers, one each step",
@@ -71,40 +55,16 @@ class PEP(Algorithm):
         source="Liu, Vietri, Wu 2021",
     )
 
-    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
-        stand = model_setup(problem, budget, self.cells, "pep")
-        most = min(problem.workload.m, MOST_ROUNDS, max(20, MOST_WORK // stand.cells))
-        auto = balanced_rounds(problem, stand.left, RULE[budget.delta == 0], most)
-        rounds = Choice("rounds", self.rounds, "given") if self.rounds else auto
-        select, measure = select_and_measure(stand.left, rounds.value, SHARE)
-        width = problem.workload.width
-        sigma = deviation(Sensitivity(width, width), measure, problem.effective_n)
-        choices = (
-            rounds,
+    def own_choices(self, sigma: float) -> tuple[Choice, ...]:
+        """How far answers may stay from measured ones."""
+        return (
             Choice("slack", self.slack, "in units of the noise, so that one value serves every ε and n"),
-            Choice("share", SHARE, "of the budget for measurements, the rest for selections: fitted on two tables"),
-            Choice("sigma", sigma, "standard deviation of the noise on every query, at the most"),
-            Choice("gamma", self.slack * sigma, "slack times that: how far answers may stay from measured ones"),
+            Choice("gamma", self.slack * sigma, "slack times sigma: how far answers may stay from measured ones"),
         )
-        T = rounds.value
-        charges = (Charge("select", select, T, SignedErrors), Charge("measure", measure, T, SomeAnswers))
-        return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """One selection and one measurement a step."""
-        select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
-        ground = grounded(problem, plan, curator, self.cells, "pep")
-        workload, reader, D = ground.workload, ground.reader, ground.prior
-        past = Queries(workload, partial(to_the_edge, slack=self.slack), ground.model)
-        for t in range(1, T + 1):
-            j = curator.select(SignedErrors(workload, reader.answers(D)), select) % workload.m
-            m = curator.measure(past.statistic(j), spend)
-            D = past.explain(D, j, m.values, m.stddev, SWEEPS if t < T else LAST_SWEEPS)
-            label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
-            yield Step(t, ground.model.release(D), f"worst: {label}")
+    def past(self, ground: Ground) -> Queries:
+        """No measurements yet, which D will meet at the edge of what the slack allows."""
+        return Queries(ground.workload, partial(to_the_edge, slack=self.slack), ground.model, SWEEPS)
 
 
 def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:

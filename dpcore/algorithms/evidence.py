@@ -38,10 +38,10 @@ class Pool:
         self.facts[axes] = both, (before * mean + precision * values) / both
         self.told += precision
 
-    def add_all(self, tables: Marginals, values: np.ndarray, stddev: float) -> None:
-        """All these tables were, together."""
+    def add_all(self, tables: Marginals, values: np.ndarray, stddev: np.ndarray) -> None:
+        """All these tables were, together, each cell with its standard deviation (m,), the same within a table."""
         for axes, table in zip(tables.axes, tables.tables, strict=True):
-            self.add(axes, values[table], stddev)
+            self.add(axes, values[table], stddev[table.start])
 
     @property
     def evidence(self) -> Evidence:
@@ -59,7 +59,7 @@ def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
     return (workload, slice(workload.m)) if isinstance(workload, Marginals) else None
 
 
-def tables_read(workload: Workload, who: str) -> Marginals:
+def tables_read(workload: Workload, who: str = "this algorithm") -> Marginals:
     """The tables that all queries are read off; InputError, naming who needs them, where there are none."""
     tables = marginal_tables(workload)
     if tables is None:

@@ -11,6 +11,7 @@ import numpy as np
 from ..geometry.regions import Bounded
 from ..geometry.transport import bounded_lipschitz
 from ..theory.evolution import variation_deviation
+from .evidence import nearest
 
 
 class Random(Protocol):
@@ -82,19 +83,10 @@ def treat(m: np.ndarray, post: str, V: np.ndarray, D: float, height: float) -> n
     if post == "bounded-lipschitz":
         return bounded_lipschitz(V, m, D).weights if (m > 0).any() else np.zeros(len(m))
     if post == "simplex":
-        return simplex(m)
+        return nearest(m)
     kept = np.where(m >= height, np.maximum(m, 0.0), 0.0) if post == "threshold" else np.maximum(m, 0.0)
     total = kept.sum()
     return kept / total if total > 0 else kept
-
-
-def simplex(m: np.ndarray) -> np.ndarray:
-    """The nearest distribution (v,) to m (v,) in ℓ2. Source: Held, Wolfe, Crowder 1974."""
-    falling = np.sort(m)[::-1]
-    excess = np.cumsum(falling) - 1
-    last = int(np.flatnonzero(falling * np.arange(1, len(m) + 1) > excess)[-1])
-    kept = np.maximum(m - excess[last] / (last + 1), 0.0)
-    return kept / kept.sum()
 
 
 def copies(m: np.ndarray, height: float, n: int, multiplicity: int) -> np.ndarray:

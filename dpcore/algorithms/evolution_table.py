@@ -17,7 +17,7 @@ from ..problems import QueryRelease
 from ..releases import Records, systematic
 from ..workloads import Marginals
 from .base import About, Algorithm, Step
-from .evolution_parts import simplex
+from .evidence import nearest
 
 UNIT = 1024  # distance of two different categories; two numbers are at most twice that apart
 VARIATIONS = 2  # of every row, a round
@@ -93,7 +93,7 @@ class PrivateEvolutionTable(Algorithm):
         for t in range(1, T + 1):
             V = self._vary(S, columns, WIDE * (FINE / WIDE) ** ((t - 1) / max(T - 1, 1)), rng)
             statistic = CodeVotes(V, tuple(c.bins for c in columns), tuple(c.scale for c in columns), UNIT)
-            weights = simplex(curator.measure(statistic, votes).values)
+            weights = nearest(curator.measure(statistic, votes).values)
             S = V[systematic(weights, self.samples, rng)]
             drawn = V[systematic(weights, rows, rng)]
             codes = np.column_stack([c.refine(c.fit(drawn[:, i], rng), rng) for i, c in enumerate(columns)])
@@ -127,7 +127,7 @@ def _calmed(noisy: np.ndarray, sigma: float) -> np.ndarray:
     k = len(noisy)
     spread = float(((noisy - 1 / k) ** 2).sum())
     signal = max(1 - k * sigma**2 / spread, 0.0) if spread > 0 else 0.0
-    return simplex(1 / k + signal * (noisy - 1 / k))
+    return nearest(1 / k + signal * (noisy - 1 / k))
 
 
 def _order(problem: QueryRelease, i: int) -> tuple[bool, int]:

@@ -14,12 +14,11 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
+from ..workloads import query_words
 from .base import About, Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # of the default rule
-
-NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +71,14 @@ class DPFW(Algorithm):
         rounds = choices[0].value
         charge = Charge("select", stand.selections(rounds), rounds, SignedErrors)
         star = Choice("alpha_star", _alpha_star(problem, left), "α* of eq. (8), corrected, to compare with")
-        given = Choice("schedule", self.schedule, "given")
-        return Plan(budget, (charge, *stand.charges), (*choices, star, given, *stand.choices))
+        return Plan(budget, (charge, *stand.charges), (*choices, star, *self.given("schedule"), *stand.choices))
 
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One selection a step; the last step releases the output of the schedule."""
         T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
-        ground = grounded(problem, plan, curator, self.cells, "dpfw")
+        ground = grounded(problem, plan, curator, self.cells)
         workload, reader = ground.workload, ground.reader
         paper = self.schedule == "paper"
         chosen = int(rng.integers(T)) if paper else T  # which iterate D_0 … D_{T-1} the paper's output is
@@ -106,7 +104,8 @@ class DPFW(Algorithm):
                 total = total + D if averaged > 1 else D
                 output = total / max(averaged, 1)
             released = D if paper and t + 1 < T else output
-            yield Step(t + 1, ground.model.release(released), _note(workload.label(j), s))
+            note = f"{'more' if s > 0 else 'less'} {query_words(workload, j)}"
+            yield Step(t + 1, ground.model.release(released), note)
 
     def _practical(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """T* = √(log k)/u, or its twin for Σε at δ = 0; α = ½ √(T*/log k)/T keeps the step 1/(αT) right at any T.
@@ -120,42 +119,25 @@ class DPFW(Algorithm):
         else:  # ε₀ = ε/T: selection noise 2ΔT log(2m)/ε, against u√(T/2) above
             noise = public["width"] / public["n"] * math.log(2 * public["m"]) / budget.epsilon
             best = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
-        rounds, alpha = _given("rounds", self.rounds), _given("alpha", self.alpha)
-        if self.rounds is None:
-            limits = f"{FEWEST_ROUNDS}..{MOST_ROUNDS}"
-            why = f"selection noise overtakes the optimisation error at T = {best:.3g}, kept in {limits}"
-            rounds = Choice("rounds", round(min(max(best, FEWEST_ROUNDS), MOST_ROUNDS)), why)
-        if self.alpha is None:
-            best = 0.5 * math.sqrt(max(best, FEWEST_ROUNDS) / log_k) / rounds.value
-            why = "½ √(T*/log k)/T: step size and entropy error balanced at these rounds"
-            alpha = Choice("alpha", min(max(best, 1e-5), 10.0), why)
-        return rounds, alpha
+        limits = f"{FEWEST_ROUNDS}..{MOST_ROUNDS}"
+        why = f"selection noise overtakes the optimisation error at T = {best:.3g}, kept in {limits}"
+        rounds = self.settled("rounds", round(min(max(best, FEWEST_ROUNDS), MOST_ROUNDS)), why)
+        alpha = 0.5 * math.sqrt(max(best, FEWEST_ROUNDS) / log_k) / rounds.value
+        why = "½ √(T*/log k)/T: step size and entropy error balanced at these rounds"
+        return rounds, self.settled("alpha", min(max(alpha, 1e-5), 10.0), why)
 
     def _paper(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """α* and T of Algorithm 1 as corrected; at δ = 0 the ρ of pure DP, ε²/2, stands in."""
-        rounds, alpha = _given("rounds", self.rounds), _given("alpha", self.alpha)
-        if self.alpha is None:
-            alpha = Choice("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
-        if self.rounds is None:
-            T = min(theory.frank_wolfe_rounds(alpha=alpha.value, **_public(problem, budget)), 1_000_000)
-            rounds = Choice("rounds", T, "T of Algorithm 1, corrected")
-        return rounds, alpha
+        alpha = self.settled("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
+        T = min(theory.frank_wolfe_rounds(alpha=alpha.value, **_public(problem, budget)), 1_000_000)
+        return self.settled("rounds", T, "T of Algorithm 1, corrected"), alpha
 
 
 def _public(problem: QueryRelease, budget: Budget) -> dict[str, Any]:
     """The public numbers that the theory speaks of."""
-    width = max(problem.workload.width, NARROW)
-    return {"n": problem.effective_n, "m": problem.workload.m, "width": width, "rho": budget.rho}
+    return {"n": problem.effective_n, "m": problem.workload.m, "width": problem.width, "rho": budget.rho}
 
 
 def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
     star = theory.frank_wolfe_alpha(k=problem.domain.size, **_public(problem, budget))
     return min(max(star, 1e-5), 10.0)
-
-
-def _given(name: str, value: float | None) -> Choice:
-    return Choice(name, value, "given")
-
-
-def _note(label: tuple[tuple[str, str], ...], sign: int) -> str:
-    return f"{'more' if sign > 0 else 'less'} " + ", ".join(f"{column} = {value}" for column, value in label)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..params import param
-from ..privacy.accounting.budget import Budget, Gaussian
+from ..privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
 from ..privacy.accounting.calibrations import gaussian_share, sampled_steps
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
@@ -18,29 +18,6 @@ from ..privacy.statistics.gradients import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from .base import About, Algorithm, Step
-
-
-def _clip(problem: RiskMinimisation, given: float | None) -> Choice:
-    """C: where nothing is clipped, unless it was given."""
-    return Choice("clip", given, "given") if given else Choice("clip", problem.steepest, "no gradient is longer")
-
-
-def _step_size(
-    problem: RiskMinimisation, given: float | None, rounds: int, L: float, sigma: float
-) -> tuple[Choice, ...]:
-    """The step R/√(T(L² + dσ²)) that makes the textbook bound on the average iterate smallest, and that bound."""
-    star = problem.R / math.sqrt(rounds * (L * L + problem.d * sigma * sigma))
-    bound = problem.R * math.sqrt((L * L + problem.d * sigma * sigma) / rounds)
-    chosen = Choice("step", given, "given") if given else Choice("step", star, "R/√(T(L² + dσ²)), for any convex loss")
-    return (
-        chosen,
-        Choice("step_star", star, "smallest textbook bound"),
-        Choice("risk_bound", bound, "at step_star"),
-    )
-
-
-def _statistic(problem: RiskMinimisation, x: np.ndarray, clip: float) -> MeanGradient:
-    return MeanGradient(problem.loss, problem.region, x, clip, problem.location)
 
 
 class _Average:
@@ -66,7 +43,68 @@ def _free(doc: str, symbol: str, auto: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyGD(Algorithm):
+class _Descent(Algorithm):
+    """The base of both: T steps down clipped gradients that are measured with noise."""
+
+    rounds: int
+    step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
+    clip: float | None = _free(
+        "length that gradients of single records are cut to", "C", "the loss's steepest slope: nothing is cut"
+    )
+    average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
+
+    problem = RiskMinimisation
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """T equal charges; the step R/√(T(L² + dσ²)) makes the textbook bound on the average iterate smallest."""
+        spend = self._spend(problem, budget)
+        clip, R = self.settled("clip", problem.steepest, "no gradient is longer"), problem.R
+        L, d, T, n = clip.value, problem.d, self.rounds, problem.effective_n
+        sigma = deviation(_statistic(problem, problem.region.centre, L), spend, n)
+        length = math.sqrt(L * L + d * sigma * sigma + self._sampling(L, n))
+        star = R / (math.sqrt(T) * length)
+        choices = (
+            *self.given("rounds", "average"),
+            clip,
+            self.settled("step", star, "R/√(T(L² + dσ²)), for any convex loss"),
+            Choice("step_star", star, "smallest textbook bound"),
+            Choice("risk_bound", R * length / math.sqrt(T), "at step_star"),
+            Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
+            *self._said(spend),
+        )
+        return Plan(budget, (Charge("measure", spend, T, MeanGradient),), choices)
+
+    def _spend(self, problem: RiskMinimisation, budget: Budget) -> Any:
+        """What one gradient costs."""
+        raise NotImplementedError
+
+    def _sampling(self, clip: float, n: float) -> float:  # noqa: ARG002 - for samples
+        return 0.0
+
+    def _said(self, spend: Any) -> tuple[Choice, ...]:
+        """The choices that only this algorithm makes."""
+        raise NotImplementedError
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One gradient a step."""
+        x, spend, mean = problem.region.centre, plan.spend("measure"), _Average(self.average, plan["rounds"])
+        for t in range(1, plan["rounds"] + 1):
+            statistic = _statistic(problem, x, plan["clip"])
+            sampled = isinstance(spend, SubsampledGaussian)
+            measured = curator.measure_sample(statistic, spend) if sampled else curator.measure(statistic, spend)
+            x = problem.region.project(x - plan["step"] * measured.values)
+            mean.add(t, x)
+            yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))
+
+
+def _statistic(problem: RiskMinimisation, x: np.ndarray, clip: float) -> MeanGradient:
+    return MeanGradient(problem.loss, problem.region, x, clip, problem.location)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGD(_Descent):
     """x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient of all records.
 
     Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) (`MeanGradient`),
@@ -75,13 +113,6 @@ class NoisyGD(Algorithm):
     """
 
     rounds: int = param(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
-    step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
-    clip: float | None = _free(
-        "length that gradients of single records are cut to", "C", "the loss's steepest slope: nothing is cut"
-    )
-    average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
-
-    problem = RiskMinimisation
     about = About(
         title="Noisy gradient descent",
         brief="Follows noisy slopes of the error",
@@ -92,35 +123,16 @@ class NoisyGD(Algorithm):
         source="Bassily, Smith, Thakurta 2014",
     )
 
-    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """T equal Gaussian spends."""
+    def _spend(self, problem: RiskMinimisation, budget: Budget) -> Gaussian:  # noqa: ARG002 - the same for all
         (whole,) = gaussian_share(budget, (1.0,))
-        spend, clip = Gaussian(whole.mu / math.sqrt(self.rounds)), _clip(problem, self.clip)
-        sigma = deviation(_statistic(problem, problem.region.centre, clip.value), spend, problem.effective_n)
-        choices = (
-            Choice("rounds", self.rounds, "given"),
-            clip,
-            *_step_size(problem, self.step, self.rounds, clip.value, sigma),
-            Choice("average", self.average, "given"),
-            Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
-            Choice("s", whole.mu, "GDP parameter of the whole"),
-        )
-        return Plan(budget, (Charge("measure", spend, self.rounds, MeanGradient),), choices)
+        return Gaussian(whole.mu / math.sqrt(self.rounds))
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """One gradient a step."""
-        x, spend, mean = problem.region.centre, plan.spend("measure"), _Average(self.average, plan["rounds"])
-        for t in range(1, plan["rounds"] + 1):
-            gradient = curator.measure(_statistic(problem, x, plan["clip"]), spend).values
-            x = problem.region.project(x - plan["step"] * gradient)
-            mean.add(t, x)
-            yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))
+    def _said(self, spend: Gaussian) -> tuple[Choice, ...]:
+        return (Choice("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPSGD(Algorithm):
+class DPSGD(_Descent):
     """The same on a Poisson sample of the records a step, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
 
     z is the smallest for which T such sums are (ε, δ)-DP by privacy loss distributions under replacement
@@ -131,13 +143,6 @@ class DPSGD(Algorithm):
     rounds: int = param(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)
     rate: float = param(0.05, "probability with which a record is in a step's sample", symbol="q", low=1e-5, high=0.9,
                         log=True)  # fmt: skip
-    step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
-    clip: float | None = _free(
-        "length that gradients of single records are cut to", "C", "the loss's steepest slope: nothing is cut"
-    )
-    average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
-
-    problem = RiskMinimisation
     about = About(
         title="Mini-batch DP-SGD",
         brief="Follows noisy slopes of small samples",
@@ -149,32 +154,15 @@ class DPSGD(Algorithm):
         source="Abadi et al. 2016",
     )
 
-    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """T equal sampled sums; z by bisection."""
+    def _spend(self, problem: RiskMinimisation, budget: Budget) -> SubsampledGaussian:
         if problem.effective_n < problem.n:
             raise InputError("dp_sgd protects single rows only, not several rows of a person; use noisy_gd")
-        spend, clip = sampled_steps(budget, self.rate, self.rounds), _clip(problem, self.clip)
-        sigma = deviation(_statistic(problem, problem.region.centre, clip.value), spend, problem.n)
-        noise = math.sqrt(sigma**2 + (clip.value**2 / (self.rate * problem.n)) / problem.d)  # and that of sampling
-        choices = (
-            Choice("rounds", self.rounds, "given"),
-            Choice("rate", self.rate, "given"),
-            clip,
-            *_step_size(problem, self.step, self.rounds, clip.value, noise),
-            Choice("average", self.average, "given"),
-            Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3 %"),
-            Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
-        )
-        return Plan(budget, (Charge("measure", spend, self.rounds, MeanGradient),), choices)
+        return sampled_steps(budget, self.rate, self.rounds)
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """One sampled gradient a step."""
-        x, spend = problem.region.centre, plan.spend("measure")
-        mean = _Average(self.average, plan["rounds"])
-        for t in range(1, plan["rounds"] + 1):
-            gradient = curator.measure_sample(_statistic(problem, x, plan["clip"]), spend).values
-            x = problem.region.project(x - plan["step"] * gradient)
-            mean.add(t, x)
-            yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))
+    def _sampling(self, clip: float, n: float) -> float:
+        """The square of the length that sampling adds to a gradient."""
+        return clip**2 / (self.rate * n)
+
+    def _said(self, spend: SubsampledGaussian) -> tuple[Choice, ...]:
+        multiplier = Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3 %")
+        return (*self.given("rate"), multiplier)

@@ -126,7 +126,7 @@ def promise_of(rho: float, budget: Budget) -> Budget:
     return Budget(budget.epsilon, math.exp(low), additive=True)
 
 
-def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int | None, who: str) -> Ground:
+def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int | None) -> Ground:
     """The model that `model_of` knows with the queries as they are asked, from the public start or uniform.
 
     Else a tree that is found, those of its tables that are asked or part of one that is, and the public start or the
@@ -136,8 +136,8 @@ def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int
     if (model := model_of(problem, problem.workload, most)) is not None:
         start = problem.log_start
         return Ground(model, problem.workload, model.potentials(start) if isinstance(start, PublicStart) else start)
-    tables = tables_read(problem.workload, who)
-    found = choose_tree(tables, plan, curator)
+    tables = tables_read(problem.workload)
+    found = choose_tree(tables, problem.effective_n, plan, curator)
     tree = Tree(problem.domain, found.junction)
     if isinstance(problem.start, PublicStart):
         base = tree.potentials(problem.start)

@@ -10,7 +10,7 @@ from .. import theory
 from ..errors import InputError
 from ..models.base import Model
 from ..models.cells import Cells
-from ..params import param, values
+from ..params import param
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.calibrations import gaussian_share, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -19,7 +19,7 @@ from ..privacy.statistics.answers import Answers, CellAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Histogram
-from ..workloads import Explicit, Marginals, Workload
+from ..workloads import Explicit, Marginals, Workload, query_words
 from .base import About, Algorithm, Step, model_cells, softmax
 from .evidence import tables_read
 from .ground import ModelSetup, grounded, model_setup
@@ -89,29 +89,28 @@ class DPAM(Algorithm):
         stand = model_setup(problem, budget, self.cells, "dpam")
         if self.noise != "reused" and not stand.listed:
             raise InputError(f"noise={self.noise} is drawn on all cells, which cannot be listed; choose noise=reused")
-        given = Choice("noise", self.noise, "given")
         if not stand.listed:
             spend = measure_once(stand.left, 1.0) if stand.charges else whole
-            return self._plan_reused(problem, budget, spend, (given,), stand)  # type: ignore[arg-type]
+            return self._plan_reused(problem, budget, spend, (), stand)  # type: ignore[arg-type]
         n, k = problem.effective_n, problem.domain.size
         cells = CellAnswers(problem.workload, subspace=self.noise == "subspace")
         width = theory.gaussian_width_bound(cells.norms)
         star = theory.mirror_descent_alpha(n=n, k=k, epsilon=budget.epsilon, delta=budget.delta, gaussian_width=width)
         why = "α* of Theorem 5, corrected, with a bound on w(Q), to compare with"
-        public = (Choice("alpha_star", _clipped(star), why), given)
+        public = (Choice("alpha_star", _clipped(star), why),)
         if self.noise == "reused":
             return self._plan_reused(problem, budget, whole, public, stand)
         best = theory.mirror_descent_rounds(n=n, k=k, mu=whole.mu, l2=cells.l2, gaussian_width=width)
         why = f"a fifth of T* = {best:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
-        rounds = self._or_given(Choice("rounds", round(min(max(best / 5, 10), 1000)), why))
+        rounds = self.settled("rounds", round(min(max(best / 5, 10), 1000)), why)
         balanced = 0.3 / math.sqrt(max(min(rounds.value, best / 5), TINY) * math.log(max(k, 2)))
-        alpha = Choice("alpha", _clipped(balanced), "0.3/√(T log k), with T no more than a fifth of T*")
+        alpha = self.settled("alpha", _clipped(balanced), "0.3/√(T log k), with T no more than a fifth of T*")
         (spend,) = gaussian_share(budget, [1 / rounds.value])
         sigma = Choice(
             "sigma", noise_scale(cells, spend, n), f"noise on every cell, anew each round; Δ₂ = {cells.l2:.4g}/n"
         )
         charge = Charge("measure", spend, rounds.value, cells)
-        return Plan(budget, (charge,), (rounds, self._or_given(alpha), *public, sigma, *stand.choices))
+        return Plan(budget, (charge,), (rounds, alpha, *public, *self.given("noise"), sigma, *stand.choices))
 
     def _plan_reused(
         self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...], stand: ModelSetup
@@ -123,12 +122,13 @@ class DPAM(Algorithm):
         reason = (
             f"{ENTROPY / SMOOTHING:g} Δ₂/m: αH weighs {ENTROPY:g} nμ beside the likelihood of the noise, at every ε"
         )
-        alpha = self._or_given(Choice("alpha", best, reason))
+        alpha = self.settled("alpha", best, reason)
         T = round(min(max(4 * (alpha.value * tau) ** -0.25, 50), 1000))
         choices = (
-            self._or_given(Choice("rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000")),
+            self.settled("rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000"),
             alpha,
             *public,
+            *self.given("noise"),
             Choice("measured", what, why),
             Choice("sigma", sigma, f"noise on every {'cell' if what == 'subspace' else 'answer'}, Δ₂/(nμ)"),
             Choice("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
@@ -136,17 +136,12 @@ class DPAM(Algorithm):
         charge = Charge("measure", spend, statistic=Answers if stand.charges else statistic)
         return Plan(budget, (charge, *stand.charges), (*choices, *stand.choices))
 
-    def _or_given(self, choice: Choice) -> Choice:
-        """The parameter of that name, where it was given."""
-        value = values(self)[choice.name]
-        return choice if value is None else Choice(choice.name, value, "given")
-
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One round a step; with reused noise the first one pays for everything."""
         if self.noise == "reused":
-            ground, spend = grounded(problem, plan, curator, self.cells, "dpam"), plan.spend("measure")
+            ground, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
             statistic, _, _ = _release(ground.workload.measured)
             y = curator.measure(statistic, spend).values
             best, tau = _schedule(statistic, spend, problem)
@@ -173,8 +168,8 @@ class DPAM(Algorithm):
             workload.add_query(q_bar, j, theta * float(np.sign(errors[j])))
             D = softmax(q_bar, 1 / alpha, problem.log_prior)
             D_ag = (1 - theta) * D_ag + theta * D
-            label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
-            yield Step(t, Histogram(problem.domain, D_ag), f"{'more' if errors[j] > 0 else 'less'} {label}")
+            note = f"{'more' if errors[j] > 0 else 'less'} {query_words(workload, j)}"
+            yield Step(t, Histogram(problem.domain, D_ag), note)
 
 
 def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease) -> tuple[float, float]:

@@ -1,54 +1,145 @@
-"""Past measurements, and how D is made to explain all of them again: shared by mwem, pep and pmw.
+"""Select, measure, explain: past measurements, how D is made to agree with them, and the loop of mwem and pep.
 
-Sees noisy answers, never records.
+Sees a Curator, never records.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ..models.base import Model, Where
 from ..models.cells import Cells
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.ledger import Choice
-from ..privacy.statistics.answers import SomeAnswers
+from ..privacy.accounting.budget import Budget, Gaussian, Pure
+from ..privacy.accounting.calibrations import select_and_measure
+from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.measurement import deviation
+from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
+from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
-from ..workloads import Marginals, Workload
+from ..workloads import Marginals, Workload, query_words
 from ..workloads.union import reading
+from .base import Algorithm, Step, model_cells, rounds_param
 from .evidence import TINY, Pool, tables_read
 from .fitting import fit, product
-from .ground import Ground
+from .ground import Ground, grounded, model_setup
 
-SWEEPS = 2  # over past measurements, each round
+SWEEPS = (2, 2)  # over past measurements, each round and in the last one
 PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
 TABLE_PRIOR = 0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
 FIT_ROUNDS = 100  # of the fit to measured tables, each round
 LONGEST = 1.0  # step of one θ, where it is found by Newton's method
+MOST_ROUNDS = 400  # of the rule
+Rules = dict[tuple[str, bool], tuple[float, float]]  # (constant, power) by what is measured and whether δ = 0
 
 
 def balanced_rounds(
-    problem: QueryRelease, budget: Budget, rule: tuple[float, float], most: int, cells: float = 1.0
+    problem: QueryRelease, budget: Budget, rule: tuple[float, float], most: int, fewest: int = 1, cells: float = 1.0
 ) -> Choice:
-    """T = constant · signal^power for rule = (constant, power), kept in 1..most; signal n√ρ, or nε at δ = 0.
+    """T = constant · signal^power for rule = (constant, power), kept in fewest..most; signal n√ρ, or nε at δ = 0.
 
     The noise of T rounds grows like √T/(n√ρ), or like T/(nε), and what another round gains falls with T. `cells`: how
-    many cells share what a round measures.
+    many cells share what a round measures. All constants are fitted on two tables.
     """
     pure, (constant, power) = budget.delta == 0, rule
-    signal = problem.effective_n / max(problem.workload.width, TINY) / cells
-    best = constant * (signal * (budget.epsilon if pure else math.sqrt(budget.rho))) ** power
+    signal = problem.effective_n / problem.width / cells * (budget.epsilon if pure else math.sqrt(budget.rho))
+    best = constant * signal**power
     letters = ("nε" if pure else "n√ρ") + (f"/{cells:.3g} cells a table" if cells > 1 else "")
-    why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g}: noise overtakes a round's gain; kept in 1..{most}"
-    return Choice("rounds", round(min(max(best, 1), most)), why)
+    why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g}: noise overtakes a round's gain; kept in {fewest}..{most}"
+    return Choice("rounds", round(min(max(best, fewest), most)), why)
+
+
+def measured_rounds(
+    problem: QueryRelease, budget: Budget, rules: Rules, measure: str, most: int = MOST_ROUNDS, fewest: int = 1
+) -> Choice:
+    """The rounds by `balanced_rounds` where each measures a query, or for `measure` "marginal" its whole table.
+
+    The error of what is not yet measured falls like 1/T for queries, and faster for tables, if they are large.
+    """
+    count, cells = problem.workload.m, 1.0
+    if measure == "marginal":
+        tables = tables_read(problem.workload, "measure=marginal")
+        count, cells = 2 * len(tables.tables), tables.m / len(tables.tables)
+    rule = rules[measure, budget.delta == 0]
+    return balanced_rounds(problem, budget, rule, max(min(count, most), fewest), fewest, cells)
+
+
+def noise_choice(problem: QueryRelease, measure: str, spend: Gaussian | Pure) -> Choice:
+    """The choice "sigma": the deviation of the noise on a selected query, or on a cell of its table, at the most."""
+    width = problem.workload.width
+    widest, what = Sensitivity(width, width), "query"
+    if measure == "marginal":
+        widest, what = ONE_TABLE, "cell of a measured table"
+    sigma = deviation(widest, spend, problem.effective_n)
+    return Choice("sigma", sigma, f"standard deviation of the noise on every {what}, at the most")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectAndMeasure(Algorithm):
+    """The base of mwem and pep: select the worst-answered query, measure it, and let D explain all measurements."""
+
+    rounds: int | None = rounds_param()
+    cells: int | None = model_cells()
+
+    graphical = True
+    who: ClassVar[str]  # its name in messages
+    shares: ClassVar[dict[str, float]]  # of the budget for measurements, by what is measured
+    rules: ClassVar[Rules]  # of T
+    work: ClassVar[dict[str, int]]  # rounds times cells at the most, by what is measured; of the rule
+
+    @property
+    def measures(self) -> str:
+        """What a round measures: the selected "query", or the "marginal" table that it is read off."""
+        return "query"
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
+        measure, share = self.measures, self.shares[self.measures]
+        stand = model_setup(problem, budget, self.cells, self.who)
+        most = min(MOST_ROUNDS, max(20, self.work[measure] // stand.cells))
+        best = measured_rounds(problem, stand.left, self.rules, measure, most)
+        rounds = self.settled("rounds", best.value, best.why)
+        select, spend = select_and_measure(stand.left, T := rounds.value, share)
+        charges = (Charge("select", select, T, SignedErrors), Charge("measure", spend, T, SomeAnswers))
+        sigma = noise_choice(problem, measure, spend)
+        why = "of the budget for measurements, the rest for selections: fitted on two tables"
+        choices = (rounds, *self.own_choices(sigma.value), Choice("share", share, why), sigma)
+        return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
+
+    def own_choices(self, sigma: float) -> tuple[Choice, ...]:
+        """The choices that only this algorithm makes; `sigma` is the deviation of the noise on a measurement."""
+        raise NotImplementedError
+
+    def past(self, ground: Ground) -> "Queries | Tables":
+        """The measurements of a run that begins: none, and how D will explain them."""
+        return past_of(self.measures, ground)
+
+    def released(self, D: np.ndarray, total: np.ndarray, t: int) -> np.ndarray:  # noqa: ARG002 - for others
+        """What step t releases, of the newest distribution D and the sum of all so far."""
+        return D
+
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One selection and one measurement a step."""
+        select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
+        ground = grounded(problem, plan, curator, self.cells)
+        workload, reader, past = ground.workload, ground.reader, self.past(ground)
+        D, total = ground.prior, np.zeros(1)
+        for t in range(1, T + 1):
+            j = curator.select(SignedErrors(workload, reader.answers(D)), select) % workload.m
+            m = curator.measure(past.statistic(j), spend)
+            D = past.explain(D, j, m.values, m.stddev, last=t == T)
+            total = total + D
+            release = ground.model.release(self.released(D, total, t))
+            yield Step(t, release, f"worst: {query_words(workload, j)}")
 
 
 def past_of(measure: str, ground: Ground) -> "Queries | Tables":
     """No measurements yet, of single queries or, for `measure` "marginal", of whole tables."""
-    if measure == "query":
-        return Queries(ground.workload, likeliest, ground.model)
-    return Tables(ground)
+    return Queries(ground.workload, likeliest, ground.model) if measure == "query" else Tables(ground)
 
 
 @dataclass
@@ -86,16 +177,20 @@ class Queries:
     """
 
     def __init__(
-        self, workload: Workload, move: Callable[[Fact, float, float], float], model: Model | None = None
+        self,
+        workload: Workload,
+        move: Callable[[Fact, float, float], float],
+        model: Model | None = None,
+        sweeps: tuple[int, int] = SWEEPS,
     ) -> None:
-        self.workload, self.move, self.model = workload, move, model or Cells(workload.domain)
+        self.workload, self.move, self.model, self.sweeps = workload, move, model or Cells(workload.domain), sweeps
         self.facts: dict[int, Fact] = {}
 
     def statistic(self, j: int) -> SomeAnswers:
         """What is measured for query j: its answer."""
         return SomeAnswers(self.workload, slice(j, j + 1))
 
-    def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, sweeps: int = SWEEPS) -> np.ndarray:
+    def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, *, last: bool = False) -> np.ndarray:
         """D (size,) reweighted after query j was answered with y (1,), of standard deviation sigma.
 
         A query measured c times counts once, with the mean answer and sigma²/c.
@@ -105,7 +200,7 @@ class Queries:
         fact.hear(float(y[0]), precision)
         self.facts[j] = fact
         D, parts = D.copy(), {fact.part for fact in self.facts.values()}
-        for _ in range(sweeps):
+        for _ in range(self.sweeps[last]):
             mass = 1.0
             for own, table in self.model.tour(D, parts):
                 for fact in reversed(self.facts.values()):
@@ -141,7 +236,7 @@ class Tables:
         """What is measured for query j: the table that it is read off."""
         return SomeAnswers(self.tables, self.tables.tables[self._table(j)])
 
-    def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float) -> np.ndarray:
+    def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, *, last: bool = False) -> np.ndarray:  # noqa: ARG002
         """The fit (size,) to all tables after the one that query j is read off was measured as y."""
         self.pool.add(self.tables.axes[self._table(j)], y, sigma)
         evidence, model, base = self.pool.evidence, self.ground.model, self.ground.base

@@ -8,24 +8,24 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..params import param, values
+from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import equal_selections
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.statistics.answers import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
-from ..workloads import Explicit, Marginals, Union, Workload
+from ..workloads import Explicit, Marginals, Union, Workload, query_words
 from .base import About, Algorithm, Step
 from .oracles import Counter, Oracle
+from .past_measurements import balanced_rounds
 
 RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
 FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # of the rule
 LISTED, PROGRAMS = 20, 900  # rows a round where cells are listed; where not, rows a run, each an integer program
 STEADY = 7.0  # scale of the random scores = √T/STEADY
 WINDOW = 10.0  # recent rows: a tenth of the rounds
-NARROW = 1e-9  # stands in for the width of constant queries, which no record moves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,25 +78,14 @@ class FEM(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """T equal selections that use the whole budget; T, s and the scale from n, k and the budget where not given."""
-        workload, pure = self._asked(problem), budget.delta == 0
-        listed = Oracle(workload).enumerates
-        chosen = {name: Choice(name, value, "given") for name, value in values(self).items()}
-        rounds, samples, scale = (chosen[name] for name in ("rounds", "samples", "scale"))
-        if self.rounds is None:
-            cost = budget.epsilon if pure else math.sqrt(budget.rho)
-            signal = problem.effective_n / max(workload.width, NARROW) * cost
-            (constant, power), letters = RULE[pure], "nε" if pure else "n√ρ"
-            best = min(max(constant * signal**power, FEWEST_ROUNDS), MOST_ROUNDS)
-            why = f"{constant:g} ({letters})^{power:.2g}, kept in {FEWEST_ROUNDS}..{MOST_ROUNDS}: fitted on two tables"
-            rounds = Choice("rounds", round(best), why)
-        if self.samples is None:
-            why = "cells are listed" if listed else f"every row is an integer program, {PROGRAMS} a run or fewer"
-            samples = Choice("samples", LISTED if listed else max(1, PROGRAMS // rounds.value), why)
-        if self.scale is None:
-            scale = Choice("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
-        given = (chosen[name] for name in ("judged", "output", "seconds"))
+        listed = Oracle(self._asked(problem)).enumerates
+        best = balanced_rounds(problem, budget, RULE[budget.delta == 0], MOST_ROUNDS, FEWEST_ROUNDS)
+        rounds = self.settled("rounds", best.value, best.why)
+        why = "cells are listed" if listed else f"every row is an integer program, {PROGRAMS} a run or fewer"
+        samples = self.settled("samples", LISTED if listed else max(1, PROGRAMS // rounds.value), why)
+        scale = self.settled("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
         charge = Charge("select", equal_selections(budget, rounds.value), rounds.value, SignedErrors)
-        return Plan(budget, (charge,), (rounds, samples, scale, *given))
+        return Plan(budget, (charge,), (rounds, samples, scale, *self.given("judged", "output", "seconds")))
 
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
@@ -117,7 +106,7 @@ class FEM(Algorithm):
             j, sign = index % workload.m, 1 if index < workload.m else -1
             weights[j] += sign
             released = rows if self.output == "all" else rows[t // 4 :]
-            note = f"{'more' if sign > 0 else 'less'} " + ", ".join(f"{c} = {v}" for c, v in workload.label(j))
+            note = f"{'more' if sign > 0 else 'less'} " + query_words(workload, j)
             if found.late:
                 note += f"; time limit reached for {found.late} of {s} rows"
             yield Step(t, Records.of(problem.domain, np.concatenate(released)), note)

@@ -9,21 +9,21 @@ import numpy as np
 from ..models.graphical import StreamedGraphical
 from ..models.tree import Tree
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import threshold_and_measure
+from ..privacy.accounting.budget import Budget, Pure
+from ..privacy.accounting.calibrations import select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Release, StreamedHistogram
+from ..workloads import query_words
 from .base import About, Algorithm, Step, model_cells
-from .evidence import tables_read
 from .ground import Ground, grounded, model_setup
-from .past_measurements import balanced_rounds, past_of
+from .past_measurements import Rules, measured_rounds, past_of
 
 SHARE = {"query": 0.15, "marginal": 0.5}  # of the budget that measurements get; all constants fitted on two tables
-RULE = {  # U = constant · signal^power, by what is measured and whether δ = 0
+RULE: Rules = {  # U = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.2, 2 / 3), ("marginal", False): (2, 1 / 2),
     ("query", True): (0.1, 1 / 2), ("marginal", True): (0.5, 1 / 2),
 }  # fmt: skip
@@ -86,15 +86,12 @@ class PMW(Algorithm):
         """U thresholds and as many measurements with the whole budget; U and the last level where not given."""
         workload, n = problem.workload, problem.effective_n
         stand = model_setup(problem, budget, self.cells, "pmw")
-        U = Choice("updates", self.updates, "given") if self.updates else self._best(problem, stand.left)
-        share = SHARE[self.measure]
-        compare, measure = threshold_and_measure(stand.left, U.value, share)
+        best, share = measured_rounds(problem, stand.left, RULE, self.measure, MOST, FEWEST), SHARE[self.measure]
+        U = self.settled("updates", best.value, best.why)
+        compare, measure = select_and_measure(stand.left, U.value, share, kind=Pure)
         noise = math.hypot(*sparse_scales(workload.width / n, compare.epsilon))
-        level = Choice("threshold", self.threshold, "given")
-        if self.threshold is None:
-            count = math.log(workload.m * self.passes + 1)
-            why = f"{LEVEL:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
-            level = Choice("threshold", min(max(LEVEL * count * noise, 1e-6), 1.0), why)
+        lowest = LEVEL * math.log(workload.m * self.passes + 1) * noise
+        why = f"{LEVEL:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
         charges = (
             Charge("above_threshold", compare, U.value, AbsoluteErrors),
             Charge("measure", measure, U.value, SomeAnswers),
@@ -102,29 +99,18 @@ class PMW(Algorithm):
         choices = (
             Choice("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
             U,
-            Choice("passes", self.passes, "given"),
-            level,
-            Choice("order", self.order, "given"),
-            Choice("measure", self.measure, "given"),
+            self.settled("threshold", min(max(lowest, 1e-6), 1.0), why),
+            *self.given("passes", "order", "measure"),
             Choice("share", share, "of the budget for measurements, the rest for thresholds: fitted on two tables"),
         )
         return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
-
-    def _best(self, problem: QueryRelease, budget: Budget) -> Choice:
-        """U by the rule that mwem's rounds follow, with constants of its own."""
-        cells, most = 1.0, min(problem.workload.m, MOST)
-        if self.measure == "marginal":
-            tables = tables_read(problem.workload, "measure=marginal")
-            most, cells = min(most, 2 * len(tables.tables)), tables.m / len(tables.tables)
-        found = balanced_rounds(problem, budget, RULE[self.measure, budget.delta == 0], max(most, FEWEST), cells)
-        return Choice("updates", max(found.value, FEWEST), found.why)
 
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """The stream up to the next update, or to the end of a pass, a step."""
         left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
-        ground = grounded(problem, plan, curator, self.cells, "pmw")
+        ground = grounded(problem, plan, curator, self.cells)
         workload, reader = ground.workload, ground.reader
         past, D = past_of(self.measure, ground), ground.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
@@ -145,7 +131,7 @@ class PMW(Algorithm):
                     D = past.explain(D, j, m.values, m.stddev)
                     answers = reader.answers(D)
                     given[j], asked[j], cost[j] = answers[j], True, True
-                    label = ", ".join(f"{column} = {value}" for column, value in workload.label(j))
+                    label = query_words(workload, j)
                     note = f"{len(free)} free, then update on: {label}"
                     if not left:
                         given[queue], asked[queue] = answers[queue], True

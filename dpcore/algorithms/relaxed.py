@@ -3,28 +3,28 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ..models.cells import Cells
 from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
-from ..params import param, values
+from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import enlarged, measure_once, select_and_measure
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import ONE_TABLE, Answers, Sensitivity, SignedErrors, SomeAnswers
+from ..privacy.statistics.answers import Answers, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import ProductMixture
-from ..workloads import Marginals, Workload
+from ..workloads import Marginals, Workload, query_words
 from ..workloads.products import Products, blocks, require_readable
 from ..workloads.union import marginal_tables, reading
-from .base import About, Algorithm, Step
+from .base import About, Algorithm, Step, rounds_param
 from .evidence import TINY, tables_read
 from .ground import Ground
 from .multiplicative_weights import SHARES
-from .past_measurements import Tables, past_of
+from .past_measurements import Tables, balanced_rounds, noise_choice, past_of
 
 RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
@@ -44,7 +44,88 @@ COMPONENTS = "product distributions in the mixture"
 
 
 @dataclass(frozen=True, kw_only=True)
-class GEM(Algorithm):
+class _Mixture(Algorithm):
+    """The base of gem and rap: select, measure, and fit a mixture of product distributions.
+
+    They differ in what makes the logits, and in how many queries a round selects.
+    """
+
+    rounds: int | None = rounds_param()
+    measure: str = param("auto", MEASURE, choices=("auto", "query", "marginal"))
+    first: float | None = param(None, FIRST, low=0.0, high=0.9, auto="n, the columns and the budget")
+    components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
+    updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
+
+    logits: ClassVar[type[Generator] | type[RelaxedRows]]
+    most_updates: ClassVar[int]  # of the rule, for workloads that are not small
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The counts of single columns, then T q equal selections and measurements with the rest of the budget."""
+        workload, tables = problem.workload, marginal_tables(problem.workload)
+        require_readable(workload)
+        given = self.measure != "auto"
+        measure = self.measure if given else "query" if tables is None else "marginal"
+        most = len(tables_read(workload, "measure=marginal").tables) if measure == "marginal" else workload.m
+        limit = min(MOST_SELECTIONS, 2 * most if measure == "marginal" else most)
+        best = balanced_rounds(problem, budget, RULE[measure, budget.delta == 0], limit)
+        few = f"1/{ROUNDS} of all selections, 1..{MOST_TOGETHER}, and at most {most}"
+        queries = self._together(min(max(best.value // ROUNDS, 1), MOST_TOGETHER), most, few)
+        rounds = self.settled("rounds", math.ceil(best.value / queries.value), f"{best.why} selections")
+        C = int(min(max(workload.m // 20, 50), 200, max(MOST_PRODUCTS // workload.m, 50)))
+        updates = min(self.most_updates, 10 + workload.m // 10)
+        first = self.settled("first", *_first(problem, budget))
+        times, share = rounds.value * queries.value, SHARES[measure]
+        select, paid = select_and_measure(budget, times, share, 1 - first.value)
+        single = []
+        if first.value > 0:
+            once = measure_once(budget, first.value)
+            select, paid, once = enlarged(budget, (select, times), (paid, times), (once, 1))
+            single = [Charge("measure", once, 1, Answers(_singles(workload)), COLUMNS)]
+        charges = (Charge("select", select, times, SignedErrors), Charge("measure", paid, times, SomeAnswers), *single)
+        choices = (
+            rounds,
+            Choice("measure", measure, "given" if given else "whole tables, where all queries are read off tables"),
+            first,
+            self.settled("components", C, f"50..200: m/20, and at most {MOST_PRODUCTS:g}/m"),
+            self.settled("updates", updates, f"10 + m/10, at most {self.most_updates}"),
+            Choice("share", share, "of the rest for measurements, what is left for selections: as mwem"),
+            noise_choice(problem, measure, paid),
+            queries,
+        )
+        return Plan(budget, charges, choices)
+
+    def _together(self, best: int, most: int, why: str) -> Choice:  # noqa: ARG002 - for others
+        """How many queries a round selects."""
+        return Choice("queries", 1, "one selection and one measurement a round")
+
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """The selections and measurements of a round, and a fit; the first step measures the single columns too."""
+        workload, select = problem.workload, plan.spend("select")
+        paid = plan.spend("measure")
+        asked = past_of(plan["measure"], Ground(Cells(problem.domain), workload, None))
+        noisy = Noisy(asked.tables if isinstance(asked, Tables) else workload)
+        every, prior = Products(workload), PRIOR / max(plan["sigma"], TINY)
+        base, targets = _single_columns(problem, plan, curator)
+        fit = MixtureFit(workload, self.logits(base, plan["components"], rng), base)
+        for t in range(1, plan["rounds"] + 1):
+            answers, worst = every.answers(fit.p, fit.weights), []
+            for _ in range(plan["queries"]):
+                j = curator.select(SignedErrors(workload, answers), select) % workload.m
+                statistic = asked.statistic(j)
+                m = curator.measure(statistic, paid)
+                if statistic.l2 > 0:  # else the answer is the same on all records
+                    noisy.add(statistic.part, m.values, m.stddev)
+                answers = _known(workload, answers, statistic, m.values)
+                worst.append(query_words(workload, j))
+            fit.descend([*targets, *noisy.targets()], prior, plan["updates"] * (LAST if t == plan["rounds"] else 1))
+            release = ProductMixture(problem.domain, np.ascontiguousarray(fit.p.T), fit.weights)
+            yield Step(t, release, "worst: " + "; ".join(worst))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GEM(_Mixture):
     """Select the worst-answered query, measure it, and train a small network whose output explains what was measured.
 
     D is a mixture of C product distributions with equal weights: D = (1/C) Σ_c Π_i p_c,i, the logits of all p_c being
@@ -61,15 +142,7 @@ class GEM(Algorithm):
     first, and a prior, which the paper has not.
     """
 
-    rounds: int | None = param(
-        None, "selections, and as many measurements", symbol="T", low=1, high=100_000, log=True,
-        auto="n, m and the budget: where the noise of a round overtakes what another one gains",
-    )  # fmt: skip
-    measure: str = param("auto", MEASURE, choices=("auto", "query", "marginal"))
-    first: float | None = param(None, FIRST, low=0.0, high=0.9, auto="n, the columns and the budget")
-    components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
-    updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
-
+    logits, most_updates = Generator, 50
     about = About(
         title="Generative network (GEM)",
         brief="Trains a small generator on answers",
@@ -82,19 +155,9 @@ class GEM(Algorithm):
         source="Liu, Vietri, Wu 2021",
     )
 
-    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The counts of single columns, then T equal selections and measurements with the rest of the budget."""
-        return _plan(self, problem, budget, most_updates=50)
-
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """One selection and one measurement a step; the first step measures the single columns too."""
-        return _steps(Generator, problem, plan, curator, rng)
-
 
 @dataclass(frozen=True, kw_only=True)
-class RAP(Algorithm):
+class RAP(_Mixture):
     """Select the q worst-answered queries, measure them, and move relaxed rows until they explain what was measured.
 
     D = (1/C) Σ_c Π_i p_c,i is the mixture of C relaxed rows, each one probability vector a column, the softmax of free
@@ -110,19 +173,12 @@ class RAP(Algorithm):
     columns first, and a prior.
     """
 
-    rounds: int | None = param(
-        None, "rounds of q selections and measurements and a fit", symbol="T", low=1, high=100_000, log=True,
-        auto="n, m, q and the budget: where the noise of a selection overtakes what another one gains",
-    )  # fmt: skip
+    rounds: int | None = rounds_param("rounds of q selections and measurements and a fit", "n, m, q")
     queries: int | None = param(
         None, "selections, and as many measurements, a round", symbol="q", low=1, high=1000, log=True,
         auto="n, m and the budget: a fifth of all selections",
     )  # fmt: skip
-    measure: str = param("auto", MEASURE, choices=("auto", "query", "marginal"))
-    first: float | None = param(None, FIRST, low=0.0, high=0.9, auto="n, the columns and the budget")
-    components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
-    updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
-
+    logits, most_updates = RelaxedRows, 100
     about = About(
         title="Relaxed rows (RAP)",
         brief="Moves soft rows to noisy answers",
@@ -135,62 +191,10 @@ class RAP(Algorithm):
         source="Aydore, Brown, Kearns, Kenthapadi, Melis, Roth, Siva 2021",
     )
 
-    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The counts of single columns, then T q equal selections and measurements with the rest of the budget."""
-        return _plan(self, problem, budget, most_updates=100)
-
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """q selections and q measurements a step; the first step measures the single columns too."""
-        return _steps(RelaxedRows, problem, plan, curator, rng)
-
-
-def _plan(algorithm: GEM | RAP, problem: QueryRelease, budget: Budget, most_updates: int) -> Plan:
-    """Charges and choices from public numbers; `most_updates` is for workloads that are not small."""
-    workload, tables = problem.workload, marginal_tables(problem.workload)
-    require_readable(workload)
-    given = algorithm.measure != "auto"
-    measure = algorithm.measure if given else "query" if tables is None else "marginal"
-    if measure == "marginal":
-        tables = tables_read(workload, "measure=marginal")
-        most, widest, what = len(tables.tables), ONE_TABLE, "cell of a measured table"
-    else:
-        most, widest, what = workload.m, Sensitivity(workload.width, workload.width), "query"
-    signal = problem.effective_n / max(workload.width, TINY)
-    signal, letters = (signal * budget.epsilon, "nε") if budget.delta == 0 else (signal * budget.rho**0.5, "n√ρ")
-    constant, power = RULE[measure, budget.delta == 0]
-    best, limit = constant * signal**power, min(MOST_SELECTIONS, 2 * most if measure == "marginal" else most)
-    selections, asked = max(1, min(round(best), limit)), values(algorithm).get("queries", 1)
-    queries = min(asked or min(max(selections // ROUNDS, 1), MOST_TOGETHER), most)
-    rounds = algorithm.rounds or math.ceil(selections / queries)
-    why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g} selections, {queries} a round; {limit} at the most"
-    C = algorithm.components or int(min(max(workload.m // 20, 50), 200, max(MOST_PRODUCTS // workload.m, 50)))
-    updates = algorithm.updates or min(most_updates, 10 + workload.m // 10)
-
-    first = _first(problem, budget) if algorithm.first is None else Choice("first", algorithm.first, "given")
-    times, share = rounds * queries, SHARES[measure]
-    select, paid = select_and_measure(budget, times, share, 1 - first.value)
-    single = []
-    if first.value > 0:
-        once = measure_once(budget, first.value)
-        select, paid, once = enlarged(budget, (select, times), (paid, times), (once, 1))
-        single = [Charge("measure", once, 1, Answers(_singles(workload)), COLUMNS)]
-    charges = (Charge("select", select, times, SignedErrors), Charge("measure", paid, times, SomeAnswers), *single)
-    sigma = deviation(widest, paid, problem.effective_n)
-    choices = [
-        Choice("rounds", rounds, "given" if algorithm.rounds else why),
-        Choice("measure", measure, "given" if given else "whole tables, where all queries are read off tables"),
-        first,
-        Choice("components", C, "given" if algorithm.components else f"50..200: m/20, and at most {MOST_PRODUCTS:g}/m"),
-        Choice("updates", updates, "given" if algorithm.updates else f"10 + m/10, at most {most_updates}"),
-        Choice("share", share, "of the rest for measurements, what is left for selections: as mwem"),
-        Choice("sigma", sigma, f"standard deviation of the noise on every {what}, at the most"),
-    ]
-    if isinstance(algorithm, RAP):
-        few = "given" if queries == asked else f"1/{ROUNDS} of all selections, 1..{MOST_TOGETHER}, and at most {most}"
-        choices.append(Choice("queries", queries, few))
-    return Plan(budget, charges, tuple(choices))
+    def _together(self, best: int, most: int, why: str) -> Choice:
+        """How many queries a round selects: as many as were given, or by the rule; `most` can be selected."""
+        chosen = self.settled("queries", best, why)
+        return Choice("queries", min(chosen.value, most), chosen.why if chosen.value <= most else why)
 
 
 def _columns(workload: Workload) -> list[int]:
@@ -204,7 +208,7 @@ def _singles(workload: Workload) -> Marginals:
     return Marginals(workload.domain, [[workload.domain.names[a]] for a in _columns(workload)])
 
 
-def _first(problem: QueryRelease, budget: Budget) -> Choice:
+def _first(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
     """The share of the budget with which noise moves a column's counts by SINGLES in L1, in the mean of the columns.
 
     With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε), as Δ₁ = 2d/n.
@@ -217,35 +221,7 @@ def _first(problem: QueryRelease, budget: Budget) -> Choice:
         f = 2 / math.pi * values**2 / (len(read) * budget.rho * (SINGLES * n) ** 2)
     low, high = FIRST_RANGE
     why = f"{f:.3g} would keep the noise on a column to {SINGLES:g} in L1; kept in {low:g}..{high:g}"
-    return Choice("first", min(max(f, low), high), why)
-
-
-def _steps(
-    make: type[Generator] | type[RelaxedRows], problem: QueryRelease, plan: Plan, curator: TableCurator,
-    rng: np.random.Generator,
-) -> Iterator[Step]:  # fmt: skip
-    """The rounds of both; they differ in what makes the logits, and in how many queries a round has."""
-    workload, select = problem.workload, plan.spend("select")
-    paid = plan.spend("measure")
-    asked = past_of(plan["measure"], Ground(Cells(problem.domain), workload, None))
-    noisy = Noisy(asked.tables if isinstance(asked, Tables) else workload)
-    every, prior = Products(workload), PRIOR / max(plan["sigma"], TINY)
-    base, targets = _single_columns(problem, plan, curator)
-    fit = MixtureFit(workload, make(base, plan["components"], rng), base)
-    together = plan["queries"] if make is RelaxedRows else 1
-    for t in range(1, plan["rounds"] + 1):
-        answers, worst = every.answers(fit.p, fit.weights), []
-        for _ in range(together):
-            j = curator.select(SignedErrors(workload, answers), select) % workload.m
-            statistic = asked.statistic(j)
-            m = curator.measure(statistic, paid)
-            if statistic.l2 > 0:  # else the answer is the same on all records
-                noisy.add(statistic.part, m.values, m.stddev)
-            answers = _known(workload, answers, statistic, m.values)
-            worst.append(", ".join(f"{column} = {value}" for column, value in workload.label(j)))
-        fit.descend([*targets, *noisy.targets()], prior, plan["updates"] * (LAST if t == plan["rounds"] else 1))
-        release = ProductMixture(problem.domain, np.ascontiguousarray(fit.p.T), fit.weights)
-        yield Step(t, release, "worst: " + "; ".join(worst))
+    return min(max(f, low), high), why
 
 
 def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) -> tuple[np.ndarray, list[Target]]:

@@ -18,7 +18,7 @@ from ..models.tree import Tree
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from ..privacy.accounting.calibrations import MARGIN, enlarged, measure_once
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.statistics.answers import Answers, SomeAnswers
+from ..privacy.statistics.answers import SomeAnswers, WeightedTables
 from ..privacy.statistics.scores import TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import MAX_CELLS, PublicStart, QueryRelease
@@ -38,6 +38,7 @@ MOST_WEIGHED = 2_000  # tables that are weighed anew in every round
 NEVER = 100.0  # scales of the noise on scores by which a table without room is behind all others
 MOST_ASKED = 50_000_000  # cells of all tables together, which every release must answer
 SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.6)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
+POWER, LEAST_WEIGHT = 1 / 2, 0.01  # of a table's cells, in its share of μ²; and of tables measured together
 CHOOSING = 0.05  # share of ρ for drawing pairs
 PICKS, SCORE_NOISE = (1, 6), 0.05  # pairs drawn for each column: as many as keep the noise on their scores so low
 HIDDEN = 0.5  # of what noise will hide of a table, taken off a pair's score
@@ -171,7 +172,7 @@ def chosen_tables(
         *single_charges(tables, budget, share),
         Charge("select", draw, times, TableErrors, PAIRS),
         batch_charge(budget, left, times),
-        Charge("measure", measure_once(budget, left * (1 - LEARNING)), 1, Answers, TABLES),
+        Charge("measure", measure_once(budget, left * (1 - LEARNING)), 1, WeightedTables, TABLES),
     )
     spends = enlarged(budget, *((charge.spend, charge.times) for charge in charges))
     charges = tuple(replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True))
@@ -193,10 +194,10 @@ def chosen_tables(
 def batch_charge(budget: Budget, left: float, times: int) -> Charge:
     """The charge for the tables of every batch: the LEARNING share of `left`, the part of ρ (at δ = 0 of ε) to measure.
 
-    A batch is measured at once, as `Answers` of its tables.
+    A batch is measured at once, as `WeightedTables`.
     """
     batches = min(BATCHES, times)
-    return Charge("measure", measure_once(budget, left * LEARNING / batches), batches, Answers, BATCH)
+    return Charge("measure", measure_once(budget, left * LEARNING / batches), batches, WeightedTables, BATCH)
 
 
 def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> tuple[Choice, Choice]:
@@ -208,7 +209,7 @@ def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> t
     )
 
 
-def expected(spend: Gaussian | Pure, tables: int, n: float) -> float:
+def expected(spend: Gaussian | Pure, tables: float, n: float) -> float:
     """E|noise| in a cell of so many tables that are measured together: √(2/π) σ, or the scale of Laplace noise."""
     if isinstance(spend, Pure):
         return 2 * tables / (n * spend.epsilon)
@@ -270,7 +271,7 @@ class Found:
 
 
 def choose_tree(
-    tables: Marginals, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
+    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
 ) -> Found:
     """Measure the 1-way tables, and choose a tree of at most plan["cells"] cells and measure its pairs batch by batch.
 
@@ -281,8 +282,8 @@ def choose_tree(
     (`TableErrors`: D and what is taken off are released, so they do not move). D is the product of the noisy 1-way
     tables, and after every batch the fit to all that was measured, so that nothing is drawn that D says already. A pair
     is tied if the tree stays within the batch's limit, which grows by a constant factor from batch to batch: the first
-    pairs would else spend all cells on a few large cliques. The tables of the pairs tied are measured together, Δ₂ =
-    √(2 · tables)/n; where none is, all that were tied before are, or single columns, as the plan has paid for it.
+    pairs would else spend all cells on a few large cliques. The tables of the pairs tied are measured `by_size`; where
+    none is, all that were tied before are, or single columns, as the plan has paid for it.
     A plan that pays for no batches draws all pairs against the product, and measures none of them.
     """
     singles, pairs = singles_of(tables), pairs_of(tables)
@@ -312,8 +313,8 @@ def choose_tree(
                 new.append(pairs.axes[i])
         ties += new
         if paid:
-            measured = Marginals.over(tables.domain, new or ties or singles.axes)
-            m = curator.measure(Answers(measured), paid[0].spend)  # type: ignore[arg-type] - the plan's own kind  # type: ignore[arg-type] - the plan's own kind
+            spend, measured = plan.spend(BATCH), Marginals.over(tables.domain, new or ties or singles.axes)
+            m = curator.measure(by_size(measured, found, spend, n), spend)
             told.add_all(measured, m.values, m.stddev)
         if batch < batches:
             tree, weight = Tree(tables.domain, junction), PRIOR * math.sqrt(2 * told.told)
@@ -340,26 +341,44 @@ def measure_chosen(
 ) -> tuple[Pool, Tree]:
     """Noisy answers of the tables that a tree holds, and the model on that tree, of at most plan["cells"] cells.
 
-    The tree is that of `choose_tree`. The tables that are `worth` it are measured together, Δ₂ = √(2 · tables)/n; which
-    these are depends on released values only.
+    The tree is that of `choose_tree`. The tables that are `worth` it are measured `by_size`; which these are, and how
+    much noise each gets, depends on released values only.
     """
-    found, spend = choose_tree(tables, plan, curator, start), plan.spend(TABLES)
+    found, spend = choose_tree(tables, n, plan, curator, start), plan.spend(TABLES)
     measured = worth(held(tables, found.junction), found, spend, n)
-    noisy = curator.measure(Answers(measured), spend)
+    noisy = curator.measure(by_size(measured, found, spend, n), spend)
     found.told.add_all(measured, noisy.values, noisy.stddev)
     return found.told, Tree(tables.domain, found.junction)
 
 
-def worth(tables: Marginals, found: Found, spend: Gaussian | Pure, n: float) -> Marginals:
+def by_size(tables: Marginals, found: Found, spend: Gaussian, n: float) -> WeightedTables:
+    """The tables, measured together so that the noise left on them adds up to the least in L1.
+
+    Table S with noise σ/w_S costs c_S σ/w_S, c_S being the cells in which there is more than noise: those of `hidden`,
+    as the fit knows that cells are not negative. Δ₂² = 2 Σ_S w_S² being given, Σ_S c_S/w_S is least at w_S ∝ c_S^⅓. A
+    little less is moved, as the fit takes off more of the noise in large tables.
+    """
+    noise = expected(spend, len(tables.tables), n)
+    cells = np.array([found.hidden(axes, noise) for axes in tables.axes])
+    return WeightedTables(tables, np.clip((cells / cells.max()) ** (POWER / 2), LEAST_WEIGHT, 1))
+
+
+def worth(tables: Marginals, found: Found, spend: Gaussian, n: float) -> Marginals:
     """The pairs drawn, and of other tables those of which noise, were all measured together, hides little.
 
     Those of which it hides the most are left out, one after the other.
     """
-    left, noise = list(tables.axes), expected(spend, len(tables.tables), n)
-    for axes in sorted(set(left) - found.pairs, key=lambda axes: (-found.hidden(axes, noise), axes)):
-        if len(left) == 1 or found.hidden(axes, expected(spend, len(left), n)) <= WORTH:
+    weights = dict(zip(tables.axes, by_size(tables, found, spend, n).weights, strict=True))
+    left, whole = list(tables.axes), sum(w * w for w in weights.values())
+
+    def hidden(axes: Axes) -> float:
+        return found.hidden(axes, expected(spend, whole / weights[axes] ** 2, n))
+
+    for axes in sorted(set(left) - found.pairs, key=lambda axes: (-hidden(axes), axes)):
+        if len(left) == 1 or hidden(axes) <= WORTH:
             break
         left.remove(axes)
+        whole -= weights[axes] ** 2
     return Marginals.over(tables.domain, left)
 
 

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
+from ..algorithms import solving
 from ..data.privacy_unit import PrivacyUnit
 from ..errors import InputError
 from ..numbers import MAX_ROWS, read_number
@@ -41,6 +42,46 @@ def add_budget(parser: argparse.ArgumentParser, *, epsilon: float | None = None,
         told = words if default is None else f"{words} (default: %(default)s)"
         flag = f"--{name}"
         parser.add_argument(flag, required=default is None, default=default, type=real(flag), help=told)
+
+
+def add_algorithm(parser: argparse.ArgumentParser, problem: type, default: str | None = None) -> None:
+    """Declare the algorithm that solves a kind of problem, with its default or required, and its parameters."""
+    told = f"one of {', '.join(solving(problem))}"
+    parser.add_argument("--algorithm", required=default is None, default=default, metavar="NAME", help=told)
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser, name: str = "NAME", of: str = "the algorithm") -> None:
+    """Declare the parameters of an algorithm."""
+    words = f"a parameter of {of}"
+    parser.add_argument("--set", action="append", default=[], metavar=f"{name}=VALUE", help=words)
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Declare the seeds of several runs, and the file they are written to."""
+    add_seed(parser)
+    add_repeat(parser)
+    parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
+
+
+def add_grid(parser: argparse.ArgumentParser, repeat: int) -> None:
+    """Declare several ε at one δ with several seeds, and the files that are kept up to date with what was found."""
+    words = f"{EPSILON}, several (default: %(default)s)"
+    parser.add_argument("--epsilons", metavar="E,E", default="0.1,0.3,1,3", help=words)
+    parser.add_argument("--delta", type=real("--delta"), default=1e-9, help=f"{DELTA} (default: %(default)s)")
+    add_seed(parser)
+    add_repeat(parser, repeat)
+    words = "write all that was found; kept up to date, also when interrupted"
+    parser.add_argument("--json", metavar="out.json", help=words)
+    parser.add_argument("--csv", metavar="out.csv", help="write one line for each result")
+    parser.add_argument("--resume", action="store_true", help="run only what out.json lacks, or what failed there")
+
+
+def budgets_of(chosen: argparse.Namespace) -> list[Budget]:
+    """The budgets that `add_grid` declares; InputError for what is not served, and for nothing to resume."""
+    if chosen.resume and not chosen.json:
+        raise InputError("--resume continues the file that --json names; give one")
+    return [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
 
 
 def add_seed(parser: argparse.ArgumentParser, words: str = "seed of the first run") -> None:

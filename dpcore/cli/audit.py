@@ -23,7 +23,7 @@ from ..experiments.schema_transcripts import transcribe_schema
 from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, AuditResult, Judged, transcribe
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
-from .arguments import add_budget, add_seed, budget_of, whole
+from .arguments import add_budget, add_seed, add_settings, budget_of, whole
 from .task import choose
 
 ALL = "all"
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}; {SCHEMA}: one that is measured"
     parser.add_argument("--algorithm", required=True, metavar="NAME", help=words)
     add_budget(parser, epsilon=1.0, delta=0.01)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
+    add_settings(parser)
     words = f"of the game, on each of two tables (default: {RUNS}, for {ALL} {RUNS_OF_ALL}, as transcripts tell more)"
     parser.add_argument("--runs", type=whole("--runs", 20, MOST_RUNS), help=words)
     read = whole("--transcripts", FEWEST, MOST)

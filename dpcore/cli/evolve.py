@@ -6,21 +6,19 @@ Two examples:
 """
 
 import argparse
-import json
 from typing import Any
 
 import numpy as np
 
-from ..algorithms import solving
 from ..algorithms.evolution_parts import PRESETS
 from ..data.readers import read_table
 from ..errors import InputError
 from ..evaluation.run import Run
 from ..geometry.regions import Ball, Bounded, box, point_rows
 from ..problems import PointRelease
-from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of, real, reals, whole
-from .files import check_writable, write
-from .follow import follow, report, start
+from .arguments import add_algorithm, add_budget, add_rows, add_runs, budget_of, real, reals, whole
+from .files import check_writable
+from .follow import each_run, report
 from .task import choose
 
 LETTERS = {"T": "rounds", "sigma": "sigma", "alpha": "alpha", "levels": "levels", "n_s": "samples"}
@@ -35,23 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ball", type=real("--ball"), metavar="R", help=words)
     parser.add_argument("--low", metavar="L", help="… or in a box from L on: one number, or one a column, with commas")
     parser.add_argument("--high", metavar="H", help="… up to H")
-    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(PointRelease))}")
+    add_algorithm(parser, PointRelease)
     add_budget(parser, delta=1e-9)
     parser.add_argument("--preset", choices=PRESETS, help="settings of private_evolution as the paper has them")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    add_seed(parser)
-    add_repeat(parser)
+    add_runs(parser)
     read, words = whole("--every", 1, LAST), "W1 at every K-th step too (default: at the end only)"
     parser.add_argument("--every", type=read, metavar="K", help=words)
-    parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic points (of the first seed)")
     add_rows(parser, "points")
 
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then run, then write."""
-    for target in (chosen.json, chosen.synthetic):
-        check_writable(target)
+    check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
     if chosen.preset and chosen.algorithm != "private_evolution":
         raise InputError(f"--preset {chosen.preset} is one of private_evolution, not of {chosen.algorithm}")
@@ -62,16 +56,13 @@ def execute(chosen: argparse.Namespace) -> None:
     region = _region(chosen, names)
     rows = point_rows(region, names, frame)
     problem = PointRelease(region, rows.n, names)
-    runs, every = [], chosen.every or LAST
-    for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        run = start(lambda s=seed, k=every: Run(algorithm, problem, rows, budget, seed=s, every=k), say=not runs)
-        follow(run)
-        if not runs and chosen.synthetic:
-            write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
+    every = chosen.every or LAST
+
+    def summary(run: Run) -> dict[str, Any]:
         settled = {choice.name: choice.value for choice in run.plan.choices}
-        runs.append({letter: settled.get(name) for letter, name in LETTERS.items()} | run.to_json())
-    if chosen.json:
-        write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
+        return {letter: settled.get(name) for letter, name in LETTERS.items()} | run.to_json()
+
+    runs = each_run(chosen, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary)
     about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"
     report(runs, about, "distance W1 to the real points", _cells)
 

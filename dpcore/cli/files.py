@@ -2,32 +2,36 @@
 
 import argparse
 import io
+import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ..errors import InputError, one_line, written_out
 from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.guarantee import cautions
 from ..publishing.chain import is_new
 from ..publishing.leftovers import tidied
 
 
-def check_writable(path: str | None) -> None:
-    """Refuse an output that could not be written before an hour was spent on it."""
-    if path is None:
-        return
+def check_writable(*paths: str | None) -> None:
+    """Refuse outputs that could not be written before an hour was spent on them; None is no output."""
+    for path in paths:
+        if path is not None and not _writable(path):
+            raise InputError(f"{path[:200]}: cannot be written")
+
+
+def _writable(path: str) -> bool:
     target = Path(path)
     try:
         there, folder = target.exists(), target.resolve().parent
         writable = not target.is_dir() and (not there or os.access(target, os.W_OK))
-        writable = writable and (os.access(folder, os.W_OK) or (there and not target.is_file()))
+        return writable and (os.access(folder, os.W_OK) or (there and not target.is_file()))
     except (OSError, RuntimeError, ValueError):  # such as a name too long, a circle of links, or no text
-        writable = False
-    if not writable:
-        raise InputError(f"{path[:200]}: cannot be written")
+        return False
 
 
 def tell(kind: str, message: object) -> None:
@@ -68,6 +72,18 @@ def write(path: str, text: str) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or "that is no name of a file, or no text"
         raise InputError(f"{path[:200]}: cannot be written: {why}") from None
+
+
+def write_json(path: str | None, content: Any) -> None:
+    """Write a JSON file where one is asked for."""
+    if path:
+        write(path, json.dumps(content, indent=1) + "\n")
+
+
+def warn(budgets: Iterable[Budget], n: int) -> None:
+    """Say once what a reader should know about the promises of budgets on n records."""
+    for caution in dict.fromkeys(text for budget in budgets for text in cautions(budget, n)):
+        tell("warning", caution)
 
 
 def _write_into(target: Path, text: str) -> None:

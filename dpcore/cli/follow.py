@@ -1,15 +1,35 @@
 """Going through a run with progress on stderr, and its report on stdout: shared by `run`, `evolve` and `learn`."""
 
+import argparse
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ..errors import PrivacyWarning
 from ..evaluation.run import Record, Run
-from .files import Progress, tell
+from .files import Progress, tell, write, write_json
 from .task import shown
 
 Summary = dict[str, Any]  # a run, as --json writes it
+
+
+def each_run(
+    chosen: argparse.Namespace, make: Callable[[int], Run], summary: Callable[[Run], Summary]
+) -> list[Summary]:
+    """Summaries of the runs of all seeds that `add_runs` declares, written to --json.
+
+    The first run also writes --synthetic, where that is asked for.
+    """
+    runs: list[Summary] = []
+    for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
+        run = start(partial(make, seed), say=not runs)
+        follow(run)
+        if not runs and vars(chosen).get("synthetic"):
+            write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
+        runs.append(summary(run))
+    write_json(chosen.json, runs if chosen.repeat else runs[0])
+    return runs
 
 
 def start(make: Callable[[], Run], *, say: bool) -> Run:

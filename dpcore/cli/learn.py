@@ -6,19 +6,17 @@ Two examples:
 """
 
 import argparse
-import json
 from typing import Any
 
-from ..algorithms import solving
 from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..evaluation.run import Run
 from ..parsing.tasks import HELP, REGIONS, read_task
 from ..problems import RiskMinimisation
 from ..releases import Parameter
-from .arguments import add_budget, add_person, add_repeat, add_seed, budget_of, real, unit_of
-from .files import Progress, check_writable, write
-from .follow import report, start
+from .arguments import add_algorithm, add_budget, add_person, add_runs, budget_of, real, unit_of
+from .files import check_writable
+from .follow import each_run, report
 from .task import choose
 
 RISKS = ("excess_risk", "risk", "accuracy", "seconds")  # what is printed of each run
@@ -30,18 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
     parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
     parser.add_argument("--task", required=True, metavar="TASK", help=HELP)
-    names = ", ".join(solving(RiskMinimisation))
-    parser.add_argument("--algorithm", default="regularized_exponential", metavar="NAME", help=f"one of {names}")
+    add_algorithm(parser, RiskMinimisation, "regularized_exponential")
     add_budget(parser, delta=1e-6)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
     parser.add_argument(
         "--radius", type=real("--radius"), metavar="R", help="radius of the region K about its public centre"
     )
     parser.add_argument("--region", default="ball", choices=REGIONS, help="the shape of K (default: ball)")
     add_person(parser)
-    add_seed(parser)
-    add_repeat(parser)
-    parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
+    add_runs(parser)
 
 
 def execute(chosen: argparse.Namespace) -> None:
@@ -53,16 +47,7 @@ def execute(chosen: argparse.Namespace) -> None:
     table = unit.limited(read_table(chosen.table, format=domain.file), domain.names)
     place = {"radius": chosen.radius, "region": chosen.region, "group": unit.most_rows}
     problem, rows = read_task(chosen.task, domain, table, **place)
-    runs, progress = [], Progress()
-    for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        run = start(lambda s=seed: Run(algorithm, problem, rows, budget, seed=s, every=_every), say=not runs)
-        rounds = run.plan["rounds"]
-        for record in run:
-            progress.say(lambda _, now=record, seed=seed: f"seed {seed}: step {now.t}/{rounds}")  # noqa: B023
-        progress.clear()
-        runs.append(summary(run))
-    if chosen.json:
-        write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
+    runs = each_run(chosen, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=_every), summary)
     first = runs[0]
     about = f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']}"
     about += f" R={first['R']:.6g} G={first['G']:.6g}"

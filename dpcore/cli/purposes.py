@@ -20,21 +20,19 @@ from typing import Any
 
 import pandas as pd
 
-from ..algorithms import solving
 from ..data.domain import Rows
 from ..data.readers import read_json
 from ..errors import InputError
 from ..evaluation.purposes import TESTS, Purposes, alarms_in_words
 from ..evaluation.run import Run
-from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, settings_of
+from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom
 from ..experiments.sweep_point import SweepPoint
+from ..params import values
 from ..parsing.questions import understand
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease
 from ..publishing.files import neutral
-from .arguments import DELTA, EPSILON, add_repeat, add_seed, real, reals
-from .files import check_writable, tell, write
+from .arguments import add_algorithm, add_grid, budgets_of
+from .files import check_writable, warn, write, write_json
 from .sweep import collect
 from .task import add_task_arguments, choose, read_task, shown
 
@@ -45,29 +43,17 @@ FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *LINES)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `purposes`."""
     add_task_arguments(parser)
-    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    words = f"{EPSILON}, several (default: %(default)s)"
-    parser.add_argument("--epsilons", metavar="E,E", default="0.1,0.3,1,3", help=words)
-    parser.add_argument("--delta", type=real("--delta"), default=1e-9, help=f"{DELTA} (default: %(default)s)")
+    add_algorithm(parser, QueryRelease)
     parser.add_argument("--target", metavar="COLUMN", help="train models that predict this column")
     parser.add_argument("--group", metavar="COLUMN", help="say how well the target is predicted in each group")
     parser.add_argument("--ask", metavar="QUESTION", help="a question of your own, such as 'age > 50'")
-    add_seed(parser)
-    add_repeat(parser, 3)
-    words = "write a list of what was found; kept up to date, also when interrupted"
-    parser.add_argument("--json", metavar="out.json", help=words)
-    parser.add_argument("--csv", metavar="out.csv", help="write one line for each purpose, ε and seed")
-    parser.add_argument("--resume", action="store_true", help="run only what out.json lacks")
+    add_grid(parser, 3)
 
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything first, then run point by point, keep the files up to date, and print the means."""
-    for target in (chosen.json, chosen.csv):
-        check_writable(target)
-    if chosen.resume and not chosen.json:
-        raise InputError("--resume continues the file that --json names; give one")
-    budgets = [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
+    check_writable(chosen.json, chosen.csv)
+    budgets = budgets_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     whole, rows = read_task(chosen)
     if not isinstance(rows, Rows) or chosen.person:
@@ -77,11 +63,10 @@ def execute(chosen: argparse.Namespace) -> None:
     problem = QueryRelease(whole.workload, asked.train.n, whole.group, whole.start)
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)
     planned = cases({chosen.algorithm: algorithm}, problem, budgets, seeds)
-    about = [identity(problem), settings_of(algorithm), chosen.delta, chosen.target, chosen.group, chosen.ask]
+    about = [identity(problem), values(algorithm), chosen.delta, chosen.target, chosen.group, chosen.ask]
     task = json.dumps([*about, rows_digest(rows)], sort_keys=True, default=str)
     points = _resumed(chosen.json, task, planned) if chosen.resume and Path(chosen.json).exists() else []
-    for caution in dict.fromkeys(text for budget in budgets for text in cautions(budget, problem.n)):
-        tell("warning", caution)
+    warn(budgets, problem.n)
     waiting, keep = missing(planned, points), partial(_write, points, chosen, task)
     try:
         collect(points, waiting, keep, partial(_each, asked, problem))
@@ -95,14 +80,9 @@ def _each(
     asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]
 ) -> Iterator[SweepPoint]:
     """One point for each case, whose errors are what the purposes' names and lines say."""
-
-    def found(run: Run) -> dict[str, Any]:
-        served = {s.purpose: s.to_json() for s in asked.served(run, watch)}
-        return run.to_json() | {"final": served}
-
     for case in waiting:
         make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)
-        yield run_made(case, make, watch, found)
+        yield run_made(case, make, watch, partial(asked.summary, watch=watch))
 
 
 def entries(points: Iterable[SweepPoint]) -> list[dict[str, Any]]:
@@ -137,9 +117,8 @@ def _mean(some: list[dict[str, Any]], name: str) -> float | None:
 def _write(points: list[SweepPoint], chosen: argparse.Namespace, task: str) -> None:
     """Both files with all that is there; nothing before there is a point."""
     found = entries(points)
-    if found and chosen.json:
-        told = [{**one, "task": _digest(task)} for one in found]
-        write(chosen.json, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    if found:
+        write_json(chosen.json, [{**one, "task": _digest(task)} for one in found])
     if found and chosen.csv:
         write(chosen.csv, neutral(pd.DataFrame(found, columns=pd.Index(FIELDS))).to_csv(index=False))
 

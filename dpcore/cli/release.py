@@ -22,27 +22,24 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from ..algorithms import solving
 from ..data.readers import read
 from ..errors import written_out
-from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease, public_start
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
 from ..publishing.measured import Opening, prepare_open
 from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest, fixed_for, prepare
-from .arguments import add_budget, add_ledger, add_rows, budget_of, unit_of
-from .files import tell, total_of
+from .arguments import add_algorithm, add_budget, add_ledger, add_rows, budget_of, unit_of
+from .files import total_of, warn
 from .task import add_task_arguments, choose, open_table, queries_in, read_open, read_questions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `release`."""
     add_task_arguments(parser)
-    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
+    add_algorithm(parser, QueryRelease)
     add_budget(parser)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
     add_rows(parser)
     add_ledger(parser, required=True)
     parser.add_argument("--out", required=True, metavar="DIR", help="a new folder for what leaves")
@@ -85,8 +82,7 @@ def execute(chosen: argparse.Namespace) -> None:
     else:
         what = Opening(schema=opening, ask=partial(queries_in, chosen), share=chosen.schema_share)
         ready = prepare_open(request, what, fixed=fixed)
-    for caution in cautions(budget, ready.problem.n):
-        tell("warning", caution)
+    warn([budget], ready.problem.n)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
     for said in facts["measured"]:
         print(f"measured {said['column']!r}: {said['found']}")

@@ -27,10 +27,8 @@ Two examples:
 """
 
 import argparse
-import json
 from typing import Any, ClassVar
 
-from ..algorithms import solving
 from ..algorithms.base import Algorithm
 from ..evaluation.run import ERRORS, Run
 from ..intervals.known import known
@@ -40,11 +38,11 @@ from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..tags import Tag
 from ..theory.optimal_noise import against_line, least_rmse
-from .arguments import add_budget, add_repeat, add_rows, add_seed, budget_of
+from .arguments import add_algorithm, add_budget, add_rows, add_runs, budget_of
 from .ask import line
 from .ask import told as answers_told
-from .files import check_writable, write
-from .follow import follow, report, start
+from .files import check_writable
+from .follow import each_run, report
 from .measured import Measured
 from .task import add_task_arguments, choose, forecast, read_open, read_task, useful
 
@@ -52,32 +50,24 @@ from .task import add_task_arguments, choose, forecast, read_open, read_task, us
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `run`."""
     add_task_arguments(parser)
-    parser.add_argument("--algorithm", required=True, metavar="NAME", help=f"one of {', '.join(solving(QueryRelease))}")
+    add_algorithm(parser, QueryRelease)
     add_budget(parser, delta=1e-9)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the algorithm")
-    add_seed(parser)
-    add_repeat(parser)
+    add_runs(parser)
     words = "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
     parser.add_argument("--ask", action="append", default=[], metavar="QUESTION", help=words)
-    parser.add_argument("--json", metavar="out.json", help="write the run, or with --repeat a list of runs")
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic rows (of the first seed)")
     add_rows(parser)
 
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything public first, then run, then write."""
-    for target in (chosen.json, chosen.synthetic):
-        check_writable(target)
+    check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     opening = read_open(chosen)
     task = Known(chosen, algorithm, budget) if opening is None else Measured(chosen, opening)
-    runs: list[dict[str, Any]] = []
-    for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        run = start(lambda s=seed: task.run(algorithm, budget, s), say=not runs)
-        follow(run)
-        if not runs and chosen.synthetic:
-            write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
+
+    def summary(run: Run) -> dict[str, Any]:
         told, problem = run.to_json() | task.said, run.problem
         least = task.least(budget, problem)
         if chosen.ask:
@@ -85,9 +75,9 @@ def execute(chosen: argparse.Namespace) -> None:
             laplace = budget.delta == 0
             told["answers"] = answers_told(known_now, chosen.ask, run, task.rows, laplace)
             told["tags"] |= {"answers": Tag.PAID, "answers.real": Tag.PEEK}
-        runs.append(told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}})
-    if chosen.json:
-        write(chosen.json, json.dumps(runs if chosen.repeat else runs[0], indent=1) + "\n")
+        return told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}}
+
+    runs = each_run(chosen, lambda seed: task.run(algorithm, budget, seed), summary)
     first = runs[0]
     about = f"n={first['n']} cells={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", _cells)

@@ -30,13 +30,16 @@ Two examples:
 
 import argparse
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ..data.guessing import propose
-from ..data.readers import read, read_table
+from ..data.readers import read, read_json, read_table
+from ..data.schema import format_from_json
+from ..data.text_format import UNSTATED, TextFormat
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
@@ -55,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--private", action="store_true", help="measure kinds, bounds and values privately, and pay")
     for name, words in (("epsilon", EPSILON), ("delta", DELTA)):
         parser.add_argument(f"--{name}", type=real(f"--{name}"), help=f"{words}, with --private")
+    parser.add_argument("--file", metavar="JSON", help='how a text file is written: \'{"encoding": "windows-1252"}\'')
     add_ledger(parser, required=False)
     add_person(parser)
 
@@ -66,16 +70,25 @@ def execute(chosen: argparse.Namespace) -> None:
         return
     if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    found = read(chosen.table)
+    found = read(chosen.table, format=_stated(chosen))
     schema = _proposed(found.frame, chosen) | ({"file": said} if (said := found.format.to_json()) else {})
     print(json.dumps(schema, indent=2, ensure_ascii=False))
-    if "file" in schema:
+    if "file" in schema and chosen.file is None:
         tell("note", f"the file seems to be {found.how}, by all of its rows: check that this is so")
     if chosen.peek:
         tell("note", "bounds and values were read off the records, which is not private; the schema says so")
     else:
         tell("note", "kinds were guessed from the records: check that they are what everybody may know")
         tell("note", "fill in every null (bounds and values are public knowledge, not read off the records)")
+
+
+def _stated(chosen: argparse.Namespace) -> TextFormat | None:
+    """How the table's text file is written, as `--file` states it; None where nothing is stated."""
+    return (
+        None
+        if chosen.file is None
+        else format_from_json(read_json(BytesIO(chosen.file.encode(errors="surrogateescape")), "--file"))
+    )
 
 
 def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -100,9 +113,10 @@ def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]
 def _measure(chosen: argparse.Namespace) -> None:
     if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
-    total = total_of(chosen)
+    total, format = total_of(chosen), _stated(chosen) or UNSTATED
     request = SchemaRequest(
-        frame=read_table(chosen.table),
+        frame=read_table(chosen.table, format=format),
+        format=format,
         budget=Budget(chosen.epsilon, chosen.delta),
         unit=unit_of(chosen),
         dataset=chosen.dataset,

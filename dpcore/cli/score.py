@@ -8,7 +8,6 @@ Two examples:
 """
 
 import argparse
-import json
 from typing import Any
 
 from ..data.readers import read, read_table
@@ -17,7 +16,7 @@ from ..evaluation.run import ERRORS, compare_tables
 from ..problems import QueryRelease
 from ..tags import Tag
 from ..workloads import Marginals
-from .files import check_writable, write
+from .files import check_writable, write_json
 from .task import add_question_arguments, read_questions, shown, useful
 
 WORST = 10  # queries listed
@@ -59,8 +58,7 @@ def execute(chosen: argparse.Namespace) -> None:
             for j in both.worst(WORST)
         ],
     }
-    if chosen.json:
-        write(chosen.json, json.dumps(found, indent=1) + "\n")
+    write_json(chosen.json, found)
     print(f"n={real.n} synthetic_rows={synthetic.n} cells={domain.size} queries={workload.m}")
     print("errors against the real table (uses real data – do not publish):")
     print(f"{'':>20} " + " ".join(f"{name:>11}" for name in ERRORS))

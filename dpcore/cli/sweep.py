@@ -31,16 +31,16 @@ from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import WorkerPool
-from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, settings_of, sweep
+from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, sweep
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
+from ..params import values
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.guarantee import cautions
 from ..problems import QueryRelease
 from ..publishing.files import harmless
 from ..tags import Tag
-from .arguments import DELTA, EPSILON, add_repeat, add_seed, real, reals, whole
-from .files import Progress, check_writable, tell, write
+from .arguments import add_grid, add_settings, budgets_of, whole
+from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
 from .task import add_task_arguments, choose, read_open, read_task, shown
 
@@ -54,15 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_arguments(parser)
     known = solving(QueryRelease)
     parser.add_argument("--algorithms", metavar="a,b,c", default=",".join(known), help="some of %(default)s")
-    parser.add_argument(
-        "--epsilons", metavar="E,E", default="0.1,0.3,1,3", help=f"{EPSILON}, several (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME.PARAM=VALUE", help="a parameter of one of the algorithms"
-    )
-    parser.add_argument("--delta", type=real("--delta"), default=1e-9, help=f"{DELTA} (default: %(default)s)")
-    add_seed(parser)
-    add_repeat(parser, 5)
+    add_settings(parser, "NAME.PARAM", "one of the algorithms")
+    add_grid(parser, 5)
     read = whole("--jobs", 1, MOST_JOBS)
     parser.add_argument("--jobs", type=read, default=1, metavar="J", help="runs at the same time (default: 1)")
     parser.add_argument(
@@ -70,20 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, what in (("ca", "authority's certificate"), ("cert", "own certificate"), ("key", "own key")):
         parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"the {what}, for tls://")
-    parser.add_argument("--json", metavar="out.json", help="write all points; kept up to date, also when interrupted")
-    parser.add_argument("--csv", metavar="out.csv", help="write one line a point")
-    parser.add_argument("--resume", action="store_true", help="run only what out.json lacks, or what failed there")
 
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything first, then run point by point, keep the files up to date, and print the means."""
-    for target in (chosen.json, chosen.csv):
-        check_writable(target)
+    check_writable(chosen.json, chosen.csv)
     if chosen.scheduler:
         check_address(chosen.scheduler)
-    if chosen.resume and not chosen.json:
-        raise InputError("--resume continues the file that --json names; give one")
-    budgets = [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
+    budgets = budgets_of(chosen)
     algorithms = _algorithms(chosen.algorithms, chosen.set)
     if (points := len(budgets) * len(algorithms) * chosen.repeat) > MOST_POINTS:
         raise InputError(f"{points:,} runs are asked for, at most {MOST_POINTS:,} are made")
@@ -107,7 +94,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
         run = partial(run, problem=problem, rows=rows)
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)
     planned = cases(algorithms, problem, budgets, seeds)
-    parameters = {name: settings_of(algorithm) for name, algorithm in algorithms.items()}
+    parameters = {name: values(algorithm) for name, algorithm in algorithms.items()}
     file = {
         "tags": TAGS,
         "task": {**identity(problem), "delta": chosen.delta, **own},
@@ -115,8 +102,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
         "table_sha256": digest,
     }
     before = _resumed(chosen.json, file) if chosen.resume else []
-    for caution in dict.fromkeys(text for budget in budgets for text in cautions(budget, problem.n)):
-        tell("warning", caution)
+    warn(budgets, problem.n)
     waiting = missing(planned, before)
     redone = {case.key for case in waiting}
     points = [point for point in before if point.key not in redone]
@@ -306,9 +292,8 @@ def _short(value: Any) -> str:
 def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: dict[str, Any]) -> None:
     """Both files with all points, sorted, whatever order they came in; nothing before there is a point."""
     ordered = sorted(points, key=lambda p: p.key)
-    if ordered and chosen.json:
-        whole = {**file, "points": [point.to_json() for point in ordered]}
-        write(chosen.json, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    if ordered:
+        write_json(chosen.json, {**file, "points": [point.to_json() for point in ordered]})
     if ordered and chosen.csv:
         write(chosen.csv, as_csv(ordered))
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 MISSING_TEXTS = frozenset(
     {
@@ -21,6 +22,7 @@ MISSING_TEXTS = frozenset(
 ZERO, WHOLE, DAY = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 POINT, MIDNIGHT = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
 SAME = re.compile(rf"-?(?P<zero>{ZERO})({POINT})?|(?P<whole>{WHOLE}){POINT}|(?P<day>{DAY}){MIDNIGHT}")
+LEAST_USUAL, LARGEST_USUAL = 1e-4, 1e10  # floats between which Arrow and Python write the same digits
 
 
 class Number(str):
@@ -67,18 +69,24 @@ def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
     kind = cells.dtype.kind
     if isinstance(cells.dtype, pd.StringDtype) or kind in "iufbM":
         codes, values = pd.factorize(cells, use_na_sentinel=True)
-        whole = kind in "iu"  # whose texts every reading takes alike
-        return codes, list(map(str if whole else text_of, _listed(values)))
+        if kind in "iu":  # whose texts every reading takes alike
+            return codes, list(map(str, values.tolist()))
+        if cells.dtype == np.float64:
+            return codes, list(map(Number, floats(np.asarray(values))))
+        return codes, list(map(text_of, np.asarray(values) if kind == "f" else values.tolist()))
     found: dict[tuple[type, str], int] = {}
     texts = (None if _is_none(v) else text_of(v) for v in cells.astype(object).tolist())
     codes = [-1 if text is None else found.setdefault((type(text), text), len(found)) for text in texts]
     return np.array(codes, dtype=np.int64), [text for _, text in found]
 
 
-def _listed(values: pd.Index | np.ndarray) -> list:
-    """The values one by one; those of 64-bit floats as Python's own, which are written much faster."""
-    exact = values.dtype.kind != "f" or values.dtype == np.float64
-    return values.tolist() if exact else list(np.asarray(values))
+def floats(values: np.ndarray) -> np.ndarray:
+    """The texts (n,) that 64-bit floats say; those of usual size are written by Arrow, which is much faster."""
+    usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)
+    out = np.empty(len(values), dtype=object)
+    out[usual] = [canonical(text) for text in pa.array(values[usual]).cast(pa.string()).to_pylist()]
+    out[~usual] = [canonical(str(value)) for value in values[~usual].tolist()]
+    return out
 
 
 def _is_none(value: object) -> bool:

@@ -9,12 +9,14 @@ import hmac
 import json
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .cell import canonical, distinct
 from .marks import mixed
+from .sources.base import Chunked, Watch, unwatched
 
 FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
 LANES = 4  # of 64 bits
@@ -29,6 +31,15 @@ def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
     """That of a table in memory."""
     found = Fingerprint([str(c) for c in frame.columns], key)
     found.add([pd.Series(frame.iloc[:, i]) for i in range(frame.shape[1])])
+    return found.hexdigest()
+
+
+def fingerprint_of(source: Chunked, key: bytes, watch: Watch = unwatched) -> str:
+    """The fingerprint of all that a source holds, chunk by chunk."""
+    found, n = Fingerprint(source.columns, key), 0
+    for chunk in source.chunks(source.columns):
+        found.add([chunk.cells(name) for name in source.columns])
+        watch(n := n + chunk.rows)
     return found.hexdigest()
 
 
@@ -57,7 +68,8 @@ class Fingerprint:
         rows = np.zeros((len(columns[0]), LANES), dtype=np.uint64)
         for place, i in enumerate(self._order):
             codes, texts = distinct(columns[i])
-            rows += self._bits(place, [*map(_known_by, texts), ""])[codes]
+            known = texts if _is_number(columns[i].dtype) else map(_known_by, texts)
+            rows += self._bits(place, [*known, ""])[codes]
         self._n += len(rows)
         for lane in range(LANES):
             self._sum[lane : lane + 1] += mixed(np.uint64(lane + 1), rows[:, lane]).sum(keepdims=True)
@@ -74,6 +86,11 @@ class Fingerprint:
             hashlib.blake2b(text, digest_size=8 * LANES, key=self._cells, salt=who).digest() for text in said
         )
         return np.frombuffer(joined, dtype="<u8").reshape(-1, LANES).astype(np.uint64)
+
+
+def _is_number(dtype: Any) -> bool:
+    """Whether cells of this type are already written as `_known_by` knows them."""
+    return dtype.kind in "iu" or dtype == np.float64
 
 
 def _known_by(text: str) -> str:

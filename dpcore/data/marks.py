@@ -1,24 +1,26 @@
 """Marks of cells: 64-bit numbers, equal where two cells say the same, whatever else a column holds."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.util import hash_array as keyed_hash
 
-from .cell import MISSING_TEXTS, canonical, distinct
+from .cell import MISSING_TEXTS, canonical, distinct, floats
 
 GOLDEN, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 LARGEST, DIGITS = 10**18, re.compile("0|[1-9][0-9]{0,17}")
+LARGEST_WHOLE = 1e16  # below which the text of a whole float is its digits
 Mark = np.ndarray | np.uint64
 hash_array: Any = keyed_hash  # SipHash; pandas names it by __getattr__, which type checkers cannot follow
 
 
 def marks(cells: pd.Series) -> np.ndarray:
     """The hash (n,) of the text that every cell says, from which every reading begins; a missing one says nothing."""
-    if (numbers := _whole(cells)) is not None:
-        return mixed(GOLDEN, numbers)
+    if (numbers := _of_numbers(cells)) is not None:
+        return numbers
     codes, texts = distinct(cells)
     return _hashed([*texts, ""])[codes]
 
@@ -28,8 +30,8 @@ def persons(cells: pd.Series) -> np.ndarray:
 
     All ways to say that a value is missing name nobody, who is one person too.
     """
-    if (numbers := _whole(cells)) is not None:
-        return mixed(GOLDEN, numbers)
+    if (numbers := _of_numbers(cells)) is not None:
+        return numbers
     codes, texts = distinct(cells)
     named = [canonical(text) for text in texts]
     return _hashed(["" if name in MISSING_TEXTS else name for name in [*named, ""]])[codes]
@@ -43,12 +45,22 @@ def mixed(a: Mark, b: Mark) -> np.ndarray:
     return x ^ (x >> np.uint64(31))
 
 
-def _whole(cells: pd.Series) -> np.ndarray | None:
-    """The numbers of a column of whole ones below LARGEST, whose marks need no texts; None for any other column."""
-    if not isinstance(cells.dtype, np.dtype) or cells.dtype.kind not in "iu":
+def _of_numbers(cells: pd.Series) -> np.ndarray | None:
+    """The hash (n,) of what each number of a column says, mostly without writing it; None for any other column."""
+    if not isinstance(cells.dtype, np.dtype) or cells.dtype.kind not in "iu" and cells.dtype != np.float64:
         return None
-    numbers = cells.to_numpy()
-    return numbers.astype(np.uint64) if ((numbers >= 0) & (numbers < LARGEST)).all() else None
+    values = cells.to_numpy()
+    whole = (values >= 0) & (values < LARGEST)
+    if values.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):  # of a NaN that signals
+            whole &= (values < LARGEST_WHOLE) & (values == np.floor(values))
+    out = mixed(GOLDEN, np.where(whole, values, 0).astype(np.uint64))
+    if not whole.all():
+        rest = values[~whole]
+        texts = floats(rest) if rest.dtype.kind == "f" else rest.astype(str).astype(object)
+        texts[rest != rest] = ""
+        out[~whole] = _of_texts(texts)
+    return out
 
 
 def _hashed(texts: list[str]) -> np.ndarray:
@@ -60,7 +72,7 @@ def _hashed(texts: list[str]) -> np.ndarray:
     return out
 
 
-def _of_texts(texts: list[str]) -> np.ndarray:
+def _of_texts(texts: Sequence[str] | np.ndarray) -> np.ndarray:
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     try:

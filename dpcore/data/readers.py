@@ -180,10 +180,27 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
             raise InputError(f"holds {there:,} cells, at most {cells:,} are read")
         if found.num_columns > MOST_COLUMNS:
             raise InputError(f"has {found.num_columns:,} columns, at most {MOST_COLUMNS:,} are read")
-        table = packed.read()
-        table.validate(full=True)  # else text that is no UTF-8 is found when it is looked at
+        table = sound(packed.read())
         columns = {i: series(column) for i, column in enumerate(table.columns)}
         return pd.DataFrame(columns, index=range(table.num_rows)).set_axis(table.column_names, axis=1)
+
+
+def sound(table: pa.Table) -> pa.Table:
+    """The table without anything damaged in it: a text that is no UTF-8 says its bytes, as in a text file.
+
+    Raises ArrowException for what else is damaged.
+    """
+    for place, field in enumerate(table.schema):
+        column = table[place]
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+                raise
+            said = column.cast(pa.large_binary()).to_pylist()
+            texts = [None if text is None else text.decode("utf-8", "backslashreplace") for text in said]
+            table = table.set_column(place, field.name, pa.array(texts, field.type))
+    return table
 
 
 def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:

@@ -45,7 +45,7 @@ def domain_from_json(schema: Any) -> Domain:
     measured = schema.get("measured", [])
     if not isinstance(measured, list) or any(name not in domain.names for name in measured):
         raise InputError('"measured" must list columns of the schema')
-    return replace(domain, measured=tuple(measured), file=_file(schema.get("file", {})))
+    return replace(domain, measured=tuple(measured), file=format_from_json(schema.get("file", {})))
 
 
 def domain_to_json(domain: Domain) -> dict[str, Any]:
@@ -79,8 +79,8 @@ def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
     return found
 
 
-def _file(said: Any) -> TextFormat:
-    """What a schema says of a text file."""
+def format_from_json(said: Any) -> TextFormat:
+    """How a text file is written, from the entry "file" of a schema; InputError for anything else."""
     if not isinstance(said, Mapping):
         raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
     for name, value in said.items():

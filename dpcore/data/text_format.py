@@ -13,7 +13,7 @@ class TextFormat:
 
     Without a `delimiter` it is the one that the header shows, as names of columns are public. A cell that is not in the
     `encoding` says its bytes, `Z\xfcrich`, and no other cell is read differently. A line is a row, unless cells in
-    quotes may hold `line_breaks`: then the unit that a person's data replaces is a record with all of its quotes.
+    quotes may hold `line_breaks`: then one quote changes which rows follow it.
     """
 
     delimiter: str = ""

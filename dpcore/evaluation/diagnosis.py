@@ -80,7 +80,14 @@ def empirical(domain: Domain, rows: Rows) -> np.ndarray:
 
 def resample(rows: Rows, n: int, rng: np.random.Generator) -> Rows:
     """n records drawn with replacement: the table taken as the population."""
-    return _counted(rows.values, rng.multinomial(n, rows.weights / rows.n))
+    return counted(rows.values, rng.multinomial(n, rows.weights / rows.n))
+
+
+def held_out(rows: Rows, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """All records but `count`, and these: a simple random sample, drawn without replacement."""
+    weights = rows.weights.astype(np.int64)
+    drawn = rng.multivariate_hypergeometric(weights, count, method="marginals")
+    return counted(rows.values, weights - drawn), counted(rows.values, drawn)
 
 
 def draw(domain: Domain, P: np.ndarray, n: int, rng: np.random.Generator) -> Rows:
@@ -90,9 +97,9 @@ def draw(domain: Domain, P: np.ndarray, n: int, rng: np.random.Generator) -> Row
     return Rows(np.column_stack(np.unravel_index(cells, domain.shape)), counts[cells])
 
 
-def _counted(values: np.ndarray, counts: np.ndarray) -> Rows:
-    present = counts > 0
-    return Rows(values[present], counts[present])
+def counted(values: np.ndarray, counts: np.ndarray) -> Rows:
+    """The records (r, d) that stand there so often (r,), without those that do not."""
+    return Rows(values[counts > 0], counts[counts > 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +161,7 @@ def nearest(release: Release, rows: Rows) -> Release | None:
     possible = domain.possible(rows.values)
     if not possible.any():
         return None
-    kept = Rows(rows.values[possible], rows.weights[possible])
+    kept = counted(rows.values, rows.weights * possible)
     if isinstance(release, Histogram):
         return None if possible.all() else Records(domain, kept.values, kept.weights)
     tree = release.junction

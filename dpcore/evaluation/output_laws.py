@@ -4,8 +4,8 @@ Nothing here is released: with the records in hand, a law shows what the mechani
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,7 @@ from ..privacy.statistics.targets import Density, RegularisedRisk
 from ..problems import RiskMinimisation
 from ..tags import Tag
 from ..theory import learning as theory
+from .diagnosis import held_out
 from .staged import Cells, first, following, values
 
 POINTS = 1200
@@ -68,11 +69,8 @@ class PlaneLaw:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-def _plan(
-    problem: RiskMinimisation, budget: Budget, mu: float | None = None, calibration: str = "erm", stages: int = 1
-) -> Plan:
-    algorithm = ALGORITHMS["regularized_exponential"](mu=mu, calibration=calibration, stages=stages)
-    return algorithm.plan(problem, budget)
+def _plan(problem: RiskMinimisation, budget: Budget, **settings: Any) -> Plan:
+    return ALGORITHMS["regularized_exponential"](**settings).plan(problem, budget)
 
 
 def _density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
@@ -89,9 +87,9 @@ def line_law(
 
     One stage is exact; more are averaged over the law of the stage before by quadrature (`staged`). 0 stages: by rule.
     """
-    plan = _plan(problem, budget, None, calibration, stages)
+    plan = _plan(problem, budget, calibration=calibration, stages=stages)
     if factor != 1:
-        plan = _plan(problem, budget, factor * plan["mu_star"], calibration, stages)
+        plan = _plan(problem, budget, mu=factor * plan["mu_star"], calibration=calibration, stages=stages)
     density = _line(problem, rows, plan)
     truth = smallest(density.risk, problem.region)
     if plan["stages"] == 1:
@@ -141,7 +139,7 @@ def risk_by_mu(
     problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm"
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
-    plan = _plan(problem, budget, None, calibration)
+    plan = _plan(problem, budget, calibration=calibration)
     risk = _coarse(_line(problem, rows, plan).risk, problem)
     truth = smallest(risk, problem.region)
     mus, excess = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31), []
@@ -170,7 +168,7 @@ def plane_law(
     """The law of two coefficients on a bounded region, in one stage; InputError for another number of them."""
     if problem.d != 2 or not problem.region.bounded:
         raise InputError(f"the picture of a plane needs two coefficients on a bounded region, not {problem.d}")
-    density = _density(problem, rows, _plan(problem, budget, None, calibration))
+    density = _density(problem, rows, _plan(problem, budget, calibration=calibration))
     boxes = TangentBoxes(density, np.random.default_rng(seed))
     X = boxes.draw(draws, np.random.default_rng(seed + 1))
     optimum = smallest(density.risk, problem.region)
@@ -253,13 +251,8 @@ def calibrations(delta: float) -> pd.DataFrame:
 
 def split(rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
     """Two groups of records at random, `share` of them in the second: to learn from, and to be judged by."""
-    rng, counts = np.random.default_rng(seed), rows.weights.astype(np.int64)
-    total = int(counts.sum())
-    size = min(max(1, round(share * total)), total - 2)
-    chosen = rng.permutation(np.repeat(np.arange(len(counts)), counts))[:size]
-    out = np.bincount(chosen, minlength=len(counts))
-    kept = replace(rows, values=rows.values[counts > out], weights=(counts - out)[counts > out])
-    return kept, replace(rows, values=rows.values[out > 0], weights=out[out > 0])
+    total = int(rows.weights.sum())
+    return held_out(rows, min(max(1, round(share * total)), total - 2), np.random.default_rng(seed))
 
 
 def optimum(problem: RiskMinimisation, rows: Rows) -> np.ndarray:

@@ -17,6 +17,7 @@ from ..parsing.questions import Question
 from ..problems import QueryRelease
 from ..tags import Tag
 from ..workloads import Marginals
+from .diagnosis import counted, held_out
 from .run import Run, compare_tables
 
 NUMBERS = 20  # whole numbers from which a target is one to come near to, and not to hit
@@ -70,9 +71,7 @@ class Purposes:
         held = int(HELD_OUT * rows.n)
         if held < LEAST:
             raise InputError(f"{held} rows can be held out and {LEAST} are needed: the table needs {4 * LEAST} rows")
-        test = sample(rows, held, np.random.default_rng(0))
-        left = rows.weights - _counts(rows, test)
-        train = Rows(rows.values[left > 0], left[left > 0])
+        train, test = held_out(rows, held, np.random.default_rng(0))
         asked = cls(domain, train, test, target, group, question)
         for what, name in (("target", target), ("group", group)):
             if name is not None and min(len(asked._values(part, name)) for part in (train, test)) < 2:
@@ -91,13 +90,17 @@ class Purposes:
         rng = np.random.default_rng([run.seed, 1])
         size = None if exact is None else max(1, round(exact * self.train.n))
         synthetic = self.domain.encode(run.sample())
-        like = None if size is None else sample(self.train, size, rng)
+        like = None if size is None else held_out(self.train, size, rng)[1]
         out = []
         for about in (self._models, self._found, self._asked):
             watch()
             with _one_thread():
                 out += about(release, synthetic, like)
         return out + self._alarms(run, rng, watch)
+
+    def summary(self, run: Run, watch: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """The run's summary, with what serves each purpose, by its name, in place of errors."""
+        return run.to_json() | {"final": {found.purpose: found.to_json() for found in self.served(run, watch)}}
 
     def _values(self, rows: Rows, name: str) -> np.ndarray:
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
@@ -110,9 +113,8 @@ class Purposes:
         if self.group is not None:
             axis = self.domain.axes([self.group])[0]
             for code in self._values(self.test, self.group):
-                mine = self.test.values[:, axis] == code
                 label = f" ({self.group} = {self.domain.columns[axis].labels[code]})"
-                parts[label] = Rows(self.test.values[mine], self.test.weights[mine])
+                parts[label] = counted(self.test.values, self.test.weights * (self.test.values[:, axis] == code))
         out = []
         for model in MODELS:
             if model not in self._real:
@@ -245,26 +247,12 @@ class Purposes:
         ]
 
 
-def sample(rows: Rows, count: int, rng: np.random.Generator) -> Rows:
-    """A simple random sample of rows, without replacement."""
-    counts = rng.multivariate_hypergeometric(rows.weights.astype(np.int64), count, method="marginals")
-    return Rows(rows.values[counts > 0], counts[counts > 0])
-
-
 def alarms_in_words(chi: float | None, ours: float | None) -> str:
     """The false alarms of both tests in one sentence; what is not known is left out."""
     if chi is None:
         return "No pair of columns could be tested."
     said = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"
     return f"{said}; " + ("our test has nothing to go by." if ours is None else f"with our test in {100 * ours:.0f}.")
-
-
-def _counts(rows: Rows, part: Rows) -> np.ndarray:
-    """How often each of the distinct rows stands in a part of them, which keeps their order."""
-    place = {row.tobytes(): i for i, row in enumerate(rows.values)}
-    out = np.zeros_like(rows.weights)
-    out[[place[row.tobytes()] for row in part.values]] = part.weights
-    return out
 
 
 def _even(domain: Domain, workload: Any) -> Rows:
@@ -301,7 +289,8 @@ def _sklearn() -> Any:
         import sklearn.linear_model
         import sklearn.metrics
     except ImportError:
-        raise InputError("training models needs scikit-learn: install this package with its extra 'models'") from None
+        words = "training models needs scikit-learn: install this package with its extra 'models', or choose no target"
+        raise InputError(words) from None
     return sklearn
 
 

@@ -35,16 +35,8 @@ class ReleaseErrors(Protocol):
 class Truth(Protocol):
     """The real records of a problem, and its population where that is known."""
 
-    def empirical(self, release: Any) -> ReleaseErrors:
-        """Errors against the records."""
-        ...
-
-    def population(self, release: Any) -> ReleaseErrors | None:
-        """Errors against the data-generating distribution; None where it is not known."""
-        ...
-
     def both(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
-        """The two together."""
+        """Errors against the records, and against the data-generating distribution; None where it is not known."""
         ...
 
 
@@ -60,16 +52,8 @@ class QueryTruth:
             P = check_distribution(population, problem.domain, "the population")
             self.population_answers = self.workload.answers(P)
 
-    def empirical(self, release: Release) -> Errors:
-        """Errors against the records."""
-        return self.both(release)[0]
-
-    def population(self, release: Release) -> Errors | None:
-        """Errors against the population."""
-        return self.both(release)[1]
-
     def both(self, release: Release) -> tuple[Errors, Errors | None]:
-        """The two together, the release being asked once."""
+        """Errors against the records, and against the population; the release is asked once."""
         answers, known = release.answers(self.workload), self.population_answers
         beyond = None if known is None else errors(answers, known, self.workload)
         return errors(answers, self.answers, self.workload, self.n), beyond
@@ -114,17 +98,10 @@ class RiskTruth:
         """The smallest empirical risk on K."""
         return self._seen[2]
 
-    def empirical(self, release: Parameter) -> RiskErrors:
-        """Risk of a released parameter on the records."""
-        return self._errors(release.x, *self._seen)
-
-    def population(self, release: Parameter) -> RiskErrors | None:
-        """Risk of a released parameter on the held-out records."""
-        return None if self._held_out is None else self._errors(release.x, *self._held_out)
-
     def both(self, release: Parameter) -> tuple[RiskErrors, RiskErrors | None]:
-        """The two together."""
-        return self.empirical(release), self.population(release)
+        """Risk of a released parameter on the records, and on the held-out ones."""
+        held_out = None if self._held_out is None else self._errors(release.x, *self._held_out)
+        return self._errors(release.x, *self._seen), held_out
 
     def _measure(self, rows: Rows) -> tuple[Risk, np.ndarray, float]:
         risk = Risk(self.problem.loss, rows.values, rows.weights, location=self.problem.location)
@@ -151,7 +128,7 @@ class PointErrors:
 
     def to_json(self) -> dict[str, float | None]:
         """Both numbers by name."""
-        return {"w1": self.w1, "w1_error": self.w1_error}
+        return asdict(self)
 
 
 class PointTruth:
@@ -162,18 +139,10 @@ class PointTruth:
             raise InputError("a population of points cannot be compared with; leave it out")
         self.rows = rows
 
-    def empirical(self, release: Points) -> PointErrors:
-        """W1 to the records."""
-        distance = w1(self.rows.values, self.rows.weights, release.points, release.weights)
-        return PointErrors(distance.value, distance.error)
-
-    def population(self, release: Points) -> None:
-        """None: the data-generating distribution is not known."""
-        return None
-
     def both(self, release: Points) -> tuple[PointErrors, None]:
-        """The two together."""
-        return self.empirical(release), None
+        """W1 to the records; the data-generating distribution is not known."""
+        distance = w1(self.rows.values, self.rows.weights, release.points, release.weights)
+        return PointErrors(distance.value, distance.error), None
 
 
 TRUTHS: dict[type, Callable[..., Truth]] = {

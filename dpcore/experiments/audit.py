@@ -115,7 +115,7 @@ def audit(
         threshold, swapped = _best_threshold(shaping, bound)
         bounds.append(float(bound(*_rates(judging, np.array([threshold]), swapped))[0]))
     thresholds = np.unique(np.concatenate(judging))[::-1]
-    false_alarms, hits = (_above(s, thresholds) / len(s) for s in judging)
+    false_alarms, hits = (above(s, thresholds) / len(s) for s in judging)
     promised = plan.sums.epsilon(delta, plan.accounting)
     e = math.exp(min(promised, 700))
     limit = np.minimum(np.minimum(e * false_alarms + delta, 1 - (1 - delta - false_alarms) / e), 1.0)
@@ -178,7 +178,7 @@ class _Game:
         seen = self.play(runs)
         scores = [_Test(*seen)(x) for x in seen]
         thresholds = np.unique(np.concatenate(scores))
-        q, p = (_above(s, thresholds) / runs for s in scores)
+        q, p = (above(s, thresholds) / runs for s in scores)
         return float(np.abs(p - q).max())
 
     def _features(self, rows: Rows) -> np.ndarray:
@@ -222,12 +222,22 @@ class _Test:
 def _line(first: np.ndarray, second: np.ndarray) -> float:
     """Return the threshold at which the guess "second table" is right most often, of scores of runs on both."""
     thresholds = np.unique(np.concatenate([first, second]))
-    return float(thresholds[int(np.argmax(_above(second, thresholds) - _above(first, thresholds)))])
+    return float(thresholds[int(np.argmax(above(second, thresholds) - above(first, thresholds)))])
 
 
-def _above(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+def above(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """How many scores are at least each threshold."""
     return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
+
+
+def proportion(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
+    """A lower and an upper bound on a chance that came true `hits` times of n, each wrong with probability `alpha`.
+
+    Source: Clopper, Pearson 1934.
+    """
+    hits = np.asarray(hits)
+    low = np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), n - hits + 1), 0.0)
+    return low, np.where(hits < n, beta.ppf(1 - alpha, hits + 1, np.maximum(n - hits, 1)), 1.0)
 
 
 def _rates(scores: list[np.ndarray], thresholds: np.ndarray, swapped: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -235,14 +245,11 @@ def _rates(scores: list[np.ndarray], thresholds: np.ndarray, swapped: bool) -> t
 
     Swapped: a score below the threshold speaks for the first table.
     """
-    counts = [_above(s, thresholds) for s in scores]
+    counts = [above(s, thresholds) for s in scores]
     if swapped:
         counts = [len(s) - c for s, c in zip(scores, counts, strict=True)][::-1]
-    n, alpha = len(scores[0]), (1 - CONFIDENCE) / 2
-    alarms, hits = counts
-    low = np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), n - hits + 1), 0.0)
-    high = np.where(alarms < n, beta.ppf(1 - alpha, alarms + 1, np.maximum(n - alarms, 1)), 1.0)
-    return low, high
+    bounds = [proportion(count, len(scores[0]), (1 - CONFIDENCE) / 2) for count in counts]
+    return bounds[1][0], bounds[0][1]
 
 
 def _best_threshold(scores: list[np.ndarray], bound: Any) -> tuple[float, bool]:

@@ -13,6 +13,7 @@ import time
 import uuid
 import warnings
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -27,6 +28,7 @@ from ..data.sources.base import Axes
 from ..data.sources.counts import Counts
 from ..data.sources.processes import hidden_main
 from ..errors import PrivacyWarning, in_words
+from ..evaluation.purposes import Purposes
 from ..evaluation.run import Record, Run
 from ..intervals.known import known
 from ..privacy.accounting.budget import Budget
@@ -61,7 +63,8 @@ class JobSpec:
 
     `every` and `path` are those of `Run`; without `every` there are as many records as a page draws. With `bounded`
     what noisy tables say without bias comes back too, for intervals. With `schema` a part of the budget is for the
-    schema, and the algorithm has the rest.
+    schema, and the algorithm has the rest. `purposes` makes of the rows what is asked of a release: `problem` is
+    of those that it does not hold out, and how each purpose is served takes the place of the summary's errors.
     """
 
     algorithm: Algorithm
@@ -77,6 +80,7 @@ class JobSpec:
     path: bool = False
     bounded: bool = False
     schema: SchemaShare | None = None
+    purposes: Callable[[Rows], Purposes] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,8 +290,10 @@ def _unpacked(task: JobSpec, whole: np.ndarray) -> Rows | Counts:
     return Counts(domain, task.problem.n, dict(zip(task.tables, np.split(whole, ends[:-1]), strict=True)))
 
 
-def _run_all(task: JobSpec, rows: Rows | Counts, pipe: Connection) -> str:
+def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
     heard = time.monotonic()
+    purposes = None if task.purposes is None else task.purposes(rows)
+    rows = rows if purposes is None else purposes.train
 
     def cancelled() -> bool:
         """Asked between any two steps; looks now and then only, as every look costs."""
@@ -295,6 +301,10 @@ def _run_all(task: JobSpec, rows: Rows | Counts, pipe: Connection) -> str:
         due = time.monotonic() - heard >= REPORT_SECONDS
         heard = time.monotonic() if due else heard
         return due and pipe.poll() and pipe.recv() == "cancel"
+
+    def watch() -> None:
+        if cancelled():
+            raise InterruptedError
 
     every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
     how: dict[str, Any] = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
@@ -311,7 +321,11 @@ def _run_all(task: JobSpec, rows: Rows | Counts, pipe: Connection) -> str:
                 fresh, reported = [], time.monotonic()
         if run.release is not None:
             told = known(run.release, run.measured, task.problem.domain) if task.bounded else None
-            pipe.send(("result", Result(run.to_json(), run.release, run.records, run.path, told)))
+            try:
+                summary = run.to_json() if purposes is None else purposes.summary(run, watch)
+            except InterruptedError:
+                return "cancelled"
+            pipe.send(("result", Result(summary, run.release, run.records, run.path, told)))
         if run.stopped:
             return "cancelled"
     return "done"

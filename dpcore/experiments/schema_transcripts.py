@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import beta
 
 from ..data.cells import Cells
 from ..data.open_schema import OpenColumn
@@ -22,7 +21,7 @@ from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .audit import BUGS
-from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, judged
+from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, hit_rates, judged
 
 NAME = "schema"
 FAR, OFTEN, SURE = 1e6, "a", 12.0  # standard deviations above the threshold
@@ -129,10 +128,8 @@ class _Passed:
 
     def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
         """δ₀ is at least this: P(passes) on the second table less that on the first."""
-        hits, alarms, alpha = int(second.sum()), int(first.sum()), (1 - trust) / 2
-        p = beta.ppf(alpha, hits, len(second) - hits + 1) if hits else 0.0
-        q = beta.ppf(1 - alpha, alarms + 1, len(first) - alarms) if alarms else 0.0
-        return float(max(p - q, 0.0))
+        p, q = hit_rates(first, second, trust)
+        return max(p - q, 0.0) if first.any() else p
 
     def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:  # noqa: ARG002
         """Nothing bounds it from above."""

@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..data.schema import domain_to_json
 from ..data.sources.counts import Counts
 from ..errors import InputError, PrivacyWarning, in_words
 from ..evaluation.run import Run
-from ..params import parameters
+from ..params import values
 from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
@@ -46,7 +47,8 @@ class Case:
 
     def point(self, summary: dict[str, Any]) -> SweepPoint:
         """The point of a finished run, from its `Run.to_json`."""
-        return self._point("done", errors=summary["final"], spent=summary["spent"], **_cost(summary))
+        cost = {name: summary[name] for name in ("spent", "seconds", "memory")}
+        return self._point("done", errors=summary["final"], **cost)
 
     def refused(self, problem: QueryRelease) -> SweepPoint | None:
         """The point that says why the algorithm cannot serve; None when it can. Looks at public numbers only."""
@@ -65,18 +67,9 @@ class Case:
         return self._point("failed", message=message)
 
     def _point(self, state: str, **known: Any) -> SweepPoint:
-        settings, budget = settings_of(self.algorithm), self.budget
+        settings, budget = values(self.algorithm), self.budget
         where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
         return SweepPoint(algorithm=self.name, settings=settings, **where, state=state, **known)
-
-
-def _cost(summary: dict[str, Any]) -> dict[str, Any]:
-    return {"seconds": summary["seconds"], "memory": summary["memory"]}
-
-
-def settings_of(algorithm: Algorithm) -> dict[str, Any]:
-    """The parameters of an algorithm by name."""
-    return {p.name: getattr(algorithm, p.name) for p in parameters(type(algorithm))}
 
 
 def cases(
@@ -170,34 +163,20 @@ def run_case(
     population: np.ndarray | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> SweepPoint:
-    """The point of a case, run here and now; a bug ends it with a message."""
-    how = {"population": population, "every": seldom}
-    return _ended(case, lambda: Run(case.algorithm, problem, rows, case.budget, seed=case.seed, **how), watch)
+    """The point of a case, run here and now."""
+    run = partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, population=population, every=seldom)
+    return run_made(case, run, watch)
 
 
 def run_made(
     case: Case, make: Callable[[], Run], watch: Callable[[], None] = lambda: None,
     found: Callable[[Run], dict[str, Any]] = Run.to_json,
 ) -> SweepPoint:  # fmt: skip
-    """The point of a case whose problem is found on the way, as with a schema that is measured; InputError refuses.
+    """The point of a case whose run is made here, as with a schema that is measured; an InputError then refuses it.
 
-    `found` says what of the finished run is kept, in place of its summary.
+    `found` says what of the finished run is kept, in place of its summary. A bug ends the point with a message.
     """
-    try:
-        run = make()
-    except InputError as error:
-        return case.unserved(str(error))
-    return _ended(case, lambda: run, watch, found)
-
-
-def seldom(rounds: int) -> int:
-    """Every how many steps a run is compared with the truth."""
-    return max(1, math.ceil(rounds / LOOKS))
-
-
-def _ended(
-    case: Case, make: Callable[[], Run], watch: Callable[[], None], found: Callable[[Run], dict[str, Any]] = Run.to_json
-) -> SweepPoint:
+    run = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)
@@ -206,7 +185,13 @@ def _ended(
             watch()
         return case.point(found(run))
     except Exception as error:  # noqa: BLE001 - a bug must end one point with a message, not the sweep
-        return case.failed(in_words(error))
+        refused = run is None and isinstance(error, InputError)
+        return case.unserved(str(error)) if refused else case.failed(in_words(error))
+
+
+def seldom(rounds: int) -> int:
+    """Every how many steps a run is compared with the truth."""
+    return max(1, math.ceil(rounds / LOOKS))
 
 
 def identity(problem: QueryRelease) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import beta
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, make_plan
@@ -23,7 +22,7 @@ from ..errors import InputError
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.ledger import Plan
 from ..problems import QueryRelease
-from .audit import BUGS, CONFIDENCE, Audit, check_bug, hand_over, two_questions
+from .audit import BUGS, CONFIDENCE, Audit, above, check_bug, hand_over, proportion, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
 TRANSCRIPTS = 60_000  # at most, of both tables together
@@ -158,9 +157,7 @@ def judged(
     scores = np.array(seen, dtype=float).reshape(count, -1)
     first, second = scores[~coins].ravel(), scores[coins].ravel()
     thresholds = np.unique(np.concatenate([first, second]))[::-1]
-    false_alarms, hits = (
-        (len(s) - np.searchsorted(np.sort(s), thresholds, side="left")) / max(len(s), 1) for s in (first, second)
-    )
+    false_alarms, hits = (above(s, thresholds) / max(len(s), 1) for s in (first, second))
     return AuditResult(
         algorithm=name,
         budget=budget,
@@ -262,20 +259,17 @@ class Noise:
         slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.there**2 / 8)
         return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / room) ** 2, MOST))
 
-    def _right(self, first: np.ndarray, second: np.ndarray) -> tuple[int, int]:
-        return int((first < 0).sum() + (second >= 0).sum()), len(first) + len(second)
+    def _rates(self, first: np.ndarray, second: np.ndarray, trust: float) -> tuple[Any, Any]:
+        """Bounds on how often the sign of the ratio is right, each of which holds with probability `trust`."""
+        return proportion((first < 0).sum() + (second >= 0).sum(), len(first) + len(second), 1 - trust)
 
     def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
         """μ is at least this."""
-        right, count = self._right(first, second)
-        rate = beta.ppf(1 - trust, right, count - right + 1) if right else 0.0
-        return float(max(2 * ndtri(rate), 0.0))
+        return float(max(2 * ndtri(self._rates(first, second, trust)[0]), 0.0))
 
     def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
         """μ is at most this, if the noise is Gaussian."""
-        right, count = self._right(first, second)
-        rate = beta.ppf(trust, right + 1, count - right) if right < count else 1.0
-        return float(min(max(2 * ndtri(rate), 0.0), 1e6))
+        return float(min(max(2 * ndtri(self._rates(first, second, trust)[1]), 0.0), 1e6))
 
 
 class _AllNoise(Noise):
@@ -308,6 +302,13 @@ class _AllNoise(Noise):
 
     def score(self, answers: list[Any]) -> float:
         return math.fsum(float(w @ out.values) - c for (w, c), out in zip(self._parts, answers, strict=True))
+
+
+def hit_rates(first: np.ndarray, second: np.ndarray, trust: float) -> tuple[float, float]:
+    """A lower bound on how often `second` is true and an upper one for `first`, which hold together with `trust`."""
+    alpha = (1 - trust) / 2
+    p, q = proportion(second.sum(), len(second), alpha)[0], proportion(first.sum(), len(first), alpha)[1]
+    return float(p), float(q)
 
 
 class _Selection:
@@ -350,13 +351,8 @@ class _Selection:
         return self._chosen[np.atleast_1d(-1 if answer is None else answer)].astype(float)
 
     def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
-        alpha = (1 - trust) / 2
-        hits, alarms = int(second.sum()), int(first.sum())
-        if not hits or alarms == len(first):
-            return 0.0
-        p = beta.ppf(alpha, hits, len(second) - hits + 1)
-        q = beta.ppf(1 - alpha, alarms + 1, len(first) - alarms)
-        return float(max(math.log(p / q), 0.0))
+        p, q = hit_rates(first, second, trust)
+        return max(math.log(p / q), 0.0) if p else 0.0
 
     def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
         return None

@@ -137,16 +137,23 @@ def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT, l
     group is one cell of them: large enough where h n is at most a tenth of its size.
     """
     good, bad, group = [], [], None
-    for ways, words in ((1, "one column"), (2, "two columns")):
+    for ways, words in ((1, "one"), (2, "two")):
         half = None if known is None else _half_width(known, ways, quantile(0.95, laplace=laplace))
         if half is None:
             continue
-        within = f"shares by {words} (within {100 * tolerance:.3g} point{'s' * (tolerance != POINT)})"
-        (good if half <= tolerance else bad).append(within)
+        (good if half <= tolerance else bad).append(words)
         group = math.ceil(half * n / TENTH)
+    good, bad = (_shares(ways, tolerance) for ways in (good, bad))
     if group is not None:
         bad.append(f"groups under {_short(group)} people" if group < n else "groups of any size")
     return Uses(tuple(good), tuple(bad), tolerance, group)
+
+
+def _shares(ways: list[str], tolerance: float) -> list[str]:
+    """Shares by so many columns, in words; no words for none."""
+    columns = "column" if ways == ["one"] else "columns"
+    within = f"within {100 * tolerance:.3g} point{'s' * (tolerance != POINT)}"
+    return [f"shares by {' or '.join(ways)} {columns} {within}"] if ways else []
 
 
 def _half_width(known: UnbiasedAnswers, ways: int, z: float) -> float | None:

@@ -14,7 +14,7 @@ from . import exact, grid, mechanisms
 from .accounting.budget import BoundedRange, Pure
 from .accounting.ledger import Plan
 from .curator import Curator
-from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers
+from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
 from .statistics.query_draws import AcceptProbabilities, SummedErrors
 from .statistics.residuals import Residuals
 from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
@@ -31,7 +31,7 @@ class TableCurator(Curator):
     All is counted on twins of workloads that nobody outside holds.
     """
 
-    _measures = (Answers, SomeAnswers, CellAnswers, Residuals, CodeVotes)
+    _measures = (Answers, SomeAnswers, CellAnswers, WeightedTables, Residuals, CodeVotes)
     __slots__ = ("_answers", "_counts", "_domain", "_grids", "_threshold", "_twins")
 
     def __init__(

@@ -25,7 +25,7 @@ from ..intervals.usefulness import foreseen_exactness, uses
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Histogram, Release, UnbiasedAnswers
 from ..theory.meaning import Promise
-from ..workloads import Marginals, Workload
+from ..workloads import Marginals, Workload, query_words
 from . import recount, registry, verifier
 from .card import card
 from .proof import Proof, proof_page
@@ -182,7 +182,7 @@ def _measured(m: MeasuredAnswers) -> pd.DataFrame:
 
 def labels(workload: Workload) -> list[str]:
     """A text for every query."""
-    return [", ".join(f"{column} = {value}" for column, value in workload.label(j)) for j in range(workload.m)]
+    return [query_words(workload, j) for j in range(workload.m)]
 
 
 def _weights(domain: Domain, D: np.ndarray) -> pd.DataFrame:

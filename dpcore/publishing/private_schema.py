@@ -1,6 +1,6 @@
 """The schema of a table that nobody knows: kinds, then bounds and values, charged before and measured once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,7 @@ from ..data.domain import Domain
 from ..data.open_schema import OpenSchema
 from ..data.privacy_unit import PrivacyUnit
 from ..data.schema import domain_to_json
+from ..data.text_format import UNSTATED, TextFormat
 from ..errors import InputError
 from ..privacy import entropy
 from ..privacy.accounting.budget import Budget
@@ -17,14 +18,16 @@ from ..privacy.column_curator import ColumnCurator
 from ..schemas.measure import Found, guess_kinds, measure_column
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .ledger_store import Store
-from .request import reserve
+from .request import check_format, reserve
 
 NAME = "schema"  # in the ledger, in place of an algorithm
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SchemaRequest:
-    """A table as it was read, the budget for its schema, whom it protects, and its data set in the ledger."""
+    """A table as it was read and its text file's `format`, the budget for its schema, and as a release has it: whom it
+    protects, and its data set in the ledger.
+    """
 
     frame: pd.DataFrame
     budget: Budget
@@ -33,6 +36,10 @@ class SchemaRequest:
     default_name: str | None = None
     new_version: bool = False
     total: Budget | None = None
+    format: TextFormat = UNSTATED
+
+    def __post_init__(self) -> None:
+        check_format(self.format)
 
 
 def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any], tuple[Found, ...]]:
@@ -56,7 +63,7 @@ def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any]
         store.note(reservation.number, "failed", type(error).__name__)
         raise
     store.note(reservation.number, "released")
-    return domain_to_json(domain), found
+    return domain_to_json(replace(domain, file=request.format)), found
 
 
 def _measure(names: list[str], cells: list[Cells], plan: SchemaPlan) -> tuple[Domain, tuple[Found, ...]]:

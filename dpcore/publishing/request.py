@@ -20,6 +20,7 @@ from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.base import Source, Watch, unwatched
 from ..data.sources.counts import Counts, gather
 from ..data.sources.people import limited
+from ..data.text_format import TextFormat
 from ..errors import InputError
 from ..numbers import check_rows
 from ..privacy import grid
@@ -40,6 +41,17 @@ WHY_DISCRETE = (
     "noise on whole numbers, without rounding; discrete Gaussian noise is zero-concentrated DP, not exactly Gaussian "
     "DP, so the plan is calibrated by zCDP"
 )
+
+
+def check_format(format: TextFormat) -> None:
+    """Raise InputError for a text file in which what one row says can change how the rows after it are read."""
+    if format.encoding == "utf-16":
+        raise InputError("a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8")
+    if format.line_breaks:
+        raise InputError(
+            "a text file with line breaks inside cells is not released, as one open quote changes all rows that "
+            'follow; save it as Parquet or Excel, and leave "line_breaks" out of the schema\'s "file"'
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,10 +99,7 @@ class ReleaseRequest:
             raise InputError("the schema's bounds were read off the records (peeked): give a written reason to use it")
         if self.noise == "float" and self.budget.delta == 0:
             raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
-        if self.workload.domain.file.encoding == "utf-16":
-            raise InputError(
-                "a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8"
-            )
+        check_format(self.workload.domain.file)
         if self.rows is not None:
             check_rows(self.rows)
 

@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.evidence import Pool
 from dpcore.algorithms.graphical import SHARE, closure, coverage, typical
 from dpcore.algorithms.tree_choice import Room, barring
-from dpcore.data import samples
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE
-from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from tests.helpers import codes, task
 
@@ -71,19 +68,6 @@ def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
     assert run.spent.epsilon <= budget.epsilon
 
 
-@quiet
-@pytest.mark.parametrize("budget", BUDGETS[:4], ids=str)
-def test_the_plan_is_an_upper_bound_that_uses_the_budget(budget):
-    plan = make_plan(ALGORITHMS["aim"](), task("3-way of 4")[0], budget)
-    total = plan.sums.pure if budget.delta == 0 else plan.sums.rho
-    whole = budget.epsilon if budget.delta == 0 else budget.rho
-    assert whole * (1 - 1e-9) <= total <= whole
-    assert plan["rounds"] == 16 * 4 + 1
-    paid = plan.spend("measure")
-    expected = math.sqrt(2) * (2 / paid.epsilon if budget.delta == 0 else 1 / paid.mu)
-    assert plan["sigma"] == pytest.approx(expected / 1000)
-
-
 def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     tables = Marginals.all(codes(2, 2), 1)
     past, (weak, strong) = Pool(tables), (Gaussian(0.1), Gaussian(0.3))
@@ -133,11 +117,3 @@ def test_the_first_step_knows_every_column_alone():
     assert run.release.answers(singles) == pytest.approx(singles.answers_of_rows(rows), abs=0.01)
     shares = reduce(np.multiply.outer, np.split(run.release.answers(singles), [2, 5, 7]))
     assert pytest.approx(shares.ravel(), abs=0.01) == run.release.D
-
-
-def test_it_needs_no_more_than_half_the_error_of_single_columns():
-    sample = samples.census(5000)
-    domain = sample.domain.project(["age", "education", "marital", "occupation", "income"])
-    problem, rows = QueryRelease(Marginals.all(domain, 2), 5000), domain.encode(sample.frame)
-    records = Run(ALGORITHMS["aim"](), problem, rows, Budget(1, 1e-9)).finish().records
-    assert records[-1].empirical.mean_l1 < records[0].empirical.mean_l1 / 2

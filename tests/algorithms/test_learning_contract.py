@@ -8,11 +8,11 @@ from dpcore.errors import BudgetError, InputError
 from dpcore.evaluation.run import Run
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
-from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.theory import learning as theory
+from tests.privacy.enumeration import curator_of
 from tests.risk_tasks import LEARNERS, task
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
@@ -47,9 +47,8 @@ def test_people_with_several_rows_cost_as_many_times_the_noise():
 
 def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
     problem, rows = task("median")
-    plan = Plan(Budget(1, 1e-6), (Charge("draw", Gaussian(0.1)),))
     target = RegularisedRisk(problem.loss, problem.region, 0.2, True)
-    curator = RiskCurator(rows, 60, plan, np.random.default_rng(0))
+    curator = curator_of(rows, Gaussian(0.1), budget=BUDGETS[0], kind=RiskCurator)
     with pytest.raises(InputError, match="there is no sampler 'magic'"):
         curator.draw_parameter(target, "magic", Gaussian(0.1))
     with pytest.raises(InputError, match="needs the logistic loss"):
@@ -65,8 +64,7 @@ def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
 def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
     problem, rows = task("median")
     spend = SubsampledGaussian(5.0, 0.5)
-    plan = Plan(Budget(100, 1e-2), (Charge("measure", spend, 2000),))
-    curator = RiskCurator(rows, 60, plan, np.random.default_rng(0))
+    curator = curator_of(rows, spend, times=2000, kind=RiskCurator)
     statistic = MeanGradient(problem.loss, problem.region, np.array([7.0]), 0.5, True)
     found = [curator.measure_sample(statistic, spend) for _ in range(2000)]
     assert {(m.statistic, m.spend) for m in found} == {(statistic, spend)}

@@ -10,29 +10,16 @@ from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan, stars
 from dpcore.algorithms.mirror_descent import _descend, _release
-from dpcore.data import samples
-from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.ledger import Plan
-from dpcore.privacy.measurement import Measurement
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, histogram, matrix, random_rows, signs, softmax, task
+from tests.tape import exact_run
 
 MODES = ("reused", "subspace", "fresh")
-
-
-class Exact:
-    """A curator's stand-in without noise; for checking iterations, not privacy."""
-
-    def __init__(self, truth: np.ndarray) -> None:
-        self.truth, self.asked = truth, []
-
-    def measure(self, statistic, spend):
-        self.asked.append((statistic, spend))
-        return Measurement(self.truth.copy(), 0.0, statistic, spend)
 
 
 def entropy(D: np.ndarray) -> float:
@@ -64,9 +51,7 @@ def noiseless(noise: str, rounds: int, alpha: float) -> tuple[np.ndarray, np.nda
     domain, workload = TINY_TASK
     problem, rows = QueryRelease(workload, 40), random_rows(domain, 40, seed=3)
     algorithm = ALGORITHMS["dpam"](noise=noise, rounds=rounds, alpha=alpha)
-    plan = make_plan(algorithm, problem, Budget(1, 1e-6))
-    curator = Exact(workload.answers_of_rows(rows))
-    *_, last = algorithm.steps(problem, plan, curator, np.random.default_rng(0))
+    plan, curator, (*_, last) = exact_run(algorithm, problem, rows, Budget(1, 1e-6))
     assert len(curator.asked) == (1 if noise == "reused" else rounds)
     return last.release.D, matrix(workload), curator.truth, plan
 
@@ -196,16 +181,3 @@ def test_alpha_star_minimises_the_bound_of_theorem_5():
     assert theory.mirror_descent_alpha(**public) == pytest.approx(1 / math.sqrt(T * log_k), rel=1e-4)
     exact = theory.mirror_descent_rounds(n=1000, k=5000, mu=0.7 / math.sqrt(math.log(1e5)), l2=1, gaussian_width=20)
     assert exact == pytest.approx(T, rel=1e-4)
-
-
-def test_reused_noise_beats_fresh_noise_and_frank_wolfe():
-    sample = samples.census(5000)
-    problem = QueryRelease(Marginals.all(sample.domain, 2), 5000)
-    rows = sample.domain.encode(sample.frame)
-    errors = {}
-    for name, settings in (("dpam", {}), ("dpam", {"noise": "subspace"}), ("dpam", {"noise": "fresh"}), ("dpfw", {})):
-        run = Run(ALGORITHMS[name](**settings), problem, rows, Budget(1, 1e-9), every=10**6).finish()
-        errors[name, settings.get("noise")] = run.records[-1].empirical.max_error
-    assert errors["dpam", None] < 0.03
-    assert errors["dpam", None] < 0.5 * errors["dpfw", None]
-    assert errors["dpam", None] < errors["dpam", "subspace"] < errors["dpam", "fresh"]

@@ -1,6 +1,8 @@
 """What is measured of a table whose cells cannot be listed: by released answers and public numbers alone."""
 
 import math
+from dataclasses import replace
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore.algorithms import tree_choice
 from dpcore.algorithms.evidence import FLOOR, Pool, nearest, shares_of, singles_of
 from dpcore.algorithms.tree_choice import (
     BATCH,
@@ -17,6 +20,7 @@ from dpcore.algorithms.tree_choice import (
     PAIRS,
     WORTH,
     Found,
+    by_size,
     choose_tree,
     expected,
     held,
@@ -134,6 +138,25 @@ def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little(
     assert len(worth(tables, nothing, Gaussian(1.0), 1e-9).axes) == 1, "something is always measured"
 
 
+def test_tables_measured_together_share_the_budget_so_that_noise_adds_up_to_the_least(monkeypatch):
+    """Moving any of the budget from one table to another adds to Σ cells · deviation, for the cells above the noise."""
+    monkeypatch.setattr(tree_choice, "POWER", 2 / 3)
+    at, spend, n = found(junction_tree(DOMAIN.shape, [(0, 1, 2)])), Gaussian(1.0), 500
+    statistic = by_size(Marginals.over(DOMAIN, [(3,), (0, 1), (1, 2)]), at, spend, n)
+    noise = expected(spend, 3, n)
+    cells = np.array([at.hidden(axes, noise) / noise for axes in statistic.workload.axes])
+    assert cells[2] < 80, "in most of them there is less than noise"
+
+    def left(weights):
+        return cells @ (deviation(replace(statistic, weights=weights), spend, n)[[0, 5, 11]])
+
+    for i, j in permutations(range(3), 2):
+        squares = statistic.weights**2
+        squares[i] += 0.01 * squares[j]
+        squares[j] *= 0.99
+        assert left(np.sqrt(squares / squares.max())) > left(statistic.weights)
+
+
 def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
     asked, singles, pairs = [], singles_of(TABLES), pairs_of(TABLES)
 
@@ -154,7 +177,7 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
     choices = (Choice("pairs", 6, ""), Choice("hides", 0.02, ""), Choice("cells", 100, ""))
     plan = Plan(Budget(10_000, 1e-6), (*alone, Charge("select", BoundedRange(0.1), 6, name=PAIRS)), choices)
     script: Any = Script()
-    chosen = choose_tree(TABLES, plan, script)
+    chosen = choose_tree(TABLES, 500, plan, script)
     for a, part in SHARES.items():
         assert chosen.shares[a] == pytest.approx(part, abs=FLOOR)
     (first, *_, last) = asked
@@ -185,10 +208,11 @@ def test_what_measured_pairs_already_say_is_not_drawn_again():
         def measure(self, statistic, spend):
             axes = statistic.workload.axes
             single = all(len(own) == 1 for own in axes)
-            if not single:
-                measured.append(axes)
-                values = np.concatenate([truth[tables.tables[tables.axes.index(own)]] for own in axes])
-            return SimpleNamespace(values=np.full(3, 1 / 3) if single else values, stddev=1e-5)
+            if single:
+                return SimpleNamespace(values=np.full(3, 1 / 3), stddev=1e-5)
+            measured.append(axes)
+            values = np.concatenate([truth[tables.tables[tables.axes.index(own)]] for own in axes])
+            return SimpleNamespace(values=values, stddev=np.full(len(values), 1e-5))
 
         def select(self, statistic, spend):
             return int(np.argmax(statistic.value(truth)))
@@ -201,7 +225,7 @@ def test_what_measured_pairs_already_say_is_not_drawn_again():
     def ties(batches):
         batch = Charge("measure", Gaussian(1.0), batches, name=BATCH)
         plan = Plan(Budget(10_000, 1e-6), (single_charge, drawing, batch), choices)
-        return choose_tree(tables, plan, curator).pairs
+        return choose_tree(tables, 500, plan, curator).pairs
 
     assert ties(1) == {(0, 1), (0, 2), (1, 2)}, "against independence all three are the farthest"
     measured.clear()

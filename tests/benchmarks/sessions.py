@@ -3,23 +3,21 @@
 python -m tests.benchmarks.sessions --sessions 20
 """
 
-import argparse
 import json
-import os
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-ROOT = Path(__file__).parents[2]
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-sync"]
+from tests.benchmarks.live import main
+from tests.chromium import FLAGS
+from tests.serving import serving
+
 PAGES = ("Explore", "Guarantee", "Release")
+ROWS = 20_011  # not those of a sample, to be waited for
 PATIENCE = 120_000  # milliseconds
 FORGOTTEN = 150  # seconds after which the server has dropped sessions that nobody came back to
 
@@ -29,11 +27,11 @@ def marker(number: int) -> str:
     return f"only{number:02d}here"
 
 
-def table(number: int, rows: int) -> tuple[bytes, bytes]:
-    """A CSV file of `rows` rows and its schema."""
+def table(number: int) -> tuple[bytes, bytes]:
+    """A CSV file of ROWS rows and its schema."""
     mine = marker(number)
     values = [f"{mine}{letter}" for letter in "abc"]
-    lines = [f"{values[(i * (number + 2)) % 3]},{i % 5}" for i in range(rows)]
+    lines = [f"{values[(i * (number + 2)) % 3]},{i % 5}" for i in range(ROWS)]
     columns = {mine: {"kind": "categorical", "values": values}, "n": {"kind": "integer", "low": 0, "high": 4}}
     return "\n".join([f"{mine},n", *lines]).encode(), json.dumps({"columns": columns}).encode()
 
@@ -53,13 +51,13 @@ def memory(process: subprocess.Popen) -> int:
     return total // 1024
 
 
-def upload(page: Page, address: str, number: int, rows: int) -> None:
+def upload(page: Page, address: str, number: int) -> None:
     """Bring the session's own table and schema."""
-    content, schema = table(number, rows)
+    content, schema = table(number)
     page.goto(f"{address}/data")
     inputs = page.locator("input[type=file]")
     inputs.first.set_input_files({"name": f"{marker(number)}.csv", "mimeType": "text/csv", "buffer": content})
-    expect(page.get_by_text(f"{rows:,} rows").first).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text(f"{ROWS:,} rows").first).to_be_visible(timeout=PATIENCE)
     page.locator("input[type=file]").nth(1).set_input_files(
         {"name": "s.json", "mimeType": "application/json", "buffer": schema}
     )
@@ -75,55 +73,33 @@ def read(page: Page, name: str, number: int) -> str:
     return page.locator("body").inner_text()
 
 
-def visit(sessions: int, rows: int, folder: Path) -> dict[str, object]:
+def visit(sessions: int, folder: Path) -> dict[str, object]:
     """Open all, go from page to page in turns, close all; markers of others seen, and megabytes over time."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = os.environ | {"DPCORE_LEDGER": str(folder / "ledger.sqlite")}
-    server = subprocess.Popen([*command], cwd=ROOT, env=environment, **quiet)
-    address, held, crossed = f"http://localhost:{port}", {}, []
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-        with sync_playwright() as playwright:
-            path = shutil.which("chromium") or shutil.which("google-chrome")
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-            for turn in range(2):  # the second shows whether memory that was freed is used again
-                begun = time.monotonic()
-                contexts = [browser.new_context() for _ in range(sessions)]
-                pages = [context.new_page() for context in contexts]
-                held[f"before, turn {turn}"] = memory(server)
+    held, crossed = {}, []
+    ledger = {"DPCORE_LEDGER": str(folder / "ledger.sqlite")}
+    with serving(folder / "log", **ledger) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for turn in range(2):  # the second shows whether memory that was freed is used again
+            begun = time.monotonic()
+            contexts = [browser.new_context() for _ in range(sessions)]
+            pages = [context.new_page() for context in contexts]
+            held[f"before, turn {turn}"] = memory(server.process)
+            for number, page in enumerate(pages):
+                upload(page, server.address, number)
+            for name in PAGES:
                 for number, page in enumerate(pages):
-                    upload(page, address, number, rows)
-                for name in PAGES:
-                    for number, page in enumerate(pages):
-                        text = read(page, name, number)
-                        crossed += [(number, n, name) for n in range(sessions) if n != number and marker(n) in text]
-                    held[f"{name}, turn {turn}"] = memory(server)
-                for context in contexts:
-                    context.close()
-                time.sleep(FORGOTTEN)
-                held[f"closed, turn {turn}"] = memory(server)
-                print(json.dumps({"crossed": crossed, "megabytes": held}), file=sys.stderr, flush=True)
-                held[f"seconds, turn {turn}"] = round(time.monotonic() - begun)
-            browser.close()
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-    return {"sessions": sessions, "rows": rows, "crossed": crossed, "megabytes": held}
+                    text = read(page, name, number)
+                    crossed += [(number, n, name) for n in range(sessions) if n != number and marker(n) in text]
+                held[f"{name}, turn {turn}"] = memory(server.process)
+            for context in contexts:
+                context.close()
+            time.sleep(FORGOTTEN)
+            held[f"closed, turn {turn}"] = memory(server.process)
+            print(json.dumps({"crossed": crossed, "megabytes": held}), file=sys.stderr, flush=True)
+            held[f"seconds, turn {turn}"] = round(time.monotonic() - begun)
+        browser.close()
+    return {"sessions": sessions, "crossed": crossed, "megabytes": held}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sessions", type=int, default=20)
-    parser.add_argument("--rows", type=int, default=20_011)  # not those of a sample, to be waited for
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        print(json.dumps(visit(chosen.sessions, chosen.rows, Path(name)), indent=1))
+    main(visit, "sessions", 20)

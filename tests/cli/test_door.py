@@ -108,7 +108,12 @@ def test_a_release_states_how_its_file_is_written(capsys):
     Path("s.json").write_text(json.dumps(stated), encoding="utf-8")
     assert release("t.csv", "one", *fixed) == 2
     assert "one stray byte moves all that follow" in capsys.readouterr().err
-    stated["file"]["encoding"] = "windows-1252"
+    stated["file"] = {"line_breaks": True}
+    Path("s.json").write_text(json.dumps(stated), encoding="utf-8")
+    Path("t.csv").write_bytes(b"a\ne\ne\n")
+    assert release("t.csv", "one", *fixed) == 2
+    assert "one open quote changes all rows that follow; save it as Parquet or Excel" in capsys.readouterr().err
+    stated["file"] = {"encoding": "windows-1252"}
     Path("s.json").write_text(json.dumps(stated), encoding="utf-8")
     Path("t.csv").write_bytes("a\né\ne\n".encode("cp1252"))
     assert release("t.csv", "one", *fixed) == 0

@@ -1,6 +1,7 @@
 """Runs and releases with a schema of which some is private: measured, charged before, written, and used again."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -247,6 +248,17 @@ def test_without_delta_a_private_schema_has_the_numbers_only(here, capsys):
     assert schema(delta="0") == 0
     assert list(json.loads(capsys.readouterr().out)["columns"]) == ["pay", "age"]
     assert Sums.of(events_from_json(Store("l.sqlite").show()[0].releases[0]["events"])).pure == pytest.approx(4)
+
+
+def test_a_private_schema_states_how_its_file_is_written(here, capsys):
+    Path("t.csv").write_bytes(Path("t.csv").read_text(encoding="utf-8").replace("job", "jöb").encode("cp1252"))
+    assert schema("--file", '{"encoding": "windows-1252"}') == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["file"] == {"encoding": "windows-1252"}
+    assert "jöb" in found["columns"]
+    assert schema("--file", '{"line_breaks": true}') == 2
+    assert "is not released" in capsys.readouterr().err
+    assert len(Store("l.sqlite").show()[0].releases) == 1, "what is refused is not paid for"
 
 
 def test_a_private_schema_that_fails_stays_charged(here, monkeypatch, capsys):

@@ -354,14 +354,13 @@ def test_a_sheet_is_read_as_openpyxl_writes_it():
     assert gaps.to_numpy().tolist() == [[None, "", ""]], "a row that holds nothing is none"
 
 
-def test_text_in_a_parquet_file_that_is_not_utf_8_is_refused_when_it_is_read():
+def test_text_in_a_parquet_file_that_is_not_utf_8_says_its_bytes_and_leaves_the_others_alone():
     bad = pa.Array.from_buffers(
         pa.string(), 2, [None, pa.py_buffer(struct.pack("<3i", 0, 1, 2)), pa.py_buffer(b"a\xff")]
     )
     out = io.BytesIO()
     pq.write_table(pa.table({"a": bad}), out)
-    with pytest.raises(InputError, match=r"t\.parquet: not readable as parquet"):
-        read(out.getvalue(), "t.parquet")
+    assert read(out.getvalue(), "t.parquet")["a"].tolist() == ["a", r"\xff"]
 
 
 def test_an_excel_file_of_another_zip_version_is_refused():

@@ -27,8 +27,8 @@ from dpcore.parsing.questions import unbinned, understand
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.workloads import Explicit, Marginals
-from tests.helpers import QUERIES, codes, histogram, random_rows, task
+from dpcore.workloads import Marginals
+from tests.helpers import QUERIES, codes, histogram, task
 
 DOMAIN = codes(3, 2, 4)
 P = np.random.default_rng(1).dirichlet(np.ones(24))
@@ -184,25 +184,6 @@ def test_a_conclusion_compares_shares_within_groups():
         Conclusion("sex", "X", "F", "admitted", "yes").workload(domain)
     with pytest.raises(InputError, match="only once"):
         Conclusion("sex", "M", "F", "sex", "F").workload(domain)
-
-
-def test_the_difference_does_not_depend_on_the_order_of_columns():
-    rows = random_rows(DOMAIN, 300)
-    labels = [c.labels for c in DOMAIN.columns]
-    one = Conclusion("a", labels[0][0], labels[0][2], "c", labels[2][1])
-    other = Conclusion("c", labels[2][0], labels[2][3], "a", labels[0][1])
-    table = histogram(DOMAIN, rows).reshape(DOMAIN.shape).sum(axis=1)
-    by_a, by_c = table / table.sum(axis=1, keepdims=True), table / table.sum(axis=0)
-    for asked, expected in ((one, by_a[0, 1] - by_a[2, 1]), (other, by_c[1, 0] - by_c[1, 3])):
-        assert asked.difference(DOMAIN, asked.workload(DOMAIN).answers_of_rows(rows)) == pytest.approx(expected)
-
-
-def test_explicit_queries_have_a_waterfall_too():
-    problem, rows = QueryRelease(Explicit(DOMAIN, np.eye(24)[:5]), 400), problem_and_rows()[1]
-    run = Run(ALGORITHMS["mwem"](rounds=5), problem, rows, Budget(1, 1e-6)).finish()
-    parts = apart(run, rows, problem.workload)
-    gap = run.release.answers(problem.workload) - run.truth.answers
-    assert sum(parts.parts.values()) == pytest.approx(gap)
 
 
 def test_what_a_tree_cannot_hold_is_told_from_the_noise():

@@ -3,6 +3,7 @@
 import itertools
 import json
 import warnings
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,6 @@ from dpcore.errors import InputError
 from dpcore.experiments.cluster import OnCluster, check_address, connect, sweep_on
 from dpcore.experiments.sweep import cases, sweep
 from dpcore.privacy.accounting.budget import Budget
-from tests.cli.files import write_files
 from tests.helpers import task
 
 pytestmark = [
@@ -56,11 +56,8 @@ def planned(problem, rounds=40, seeds=4):
 def test_points_are_identical_to_those_of_this_process(cluster):
     problem, rows = task("3-way of 4")
     waiting = planned(problem)
-    client = connect(cluster.scheduler_address)
-    try:
+    with closing(connect(cluster.scheduler_address)) as client:
         found = list(sweep_on(client, waiting, problem, rows))
-    finally:
-        client.close()
     assert told(found) == told(sweep(waiting, problem, rows))
 
 
@@ -76,11 +73,8 @@ def parts(tmp_path_factory):
 def counted_on(cluster, parts, watch=lambda _rows: None):
     source, domain = parts
     tables = list(itertools.combinations(range(8), 3))
-    client = connect(cluster.scheduler_address)
-    try:
+    with closing(connect(cluster.scheduler_address)) as client:
         found = OnCluster(source, client).count(domain, tables, lambda rows: watch(client, rows))
-    finally:
-        client.close()
     here = source.count(domain, tables)
     assert found.n == here.n == 200_000
     assert all((found.tables[axes] == here.tables[axes]).all() for axes in tables)
@@ -135,16 +129,11 @@ def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, tmp_path, mo
 def test_a_refused_algorithm_becomes_a_point(cluster):
     problem, rows = task("2-way")
     waiting = cases({"gaussian_maxent": ALGORITHMS["gaussian_maxent"]()}, problem, [Budget(1, 0)], range(1))
-    client = connect(cluster.scheduler_address)
-    try:
+    with closing(connect(cluster.scheduler_address)) as client:
         assert [p.state for p in sweep_on(client, waiting, problem, rows)] == ["refused"]
-    finally:
-        client.close()
 
 
-def test_the_command_says_what_leaves_and_writes_the_same_numbers(cluster, tmp_path, monkeypatch, capsys):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def test_the_command_says_what_leaves_and_writes_the_same_numbers(cluster, here, capsys):
     command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:2", "--algorithms", "dpfw,mwem"]
     command += ["--epsilons", "1", "--repeat", "2", "--delta", "1e-6"]
     assert main([*command, "--json", "here.json"]) == 0
@@ -152,7 +141,7 @@ def test_the_command_says_what_leaves_and_writes_the_same_numbers(cluster, tmp_p
     said = capsys.readouterr().err
     assert "distinct rows of the columns a, b" in said
     assert "can see them" in said
-    here, there = (json.loads((tmp_path / name).read_text())["points"] for name in ("here.json", "there.json"))
+    here, there = (json.loads((here / name).read_text())["points"] for name in ("here.json", "there.json"))
     assert [{**p, "seconds": 0, "memory": 0} for p in here] == [{**p, "seconds": 0, "memory": 0} for p in there]
 
 
@@ -177,11 +166,9 @@ def test_other_addresses_are_refused(address, message):
         check_address(address)
 
 
-def test_nobody_at_the_address_is_one_clear_line(tmp_path, monkeypatch, capsys):
+def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch, capsys):
     pytest.importorskip("distributed")
     monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 1)
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
     command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:1", "--algorithms", "dpfw"]
     assert main([*command, "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "no scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err

@@ -25,13 +25,13 @@ from dpcore.data.domain import Rows
 from dpcore.errors import InputError, in_words
 from dpcore.evaluation.run import Run
 from dpcore.experiments.pool import WorkerPool
-from dpcore.experiments.sweep import cases, identity, missing, rows_digest, settings_of, sweep
+from dpcore.experiments.sweep import cases, identity, missing, rows_digest, sweep
 from dpcore.experiments.sweep_point import Mean, SweepPoint, best, means
+from dpcore.params import values
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing import files
 from dpcore.workloads import Explicit, Marginals
-from tests.cli.files import write_files
 from tests.data.test_schema import JSON
 from tests.helpers import QUERIES, TASKS, one_line_of_error, random_rows, task
 
@@ -55,7 +55,7 @@ def test_every_point_holds_the_numbers_of_run():
         run = Run(CHOSEN[name], PROBLEM, ROWS, Budget(epsilon, delta), seed=seed).finish()
         assert point.errors == run.to_json()["final"]
         assert point.spent == run.to_json()["spent"]
-        assert (point.state, point.settings) == ("done", settings_of(CHOSEN[name]))
+        assert (point.state, point.settings) == ("done", values(CHOSEN[name]))
         assert point.seconds > 0
 
 
@@ -242,13 +242,6 @@ def test_tasks_are_told_apart_by_public_facts_and_tables_by_a_digest():
 # the command
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 GOOD = {
     "--schema": "c.json",
     "--queries": "marginals:2",
@@ -406,35 +399,26 @@ def test_cautions_are_told_once(here, capsys):
     assert [line.split("=")[0] for line in capsys.readouterr().err.splitlines()] == ["warning: delta"]
 
 
-BAD = {
+WRONG = {
+    "epsilons": ("", "1,", "x", "0", "1,-1", "nan", "1,1", "1;2", "1e400"),
+    "delta": ("1", "-1", "x"),
+    "algorithms": ("", "nosuch", "dpfw,mwem,dpfw", "dpfw,,mwem"),
+    "set": ("rounds=3", "dpfw.rounds", "dpfw.rounds=0", "dpam.rounds=3", "dpfw.speed=1", "dpfw=3", ".rounds=1", ""),
+    "repeat": ("0", "-1", "x", "1000000000"),
+    "jobs": ("0", "-1", "x", "1000"),
+    "seed": ("-1", "x"),
+    "json": ("no/such/out.json", ".", "", "a" * 300),
+    "csv": ("no/such/out.csv", ".", ""),
+    "sede": ("1",),
+    "queries": ("marginals:9",),
+}
+BAD = {f"{name} {v!r}": arguments(extra=[f"--{name}={v}"]) for name, values in WRONG.items() for v in values}
+BAD |= {
     "no table": ["sweep"],
-    "unknown option": arguments(sede="1"),
-    **{f"epsilons {v!r}": arguments(epsilons=v) for v in ("", "1,", "x", "0", "1,-1", "nan", "1,1", "1;2", "1e400")},
-    **{f"delta {v!r}": arguments(delta=v) for v in ("1", "-1", "x")},
-    **{f"algorithms {v!r}": arguments(algorithms=v) for v in ("", "nosuch", "dpfw,mwem,dpfw", "dpfw,,mwem")},
-    **{
-        f"set {v!r}": arguments(extra=["--set", v])
-        for v in (
-            "rounds=3",
-            "dpfw.rounds",
-            "dpfw.rounds=0",
-            "dpam.rounds=3",
-            "dpfw.speed=1",
-            "dpfw=3",
-            ".rounds=1",
-            "",
-        )
-    },
-    **{f"repeat {v!r}": arguments(repeat=v) for v in ("0", "-1", "x", "1000000000")},
-    **{f"jobs {v!r}": arguments(jobs=v) for v in ("0", "-1", "x", "1000")},
-    **{f"seed {v!r}": arguments(seed=v) for v in ("-1", "x")},
-    **{f"json {v!r}": arguments(json=v) for v in ("no/such/out.json", ".", "", "a" * 300)},
-    **{f"csv {v!r}": arguments(csv=v) for v in ("no/such/out.csv", ".", "")},
     "resume what": arguments(json=None, extra=["--resume"]),
     "resume a schema": arguments(json="c.json", extra=["--resume"]),
     "resume a table": arguments(json="c.csv", extra=["--resume"]),
     "no such table": arguments("no.csv"),
-    "no such query": arguments(queries="marginals:9"),
 }
 
 

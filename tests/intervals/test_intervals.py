@@ -6,24 +6,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 from scipy.stats import norm
 
-from dpcore.algorithms import ALGORITHMS
 from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.known import combined, known, pooled
 from dpcore.intervals.questions import answer, compare
 from dpcore.intervals.stored import from_arrays, to_arrays
 from dpcore.parsing.questions import understand
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.privacy.measurement import MeasuredAnswers
-from dpcore.problems import QueryRelease
 from dpcore.releases import Histogram
 from dpcore.workloads import Marginals, TableQueries, Union
-from tests.helpers import codes, matrix_of, rows_of
+from tests.helpers import codes, matrix_of
 
 DOMAIN = codes(2, 3, 2)
 TABLES = Marginals(DOMAIN, [["a", "b"], ["b", "c"], ["b"]])
@@ -161,21 +155,3 @@ def test_releases_put_together_are_least_squares_over_all_their_tables():
     assert set(combined([both, more]).spaces) == {*both.spaces, (0, 2)}, "a table that only one of them measured"
     with pytest.raises(InputError, match="their schemas are the same"):
         combined([both, pooled(codes(2, 3), [])])
-
-
-@pytest.mark.parametrize("algorithm", ["gaussian_maxent", "residual"])
-def test_steps_of_a_budget_are_worth_one_draw_of_their_sum(algorithm):
-    """μ of two releases adds up in squares: the error of both together is that of one release at the sum."""
-    pairs, rows = Marginals.all(DOMAIN, 2), rows_of(DOMAIN, np.random.default_rng(0).choice(12, N, p=P))
-    truth = pairs.answers_of_rows(rows)
-
-    def told(epsilon, seed):
-        run = Run(ALGORITHMS[algorithm](), QueryRelease(pairs, N), rows, Budget(epsilon, 1e-6), seed=seed).finish()
-        return known(run.release, run.measured, DOMAIN)
-
-    mu = [gaussian_share(Budget(epsilon, 1e-6), [1.0])[0].mu for epsilon in (0.5, 1.0)]
-    whole = brentq(lambda e: gaussian_share(Budget(e, 1e-6), [1.0])[0].mu - math.hypot(*mu), 0.5, 3)
-    both = combined([told(0.5, 1), told(1.0, 2)]).standard_errors(pairs)
-    assert both == pytest.approx(told(whole, 3).standard_errors(pairs), rel=0.02)
-    gaps = [combined([told(0.5, 2 * i), told(1.0, 2 * i + 1)]).answers(pairs) - truth for i in range(50)]
-    assert np.sqrt(np.mean(np.square(gaps))) == pytest.approx(np.sqrt(np.mean(both**2)), rel=0.1)

@@ -96,7 +96,7 @@ def test_uses_follow_from_half_widths():
     assert exact.smallest_group == pytest.approx(10 * worst * N, abs=1)
     assert not any("two columns" in words for words in (*exact.good_for, *exact.not_for)), "no pair is measured"
     both = uses(foreseen(PROBLEM, make_plan(ALGORITHMS["gaussian_maxent"](), PROBLEM, Budget(50.0, 1e-6))), N)
-    assert both.sentence.startswith("Good for: shares by one column (within 1 point) and shares by two columns")
+    assert both.sentence.startswith("Good for: shares by one or two columns within 1 point")
     assert "Not for: groups under" in both.sentence
 
 

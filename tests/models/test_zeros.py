@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpcore.algorithms.base import KEPT, ROWS_ONLY, make_plan
 from dpcore.algorithms.fitting import Evidence, fit
 from dpcore.data.domain import Domain
-from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.models.cells import Cells
@@ -21,7 +21,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
-from tests.helpers import QUERIES, cells, few_rounds, histogram, random_rows, rows_of
+from tests.helpers import QUERIES, cells, few_rounds, rows_of
 
 
 def constrained(shape: list[int], rng: np.random.Generator, tables: list[tuple[int, ...]]) -> Domain | None:
@@ -170,22 +170,3 @@ def test_a_plan_without_constraints_says_nothing_of_them_and_charges_do_not_depe
         ]
         assert plans[0].charges == plans[1].charges, name
         assert [c for c in plans[1].choices if c.name != "constraints"] == list(plans[0].choices) or "cells" in settings
-
-
-def test_knowing_what_cannot_be_makes_answers_better():
-    rng = np.random.default_rng(3)
-    P = rng.dirichlet(np.ones(DOMAIN.size)) * ALLOWED
-    rows = rows_of(DOMAIN, rng.choice(DOMAIN.size, size=300, p=P / P.sum()))
-    whole, error = Marginals(DOMAIN, [DOMAIN.names]), []
-    for domain in (FREE, DOMAIN):
-        problem = QueryRelease(Marginals.all(domain, 2), rows.n)
-        method = QUERIES["gaussian_maxent"]()
-        runs = (Run(method, problem, rows, Budget(0.5, 1e-6), seed=seed).finish() for seed in range(5))
-        found = [run.release.answers(whole) for run in runs]
-        error.append(np.mean([np.abs(answers - histogram(domain, rows)).sum() for answers in found]))
-    assert error[1] < 0.9 * error[0]
-
-
-def test_the_same_domain_is_read_back_from_what_a_release_says_of_it():
-    assert domain_from_json(domain_to_json(DOMAIN)) == DOMAIN
-    assert random_rows(DOMAIN, 9).n == 9

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.evaluation.run import Run, compare, subgroups
 from dpcore.experiments.frontier import steps
 from dpcore.intervals.usefulness import as_exact_as_sample
@@ -20,8 +21,9 @@ from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
 from pages._ui.charts import base, frontier
 from pages._ui.charts import svg as drawing
-from pages._ui.compare import forecast, report
+from pages._ui.compare import forecast, measures, report
 from pages._ui.shell.state import sample_table
+from pages._ui.shell.text import plain
 from tests.pages.test_pages import figures, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -132,6 +134,10 @@ def test_errors_of_one_question_and_of_one_group_are_drawn():
     app.selectbox(key="measure").set_value("one group").run()
     assert not app.exception
     assert 0 < dots(app)[("gaussian_maxent", 1.0, 0)] < 1
+    app.selectbox(key="measure").set_value(measures.BELOW).run()
+    pairs = compare(run.release, table.rows(table.domain.names), workload)
+    lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
+    assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(1000 * np.mean(lost)), "1000 less the K-marginal"
     app.selectbox(key="measure").set_value("worst question")
     app.segmented_control(key="unit").set_value("rows").run()
     assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(
@@ -323,6 +329,51 @@ def test_the_least_error_of_any_unbiased_method_is_drawn_and_said():
     assert f"Gaussian + maximum entropy: {ratio:.2g} × below what any unbiased method could do" in told
     app.selectbox(key="measure").set_value("worst question").run()
     assert not [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]
+
+
+def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence():
+    app = compared(("gaussian_maxent",), (0.1, 1.0), seeds=1, details="Purposes")
+    target, (press,) = box(app, "Predict"), [b for b in app.button if b.label == "Try the purposes"]
+    assert target.value == "Gender", "a column of two values to begin with"
+    press.click().run()
+    assert not app.exception
+    settled(app)
+    table = sample_table("berkeley")
+    mine = Purposes.of(table.domain, table.rows(table.domain.names), target="Gender")
+    for epsilon in (0.1, 1.0):
+        problem = QueryRelease(Marginals.all(table.domain, 2), mine.train.n)
+        run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(epsilon, 1e-9)).finish()
+        found = {f.purpose: f for f in mine.served(run)}
+        for kind in ("train a model: gradient boosting", "find what is linked"):
+            lines = of_purpose(app, kind)
+            for name, line in (
+                ("synthetic rows", "value"),
+                ("the real table", "real"),
+                ("a sample as exact", "sample"),
+            ):
+                assert lines[name, epsilon] == pytest.approx(getattr(found[kind], line)), (kind, name)
+        alarms = [found[f"test a hypothesis: {name}"].value for name in TESTS]
+        assert [of_purpose(app, "test a hypothesis")[name, epsilon] for name in TESTS] == pytest.approx(alarms)
+        if epsilon == 0.1:
+            assert any(alarms_in_words(*alarms) in c.value.replace("\\", "") for c in app.caption)
+    box(app, "in groups by").set_value("Gender")
+    box(app, "Predict").set_value("")
+    next(b for b in app.button if b.label == "Try the purposes").click().run()
+    assert [e.value for e in app.error] == [
+        plain("a group is compared by how well a target is predicted; name the target too", 400)
+    ]
+
+
+def box(app, label):
+    return next(s for s in app.selectbox if s.label == label)
+
+
+def of_purpose(app, kind):
+    """The numbers of the purpose's chart: mean by line and ε."""
+    box(app, "Purpose").set_value(kind).run()
+    assert not app.exception
+    frame = next(d.value for d in app.dataframe if "line" in d.value)
+    return {(row.line, row.epsilon): row.mean for row in frame.itertuples(index=False)}
 
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():

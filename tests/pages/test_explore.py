@@ -230,7 +230,7 @@ def test_lines_are_in_points_with_people_beside():
     assert line.y[0] == pytest.approx(10)
     assert line.customdata[0] == pytest.approx(100)
     assert line.x[0] == pytest.approx(0.1)
-    assert json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "error, points"
+    assert json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "points"
 
 
 def test_the_error_is_put_beside_the_least_of_any_unbiased_method():
@@ -276,9 +276,7 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
 
 
 def questions_drawn(app):
-    return next(
-        f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions, worst first"
-    )
+    return next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions")
 
 
 def test_every_chart_is_one_that_plotly_takes_with_the_colours_it_has_here():

@@ -104,12 +104,12 @@ def test_the_truth_is_the_non_private_optimum_and_a_held_out_part():
     assert truth.optimum[0] == np.quantile(frame.y, 0.5, method="inverted_cdf")
     assert truth.least == pytest.approx(np.abs(frame.y - truth.optimum[0]).mean() / 2)
     release = type("R", (), {"x": np.array([7.0])})()
-    found = truth.empirical(release)
+    found = truth.both(release)[0]
     assert found.risk == pytest.approx(np.abs(frame.y - 7).mean() / 2)
     assert found.excess_risk == pytest.approx(found.risk - truth.least)
     assert (found.accuracy, found.headline[0]) == (None, "excess risk")
-    assert truth.population(release).risk == pytest.approx(np.abs(table(seed=9).y - 7).mean() / 2)
-    assert RiskTruth(problem, rows, None).population(release) is None
+    assert truth.both(release)[1].risk == pytest.approx(np.abs(table(seed=9).y - 7).mean() / 2)
+    assert RiskTruth(problem, rows, None).both(release)[1] is None
 
 
 def test_accuracy_counts_signs():
@@ -117,7 +117,7 @@ def test_accuracy_counts_signs():
     release = type("R", (), {"x": np.array([1.0, 0.0])})()
     frame = table()
     expected = ((frame.x > 0) == (frame.label == "yes"))[frame.x != 0].sum() / 60
-    assert RiskTruth(problem, rows, None).empirical(release).accuracy == pytest.approx(expected)
+    assert RiskTruth(problem, rows, None).both(release)[0].accuracy == pytest.approx(expected)
 
 
 def test_the_order_of_rows_does_not_matter():

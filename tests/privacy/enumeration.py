@@ -1,6 +1,7 @@
-"""Curators asked one question on every data set of a tiny domain: the values and the noise that they would draw."""
+"""Curators of tiny tables: what they hand to the noise, on every data set of a domain."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +11,21 @@ from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import data_sets, neighbours, rows_of
 
+LARGE = Budget(1000, 0.5)
 
-def ask(asked, verb, statistic, spend, rows: Rows, *, kind=TableCurator, exact=False, **options) -> tuple:
+
+def curator_of(
+    rows: Rows, *spends, times=1, budget=LARGE, kind: Any = TableCurator, exact=False, seed=0, **options
+) -> Any:
+    """A curator of these rows whose plan allows each spend so many times."""
+    plan = Plan(budget, tuple(Charge("any", spend, times) for spend in spends), exact=exact)
+    return kind(rows, rows.n, plan, np.random.default_rng(seed), **options)
+
+
+def ask(asked, verb, statistic, spend, rows: Rows, **options) -> tuple:
     """What a curator of these rows hands to a mechanism: the values, the scale, and a threshold where there is one."""
     delta = 0.5 if isinstance(spend, Gaussian | Approximate) else 0.0
-    plan = Plan(Budget(1000, delta), (Charge(verb, spend),), exact=exact)
-    getattr(kind(rows, rows.n, plan, np.random.default_rng(0), **options), verb)(statistic, spend)
+    getattr(curator_of(rows, spend, budget=Budget(1000, delta), **options), verb)(statistic, spend)
     return asked.pop()
 
 

@@ -1,6 +1,6 @@
 """The curator: charge first and touch after, a closed set of questions, and nothing of the records to be seen."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,18 +8,19 @@ import pytest
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors
 from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Marginals
 from tests.helpers import codes, random_rows
+from tests.privacy.enumeration import curator_of
 
 DOMAIN = codes(3, 2)
 WORKLOAD = Marginals.all(DOMAIN, 1)
 ANSWERS, ERRORS = Answers(WORKLOAD), SignedErrors(WORKLOAD, np.zeros(5))
-PLAN = Plan(Budget(10, 1e-6), (Charge("m", Gaussian(0.1)), Charge("s", BoundedRange(0.1)), Charge("m", Pure(0.1))))
+SPENDS, BUDGET = (Gaussian(0.1), BoundedRange(0.1), Pure(0.1)), Budget(10, 1e-6)
 
 
 class Watched(Rows):
@@ -31,10 +32,10 @@ class Watched(Rows):
         return object.__getattribute__(self, name)
 
 
-def watched(plan: Plan = PLAN) -> tuple[TableCurator, Watched]:
+def watched(**options) -> tuple[TableCurator, Watched]:
     rows = random_rows(DOMAIN, 20)
     seen = Watched(rows.values, rows.weights)
-    curator = TableCurator(seen, 20, plan, np.random.default_rng(0))
+    curator = curator_of(seen, *SPENDS, budget=BUDGET, **options)
     vars(seen).update(armed=True, touched=False)
     return curator, seen
 
@@ -127,7 +128,7 @@ def test_draws_are_a_whole_number_and_paid_for_together(times):
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize(("verb", "kind"), [(verb, kind) for verb, kinds in PAYS.items() for kind in kinds])
 def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, verb, kind, exact):
-    curator, rows = watched(replace(PLAN, exact=exact))
+    curator, rows = watched(exact=exact)
     ledger, touched = type(curator.ledger), []
     charge = ledger.charge
     monkeypatch.setattr(ledger, "charge", lambda *asked: (touched.append(vars(rows)["touched"]), charge(*asked)))
@@ -148,7 +149,7 @@ def test_a_charge_stays_when_the_touch_fails(monkeypatch):
 
 def test_the_table_must_have_the_public_number_of_records():
     with pytest.raises(InputError, match="the problem speaks of n=21 records, the table has 20"):
-        TableCurator(random_rows(DOMAIN, 20), 21, PLAN, np.random.default_rng(0))
+        TableCurator(random_rows(DOMAIN, 20), 21, Plan(BUDGET, ()), np.random.default_rng(0))
 
 
 def arrays_in(thing, depth: int = 3):
@@ -170,7 +171,7 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     assert {name for name in seen if callable(seen[name])} == verbs
     for verb in verbs:
         del seen[verb]
-    assert seen.pop("ledger").plan is seen.pop("plan") is PLAN
+    assert seen.pop("ledger").plan is seen.pop("plan")
     assert seen.pop("exactly") == {}, "how often each law was drawn, as the questions alone say"
     assert seen.pop("measured") == [], "noisy answers that left; none here"
     assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"

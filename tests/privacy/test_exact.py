@@ -24,7 +24,6 @@ from dpcore.publishing import publish
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.request import ReleaseRequest, prepare
 from dpcore.workloads import Explicit, Marginals
-from tests.cli.files import write_files
 from tests.helpers import codes, hockey_stick
 
 BUDGET = Budget(1.0, 1e-6)
@@ -159,17 +158,15 @@ def release(out, noise, *, total=True, epsilon=0.5):
     return main(["release", "t.csv", *what, "--ledger=l", f"--out={out}", f"--noise={noise}", *first])
 
 
-def test_a_release_is_charged_before_it_draws_and_names_its_noise(library, tmp_path, monkeypatch, capsys):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def test_a_release_is_charged_before_it_draws_and_names_its_noise(library, here, monkeypatch, capsys):
     assert release("a", "exact") == 0
-    claim = json.loads((tmp_path / "a" / "release.json").read_text())
+    claim = json.loads((here / "a" / "release.json").read_text())
     assert claim["made_by"]["noise"].startswith("exact discrete Gaussian noise on counts")
     assert "floating" not in claim["made_by"]["noise"]
     assert claim["promise"]["accounting"] == "zero-concentrated DP"
     assert [event["kind"] for event in claim["promise"]["charges"]] == ["Concentrated"]
     assert conversions.zcdp_epsilon(claim["promise"]["charges"][0]["rho"], 1e-6) <= 0.5
-    assert "exact discrete Gaussian" in (tmp_path / "a" / "card.html").read_text()
+    assert "exact discrete Gaussian" in (here / "a" / "card.html").read_text()
     assert "exact discrete Gaussian" in capsys.readouterr().out
     answers = pd.read_csv("a/answers.csv")
     counts = answers.noisy_answer.to_numpy() * 200
@@ -185,21 +182,17 @@ def test_a_release_is_charged_before_it_draws_and_names_its_noise(library, tmp_p
     assert verify("l") == []
 
 
-def test_a_data_set_that_gdp_adds_up_takes_no_discrete_noise(library, tmp_path, monkeypatch, capsys):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def test_a_data_set_that_gdp_adds_up_takes_no_discrete_noise(library, here, capsys):
     assert release("a", "float") == 0
     assert release("b", "exact", total=False) == 3
     assert "noise=float" in capsys.readouterr().err
     assert release("c", "auto", total=False) == 0
-    assert "floating-point" in json.loads((tmp_path / "c" / "release.json").read_text())["made_by"]["noise"]
+    assert "floating-point" in json.loads((here / "c" / "release.json").read_text())["made_by"]["noise"]
     assert len(Store("l").show()[0].releases) == 2
 
 
-def test_a_release_at_delta_0_draws_nothing_in_floating_point(tmp_path, monkeypatch):
+def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch):
     """With the real library and cipher, also into a data set that GDP adds up."""
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
     assert release("a", "float") == 0
     for name in ("gaussian", "laplace", "exponential", "categorical"):
         monkeypatch.setattr(mechanisms, name, None)
@@ -207,7 +200,7 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(tmp_path, monkeypa
     what = ["--schema", "s.json", "--queries", "marginals:1", "--epsilon", "0.1", "--delta", "0", "--ledger=l"]
     for name, law in (("mwem", "discrete Laplace"), ("dpfw", "permute-and-flip")):
         assert main(["release", "t.csv", *what, f"--algorithm={name}", f"--out={name}", "--set", "rounds=5"]) == 0
-        claim = json.loads((tmp_path / name / "release.json").read_text())
+        claim = json.loads((here / name / "release.json").read_text())
         assert claim["made_by"]["noise"].startswith(f"exact {law}")
         assert "floating" not in claim["made_by"]["noise"]
         assert {event["kind"] for event in claim["promise"]["charges"]} == {"Pure"}, "permute-and-flip too"

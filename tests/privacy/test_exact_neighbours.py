@@ -11,7 +11,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.grid import gridded
-from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
+from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
 from dpcore.privacy.statistics.query_draws import SummedErrors
 from dpcore.privacy.statistics.residuals import Residuals
 from dpcore.privacy.statistics.scores import TableErrors
@@ -59,7 +59,9 @@ def measured(name: str) -> list:
     workload = (WORKLOADS | LARGER)[name]
     parts = [slice(1, 2), *workload.tables] if name in WORKLOADS else []
     cells = [CellAnswers(workload, subspace=subspace) for subspace in (False, True)]
-    return [Answers(workload), *cells, *(SomeAnswers(workload, part) for part in parts)]
+    weights = np.random.default_rng(2).uniform(0.1, 1, len(workload.tables))
+    weighted = [WeightedTables(workload, weights)] if isinstance(workload, Marginals) else []
+    return [Answers(workload), *weighted, *cells, *(SomeAnswers(workload, part) for part in parts)]
 
 
 @pytest.mark.parametrize("group", [1, 2])

@@ -14,15 +14,14 @@ from scipy import stats
 
 from dpcore.data.domain import Rows
 from dpcore.privacy import entropy, exact, flips, grid, mechanisms
-from dpcore.privacy.accounting.budget import Budget, Pure
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.budget import Pure
 from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
-from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, flip_law, random_rows, softmax
+from tests.privacy.enumeration import curator_of
 
 SCORES = np.array([0.0, 0.4, 0.4, -1.0, 1.0, 0.9])
 CUBE = codes(2, 2, 2)
@@ -133,11 +132,6 @@ def test_scores_that_no_record_moves_and_scores_far_apart():
 # Scores and bits from exact counts
 
 
-def curator_of(rows, spend, *, group=1, times=1, rng=None):
-    plan = Plan(Budget(1000, 0), (Charge("ask", spend, times),), exact=True)
-    return TableCurator(rows, rows.n, plan, rng or np.random.default_rng(0), group=group)
-
-
 def near(value, most) -> Fraction:
     return Fraction(float(cut_near(value, most)))
 
@@ -198,7 +192,7 @@ def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatc
     workload, n, spend = Marginals.all(CUBE, 2), 40, Pure(0.5)
     truth = workload.answers_of_rows(rows)
     batch = AbsoluteErrors(workload, np.arange(6), np.full(6, 0.1), 0.05)
-    curator = curator_of(rows, spend, group=2)
+    curator = curator_of(rows, spend, exact=True, group=2)
     place = curator.above_threshold(batch, spend)
     (threshold, first), (values, second) = seen
     assert (values == np.rint(values)).all()

@@ -12,7 +12,6 @@ from dpcore.errors import BudgetError, InputError
 from dpcore.learning.losses import hinge
 from dpcore.privacy import flips, mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
-from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.answers import SignedErrors
 from dpcore.privacy.statistics.gradients import MeanGradient
@@ -21,33 +20,28 @@ from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.table_curator import TableCurator
 from dpcore.publishing.ledger_store import Store
 from dpcore.workloads import Explicit, Marginals
-from tests.cli.files import write_files
 from tests.helpers import codes, rows_of
+from tests.privacy.enumeration import curator_of
 from tests.privacy.test_walls import CENTRE, X
 
 WORKLOAD = Marginals.all(codes(2), 1)
 BATCH = AbsoluteErrors(WORKLOAD, np.arange(2), np.full(2, 0.5), 0.9)  # no error is above 0.5
-PAID = Pure(1e-3)
+PAID, TEN = Pure(1e-3), rows_of(codes(2), [0] * 9 + [1])
 ORDER = ["release", "t.csv", "--schema=s.json", "--queries=marginals:1", "--algorithm=dpfw", "--epsilon=.5"]
 ORDER += ["--delta=1e-6", "--ledger=l.sqlite", "--total-epsilon=2", "--total-delta=1e-6"]
 
 
 def streaming(seed: int) -> TableCurator:
-    plan = Plan(Budget(100, 0), (Charge("above_threshold", PAID, 100),))
-    return TableCurator(rows_of(codes(2), [0] * 9 + [1]), 10, plan, np.random.default_rng(seed))
+    return curator_of(TEN, PAID, times=100, seed=seed)
 
 
 def test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn(monkeypatch):
     monkeypatch.setattr(mechanisms, "gaussian", lambda values, _sigma, _rng: values)
     spend = SubsampledGaussian(20.0, 0.5)
-    plan, rows = Plan(Budget(100, 1e-6), (Charge("x", spend),)), Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9]))
+    rows = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9]))
     statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
-    found = np.array(
-        [
-            RiskCurator(rows, 9, plan, np.random.default_rng(s)).measure_sample(statistic, spend).values
-            for s in range(40)
-        ]
-    )
+    curators = [curator_of(rows, spend, kind=RiskCurator, seed=seed) for seed in range(40)]
+    found = np.array([curator.measure_sample(statistic, spend).values for curator in curators])
     sampled = found[:, 0] / statistic.clipped_sum(rows.values, np.ones(1))[0] * 0.5 * 9
     assert np.abs(sampled - sampled.round()).max() < 1e-9
     assert len(set(sampled.round())) > 3, "how many were in the sample shows, as it is not divided by"
@@ -58,24 +52,12 @@ def test_a_batch_far_below_its_level_is_still_compared_with_noise():
     assert 5 < sum(place is not None for place in found) < 40
 
 
-def test_a_threshold_is_blurred_once_for_all_its_batches(monkeypatch):
-    levels = []
-    monkeypatch.setattr(mechanisms, "first_above", lambda _values, level, _scale, rng: levels.append(level))
-    curator = streaming(0)
-    for _ in range(3):
-        curator.above_threshold(BATCH, PAID)
-    assert len(set(levels)) == 1
-    assert len(curator.ledger.events) == 1
-
-
-def test_a_release_is_never_drawn_again_into_its_folder(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def test_a_release_is_never_drawn_again_into_its_folder(here):
     order = [*ORDER, "--out=out"]
     assert main(order) == 0
-    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    before = {path.name: path.read_bytes() for path in (here / "out").iterdir()}
     assert main(order) == 2
-    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert {path.name: path.read_bytes() for path in (here / "out").iterdir()} == before
     assert len(Store("l.sqlite").show()[0].releases) == 1
 
 
@@ -113,8 +95,7 @@ def test_nothing_is_paid_by_infinite_noise_nor_by_what_is_no_number():
 
 def test_two_workloads_of_one_size_have_answers_of_their_own():
     domain, paid = codes(2), BoundedRange(1000.0)
-    plan = Plan(Budget(1e4, 0), (Charge("select", paid, 5),))
-    curator = TableCurator(rows_of(domain, [0] * 9 + [1]), 10, plan, np.random.default_rng(0))
+    curator = curator_of(TEN, paid, times=5, budget=Budget(1e4, 0))
     forth, back = Explicit(domain, np.eye(2)), Explicit(domain, np.eye(2)[::-1])
     for _ in range(2):
         assert curator.select(SignedErrors(forth, np.array([0.5, 0.1])), paid) == 0
@@ -126,8 +107,7 @@ def test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row():
     kept = AcceptProbabilities(Marginals.all(domain, 1), np.arange(2), np.full(2, 0.5), 1.0)
     for rows_of_a_person in (1, 2):
         spend = BoundedRange(kept.needs(10 / rows_of_a_person))
-        plan = Plan(Budget(100, 0), (Charge("keep_draws", spend, 9),))
-        curator = TableCurator(rows_of(domain, [0] * 9 + [1]), 10, plan, np.random.default_rng(0), group=2)
+        curator = curator_of(TEN, spend, times=9, group=2)
         if rows_of_a_person == 1:
             with pytest.raises(BudgetError, match="keep_draws needs"):
                 curator.keep_draws(kept, spend)
@@ -135,12 +115,10 @@ def test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row():
             assert len(curator.keep_draws(kept, spend)) == 2
 
 
-def test_a_release_of_a_schema_that_was_read_off_the_records_says_so(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    schema = json.loads((tmp_path / "s.json").read_text())
+def test_a_release_of_a_schema_that_was_read_off_the_records_says_so(here):
+    schema = json.loads((here / "s.json").read_text())
     for name, peeked in (("typed", False), ("peeked", True)):
-        (tmp_path / "s.json").write_text(json.dumps(schema | {"peeked": peeked}))
+        (here / "s.json").write_text(json.dumps(schema | {"peeked": peeked}))
         assert main([*ORDER, "--reason=they are published", f"--out={name}"]) == 0
-        said = json.loads((tmp_path / name / "release.json").read_text())["bounds"]
+        said = json.loads((here / name / "release.json").read_text())["bounds"]
         assert said == ("read off the records (a private peek)" if peeked else "typed by a person")

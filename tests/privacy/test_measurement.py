@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.privacy.accounting.budget import Budget, Gaussian, Pure
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.budget import Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers, CellAnswers, SomeAnswers
 from dpcore.privacy.statistics.votes import Votes
-from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows
+from tests.privacy.enumeration import curator_of
 
 DOMAIN, N, DRAWS = codes(3, 2), 40, 400
 TABLES = Marginals.all(DOMAIN, 1)
@@ -32,8 +31,7 @@ ASKED = {
 @pytest.mark.parametrize("name", ASKED)
 def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, group, exact):
     statistic, rows = ASKED[name], random_rows(DOMAIN, N)
-    plan = Plan(Budget(1e4, 1e-3 * isinstance(spend, Gaussian)), (Charge("measure", spend, DRAWS),), exact=exact)
-    curator = TableCurator(rows, N, plan, np.random.default_rng(1), group=group)
+    curator = curator_of(rows, spend, times=DRAWS, seed=1, exact=exact, group=group)
     drawn = [curator.measure(statistic, spend) for _ in range(DRAWS)]
     truth = statistic.workload.answers_of_rows(rows)[getattr(statistic, "part", slice(None))]
     noise = np.array([m.values - truth for m in drawn]) / drawn[0].stddev

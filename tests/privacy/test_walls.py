@@ -31,7 +31,7 @@ from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, rows_of
-from tests.privacy.enumeration import ask
+from tests.privacy.enumeration import ask, curator_of
 
 DOMAIN = codes(3, 2)
 N = 30
@@ -47,12 +47,12 @@ WORKLOADS = {
 workloads = pytest.mark.parametrize("make", WORKLOADS.values(), ids=list(WORKLOADS))
 
 
-def curator_of(
-    seed: int = 0, rows: Rows = ROWS, domain: Domain | None = DOMAIN, times: int = 400, kind: Any = TableCurator
-) -> Any:
-    plan = Plan(Budget(100, 1e-6), tuple(Charge("x", spend, times) for spend in SPENDS))
-    named = {"domain": domain} if kind is TableCurator else {}
-    return kind(rows, rows.n, plan, np.random.default_rng(seed), **named)
+WHOLE = Budget(100, 1e-6)
+
+
+def asking(*, rows: Rows = ROWS, spends=SPENDS, times: int = 400, budget=WHOLE, **options) -> Any:
+    named = {"domain": DOMAIN} if options.get("kind", TableCurator) is TableCurator else {}
+    return curator_of(rows, *spends, times=times, budget=budget, **named, **options)
 
 
 def force(thing: object, **values: object) -> None:
@@ -129,12 +129,12 @@ questions = pytest.mark.parametrize(("verb", "make", "spend"), QUESTIONS.values(
 def test_an_object_in_the_place_of_an_array_never_meets_an_answer(verb, make, spend):
     spy = Spy()
     with pytest.raises(InputError, match="stands where"):
-        getattr(curator_of(), verb)(make(WORKLOADS["marginals"](), spy), spend)
+        getattr(asking(), verb)(make(WORKLOADS["marginals"](), spy), spend)
     assert spy.seen == []
     boxed = np.empty(5, dtype=object)
     boxed[:] = spy
     with pytest.raises(InputError, match="array of type object"):
-        getattr(curator_of(), verb)(make(WORKLOADS["marginals"](), boxed), spend)
+        getattr(asking(), verb)(make(WORKLOADS["marginals"](), boxed), spend)
     assert spy.seen == []
 
 
@@ -142,10 +142,9 @@ def test_an_object_in_the_place_of_an_array_never_meets_an_answer(verb, make, sp
 def test_an_array_of_a_class_of_its_own_is_read_for_its_numbers_only(verb, make, spend):
     answers = np.full(5, 0.25).view(SpyingArray)
     SpyingArray.seen.clear()
-    plan = Plan(Budget(1e4, 1e-6), (Charge("x", spend, 10),))
     asked = [make(WORKLOADS["marginals"](), a) for a in (answers, np.full(5, 0.25))]
     SpyingArray.seen.clear()
-    mine, plain = (getattr(TableCurator(ROWS, N, plan, np.random.default_rng(0)), verb)(a, spend) for a in asked)
+    mine, plain = (getattr(asking(spends=[spend], times=10), verb)(a, spend) for a in asked)
     assert SpyingArray.seen == []
     assert np.array_equal(mine, plain)
 
@@ -154,10 +153,10 @@ def test_methods_put_on_a_question_are_left_behind():
     seen = []
     score = SignedErrors(WORKLOADS["marginals"](), np.zeros(5))
     force(score, value=lambda truth: seen.append(truth) or np.zeros(10))
-    curator_of().select(score, BoundedRange(EPSILON))
+    asking().select(score, BoundedRange(EPSILON))
     cells = CellAnswers(WORKLOADS["marginals"](), subspace=True)
     force(cells, l2=1e-9, value=lambda rows: seen.append(rows), postprocess=seen.append)
-    out = curator_of().measure(cells, Gaussian(MU)).values
+    out = asking().measure(cells, Gaussian(MU)).values
     assert seen == []
     assert noisy(out, cells.workload.answers_of_rows(ROWS), 1 / (N * MU))
 
@@ -165,7 +164,7 @@ def test_methods_put_on_a_question_are_left_behind():
 @workloads
 def test_whatever_is_done_to_a_workload_its_answers_keep_their_noise(make):
     """Fewer tables, a smaller width, another matrix: before the first question, or between two."""
-    curator, seen, truth = curator_of(), [], make().answers_of_rows(ROWS)
+    curator, seen, truth = asking(), [], make().answers_of_rows(ROWS)
     for asked_before in (False, True):
         workload = make()
         if asked_before:
@@ -188,12 +187,12 @@ def test_members_of_a_union_and_tables_underneath_count_as_they_were():
     force(union.workloads[0], width=0.0, tables=(), answers_of_rows=None)
     force(union.workloads[1], matrix=None, diameter=0.0)
     with pytest.raises(InputError):
-        curator_of().measure(Answers(union), Gaussian(MU))
+        asking().measure(Answers(union), Gaussian(MU))
     union = WORKLOADS["union"]()
     force(union, workloads=union.workloads[:1])
-    assert len(curator_of().measure(Answers(union), Gaussian(MU)).values) == 3, "what it says now, all of it with noise"
+    assert len(asking().measure(Answers(union), Gaussian(MU)).values) == 3, "what it says now, all of it with noise"
     force(queries.base, tables=(), shapes=(), axes=())
-    assert noisy(curator_of().measure(Answers(queries), Gaussian(MU)).values, truths[1], 3 / (N * MU))
+    assert noisy(asking().measure(Answers(queries), Gaussian(MU)).values, truths[1], 3 / (N * MU))
 
 
 def test_the_matrix_of_explicit_queries_cannot_be_written():
@@ -219,12 +218,12 @@ def test_a_workload_or_domain_derived_from_ours_is_refused():
         workload = Marginals(DOMAIN, [["a"]])
         force(workload, domain=domain)
         with pytest.raises(InputError, match="nothing derived"):
-            curator_of().measure(Answers(workload), Gaussian(MU))
+            asking().measure(Answers(workload), Gaussian(MU))
 
 
 @pytest.mark.parametrize("domain", [codes(2, 2), codes(4, 2), codes(3, 2, 2)])
 def test_a_workload_on_another_domain_is_refused_before_an_error_could_tell_of_a_record(domain):
-    curator = curator_of()
+    curator = asking()
     with pytest.raises(InputError, match="another domain"):
         curator.measure(Answers(Marginals(domain, [["a"]])), Gaussian(MU))
     assert curator.ledger.events == []
@@ -234,9 +233,8 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
     workload = WORKLOADS["marginals"]()
     truth = workload.answers_of_rows(ROWS)
     for spend in (Gaussian(Huge(MU)), Pure(Huge(EPSILON))):
-        assert noisy(curator_of().measure(Answers(workload), spend).values, truth, 3 / (N * MU))
-    plan = Plan(Budget(1, 0), (Charge("x", BoundedRange(0.01), 10),))
-    curator = TableCurator(ROWS, N, plan, np.random.default_rng(0))
+        assert noisy(asking().measure(Answers(workload), spend).values, truth, 3 / (N * MU))
+    curator = asking(spends=[BoundedRange(0.01)], times=10, budget=Budget(1, 0))
     score = SummedErrors(workload, np.zeros(5), 2)
     with pytest.raises(BudgetError, match="draw_queries needs"):
         curator.draw_queries(score, BoundedRange(0.01), Once(10_000))
@@ -244,7 +242,7 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
 
 
 def test_the_curator_cannot_be_turned():
-    curator = curator_of()
+    curator = asking()
     for name, value in {"unit": 1e12, "ledger": None, "plan": None, "exactly": None, "measure": print, "x": 1}.items():
         with pytest.raises(AttributeError):
             setattr(curator, name, value)
@@ -255,8 +253,7 @@ def test_the_curator_cannot_be_turned():
 def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     """Every object that a curator shows is changed, and what it still affords stays the same."""
     spend, workload = Pure(0.25), WORKLOADS["marginals"]()
-    plan = Plan(Budget(0.75, 0), (Charge("x", spend, 3),))
-    curator = TableCurator(ROWS, N, plan, np.random.default_rng(0))
+    curator = asking(spends=[spend], times=3, budget=Budget(0.75, 0))
     for _ in range(3):
         curator.measure(Answers(workload), spend)
     shown = curator.ledger
@@ -338,9 +335,8 @@ def test_a_run_refuses_a_workload_on_another_domain():
 
 @pytest.mark.parametrize("group", [0, 0.01, -1, N + 1])
 def test_a_group_that_would_take_noise_away_is_refused(group):
-    plan = Plan(Budget(1, 1e-6), (Charge("x", Gaussian(0.01)),))
     with pytest.raises(InputError, match="group="):
-        TableCurator(ROWS, N, plan, np.random.default_rng(0), group=group)
+        asking(group=group)
 
 
 BIG = 2.0**53  # spacing 1 below it: a share is rounded to 0 or 1
@@ -389,7 +385,7 @@ NOT_PRIVATE = {
 @pytest.mark.parametrize(("verb", "make"), NOT_PRIVATE.values(), ids=list(NOT_PRIVATE))
 def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb, make):
     question = make(WORKLOADS["marginals"]())
-    curator = curator_of(kind={MeanGradient: RiskCurator, Votes: PointCurator}.get(type(question), TableCurator))
+    curator = asking(kind={MeanGradient: RiskCurator, Votes: PointCurator}.get(type(question), TableCurator))
     with pytest.raises(InputError):
         getattr(curator, verb)(question, Gaussian(MU) if verb == "measure" else SPENDS[1])
     assert curator.ledger.events == []
@@ -402,7 +398,7 @@ def test_a_loss_with_a_wrong_slope_is_refused(wrong):
     loss = PiecewiseLinear("mine", -1.0, 1.0)
     force(loss, **wrong)
     with pytest.raises(InputError, match="slopes"):
-        curator_of(kind=RiskCurator).measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
+        asking(kind=RiskCurator).measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
 
 
 def test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it():
@@ -417,7 +413,7 @@ def test_a_target_that_brings_its_own_law_is_stripped_of_it():
     target = RegularisedRisk(replace(hinge(), width=0.1), X, 1.0)
     force(target, payable=(Pure,), k=lambda *_: 1e30, density=lambda *a: seen.append(a), G=1e-30)
     points = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9]))
-    curator = curator_of(rows=points, kind=RiskCurator)
+    curator = asking(rows=points, kind=RiskCurator)
     with pytest.raises(BudgetError, match="Pure does not pay for this"):
         curator.draw_parameter(target, "plane", Pure(EPSILON))
     assert curator.draw_parameter(target, "plane", Gaussian(MU)).shape == (2,)
@@ -426,8 +422,7 @@ def test_a_target_that_brings_its_own_law_is_stripped_of_it():
 
 def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fields_say():
     spend = SubsampledGaussian(20.0, 0.5)
-    plan = Plan(Budget(100, 1e-6), (Charge("x", spend),))
-    curator = RiskCurator(Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), 9, plan, np.random.default_rng(0))
+    curator = asking(rows=Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), spends=[spend], times=1, kind=RiskCurator)
     seen = []
     statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
     force(statistic, clipped_sum=lambda *a: seen.append(a))
@@ -437,8 +432,7 @@ def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fiel
 
 def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorded():
     spend, workload = Gaussian(0.1), WORKLOADS["marginals"]()
-    plan = Plan(Budget(100, 1e-6), (Charge("x", spend),))
-    curator = TableCurator(ROWS, N, plan, np.random.default_rng(0), domain=DOMAIN)
+    curator = asking(spends=[spend], times=1)
     capacity = curator.ledger.capacity
     m = curator.measure(Answers(workload), Gaussian(0.1))
     left = m.values.copy()

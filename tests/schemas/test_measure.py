@@ -10,12 +10,11 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.cells import Cells
 from dpcore.data.column import OTHER
-from dpcore.data.open_schema import is_open, open_schema_from_json, open_schema_to_json
+from dpcore.data.open_schema import open_schema_from_json
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import BudgetError, InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget, Gaussian
-from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import reserved
 from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
@@ -293,15 +292,6 @@ def test_noise_of_any_size_gives_a_schema():
             assert found.domain.encode(frame).n == 60
 
 
-def test_an_open_schema_survives_its_file():
-    schema = open_schema_from_json(FILE)
-    assert is_open(FILE)
-    assert not is_open({"columns": {"sex": TYPED}})
-    assert not is_open({"a": 3})
-    assert open_schema_from_json(open_schema_to_json(schema)).open == schema.open
-    assert schema.project(["pay", "sex"]).names == ("pay", "sex")
-
-
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
@@ -328,28 +318,3 @@ def test_public_columns_are_refused_before_the_rest_is_looked_at():
         open_schema_from_json(FILE).cells(frame)
     with pytest.raises(InputError, match="no column 'age'"):
         open_schema_from_json(FILE).cells(table().drop(columns="age"))
-
-
-def test_a_ledger_that_is_not_enough_stops_it():
-    schema = open_schema_from_json(FILE)
-    division = divide(Budget(1, 1e-6), 0.5, categories=True)
-    plan = plan_schema(schema.open, N, 1, division, exact=False)
-    small = Plan(Budget(1, 1e-6), (Charge("frequent", plan.values), Charge("count", plan.bounds)))
-    with pytest.raises(BudgetError):
-        measure_schema(
-            schema, plan, ColumnCurator(schema.cells(table()), N, Plan(small.budget, ()), np.random.default_rng(0))
-        )
-
-
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_every_charge_is_for_one_column_in_their_order(delta):
-    kinds = {"a": "numeric", "b": "categorical", "c": "integer", "d": "categorical"}
-    private = {"numeric": "bounds", "integer": "bounds", "categorical": "values"}
-    spec = {name: {"kind": kind, private[kind]: "private"} for name, kind in kinds.items() if delta or kind[0] != "c"}
-    columns = open_schema_from_json({"columns": spec}).open
-    division = divide(Budget(1, delta), 0.3, categories=delta > 0)
-    plan = plan_schema(columns, 1000, 1, division, exact=False)
-    each = [plan.charges(column) for column in columns]
-    assert [charge for charges in each for charge in charges] == list(plan.plan.charges)
-    named = [[type(c.statistic).__name__ for c in charges][:1] for charges in each]
-    assert named == [["Categories"] if column.categorical else ["Magnitudes"] for column in columns]

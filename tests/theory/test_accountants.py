@@ -145,14 +145,6 @@ def test_many_sizes_are_rounded_up_together_and_cost_a_little_more():
     assert (np.array(rounded) >= np.array(sizes) - 1e-12).all()
 
 
-def test_a_plan_made_several_times_over_is_its_charges_repeated():
-    one = plan((BoundedRange(0.1), 5), (Gaussian(0.2), 2))
-    many = plan((BoundedRange(0.1), 35), (Gaussian(0.2), 14))
-    thrice, longer = curves(one, DELTAS, times=7), curves(many, DELTAS)
-    for name in longer:
-        np.testing.assert_allclose(thrice[name], longer[name], rtol=1e-12)
-
-
 def test_sums_over_samples_are_priced_by_loss_distributions_alone():
     sampled = SubsampledGaussian(2.0, 0.1)
     found = curves(plan((sampled, 3)), np.array([1e-9, 1e-3]))

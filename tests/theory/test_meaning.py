@@ -16,7 +16,6 @@ from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, events_to_json, reserved
 from dpcore.theory.meaning import Promise, number, one_in, times_in_100
-from tests.cli.files import write_files
 
 
 def told(plan: Plan, *, adaptive: bool = False) -> dict:
@@ -112,18 +111,16 @@ def test_probabilities_are_rounded_up_and_keep_three_digits():
     ]  # fmt: skip
 
 
-def test_card_review_file_and_run_say_one_number(tmp_path, monkeypatch, capsys):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def test_card_review_file_and_run_say_one_number(here, capsys):
     asked = ["c.csv", "--schema=c.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
     spend = ["--epsilon=1", "--delta=1e-9", "--ledger=l.sqlite", "--total-epsilon=2", "--total-delta=1e-6"]
     assert main(["release", *asked, *spend, "--out=out", "--noise=float"]) == 0
     assert main(["run", *asked, "--epsilon=1", "--json=run.json"]) == 0
-    facts, run = (json.loads((tmp_path / name).read_text()) for name in ("out/release.json", "run.json"))
+    facts, run = (json.loads((here / name).read_text()) for name in ("out/release.json", "run.json"))
     promise = Promise.of_release(facts)
     assert facts["promise"]["means"] == promise.to_json() == run["promise"]
     for page in ("card.html", "review.html"):
-        words = unescape((tmp_path / "out" / page).read_text(encoding="utf-8"))
+        words = unescape((here / "out" / page).read_text(encoding="utf-8"))
         assert promise.guess_words in words
         assert promise.odds_words in words
 

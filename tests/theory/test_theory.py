@@ -45,23 +45,6 @@ def test_the_rows_are_those_of_the_table():
     assert pytest.approx(0.004) == SAMPLING
 
 
-@each_row
-def test_a_row_falls_with_n_and_budget_and_grows_with_cells_and_queries(row):
-    here = row.at(USUAL)
-    for better in ({"n": 2 * USUAL.n}, {"epsilon": 2.0}, {"delta": 1e-6}):
-        assert row.at(replace(USUAL, **better)) < here
-    assert row.at(replace(USUAL, k=2 * USUAL.k)) > here
-    wider = {"gaussian_width": 600.0} if (row.algorithm, row.bounds) == ("dpam", "empirical") else {"m": 2 * USUAL.m}
-    assert row.at(replace(USUAL, **wider)) > here
-
-
-def test_the_population_error_never_falls_below_what_sampling_costs():
-    rich = replace(USUAL, epsilon=1e9)
-    for row in ROWS:
-        if row.bounds == "population":
-            assert row.at(rich) >= theory.sampling_bound(n=rich.n, m=rich.m, width=1.0)
-
-
 def test_theorem_3_is_the_minimum_over_alpha():
     for s in (USUAL, replace(USUAL, n=500, k=100, delta=1e-3)):
         A = s.log_delta**0.25 * math.sqrt(s.log_queries / (s.n * s.epsilon))

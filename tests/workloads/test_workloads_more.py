@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -13,22 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
 from dpcore.data import samples
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.evaluation.metrics import errors
-from dpcore.evaluation.run import Run
-from dpcore.params import build
 from dpcore.parsing.queries import parse_queries, read_queries
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
-from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.base import largest_distance
-from tests.cli.files import arguments, write_files
-from tests.helpers import QUERIES, cells, codes, few_rounds, histogram, matrix_of, random_rows, signs
+from tests.cli.files import arguments
+from tests.helpers import cells, codes, histogram, matrix_of, random_rows, signs
 from tests.workloads.test_workloads import FOUR, WORKLOADS
 
 SMALL = domain_from_json(
@@ -41,17 +37,11 @@ SMALL = domain_from_json(
         }
     }
 )
-RNG = np.random.default_rng(0)
-LOOSE = RNG.uniform(-1, 1, (3, 8))  # on age × sex
 BUILD = {
     "ranges": lambda: TableQueries.ranges(SMALL, ["edu", "age"]),
     "prefixes": lambda: TableQueries.prefixes(SMALL, ["age", "pay", "edu"]),
     "conjunctions": lambda: TableQueries.conjunctions(SMALL, 2, 9, seed=3),
     "half-spaces": lambda: TableQueries.half_spaces(SMALL, ["pay", "age"], 12, seed=1),
-    "dense and sparse": lambda: TableQueries(
-        SMALL,
-        [(["age", "sex"], LOOSE), (["edu"], csr_array(np.eye(3))), (["sex", "age"], -LOOSE), (["sex"], [[1, 0.5]])],
-    ),
     "union": lambda: Union(
         [
             TableQueries.ranges(SMALL, ["age"]),
@@ -59,8 +49,6 @@ BUILD = {
             Union([Explicit(SMALL, np.sign(np.linspace(-1, 2, 96)).reshape(2, 48)), Marginals(SMALL, [["age"]])]),
         ]
     ),
-    "union of matrices": lambda: Union([signs(SMALL, 2), signs(SMALL, 3, seed=1)]),
-    "union of queries": lambda: Union([TableQueries.prefixes(SMALL, ["edu"]), TableQueries.ranges(SMALL, ["edu"])]),
 }
 
 
@@ -102,19 +90,10 @@ def by_hand(name: str) -> np.ndarray:
             return rows_where(
                 [lambda z, s=s, t=t: s[0] * pay[z[2]] + s[1] * age[z[0]] >= t for s, t in zip(a, b, strict=True)]
             )
-        case "dense and sparse":
-            first = [[row[z[0] * 2 + z[1]] for z in cells(SMALL)] for row in LOOSE]
-            last = [[-row[z[1] * 4 + z[0]] for z in cells(SMALL)] for row in LOOSE]
-            ends = [[[1, 0.5][z[1]] for z in cells(SMALL)]]
-            return np.concatenate([first, matrix_of(SMALL, [["edu"]]), last, ends])
-        case "union":
+        case _:
             explicit = np.sign(np.linspace(-1, 2, 96)).reshape(2, 48)
             tables = matrix_of(SMALL, [["sex", "age"], ["pay"]]), explicit, matrix_of(SMALL, [["age"]])
             return np.concatenate([intervals(["age"], prefix=False), *tables])
-        case "union of matrices":
-            return np.concatenate([signs(SMALL, 2).matrix, signs(SMALL, 3, seed=1).matrix])
-        case _:
-            return np.concatenate([intervals(["edu"], prefix=True), intervals(["edu"], prefix=False)])
 
 
 @pytest.fixture(params=[*BUILD, *WORKLOADS, "explicit"])
@@ -182,20 +161,6 @@ def test_sensitivities_cover_every_pair_of_records(case):
         assert (Answers(workload).l1, Answers(workload).l2) == pytest.approx(moves(A))
 
 
-@pytest.mark.parametrize("name", ["ranges", "half-spaces", "conjunctions", "union", "union of queries"])
-@pytest.mark.parametrize("norm", ["diameter", "diameter_l1"])
-def test_a_halved_bound_is_caught(name, norm, monkeypatch):
-    workload, A = BUILD[name](), by_hand(name)
-    if name != "union":
-        honest = getattr(TableQueries, norm).func
-        monkeypatch.setattr(TableQueries, norm, property(lambda self: honest(self) / 2))
-    else:
-        honest_l2, honest_l1 = Answers.l2.fget, Answers.l1.fget
-        monkeypatch.setattr(Answers, "l2", property(lambda self: honest_l2(self) / 2))
-        monkeypatch.setattr(Answers, "l1", property(lambda self: honest_l1(self) / 2))
-    assert not covered(workload, A)
-
-
 @given(st.data())
 def test_sensitivities_of_random_table_queries_cover_every_pair(data):
     domain = codes(*data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
@@ -239,7 +204,6 @@ def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
             {0: (("edu", "low"),), 1: (("edu", "low to mid"),), 7: (("age", "17–34"),), 11: (("age", "35–50"),)},
         ),
         ("prefixes", {3: (("pay", "[0, 1)"),), 4: (("pay", "[0, 4]"),), 2: (("age", "17–50"),)}),
-        ("dense and sparse", {0: (("query", "0 on age × sex"),), 4: (("query", "4 on edu"),)}),
         ("union", {0: (("age", "17–24"),), 6: (("age", "17–24"), ("sex", "f")), 17: (("query", "1"),)}),
     ],
 )
@@ -273,31 +237,23 @@ def test_random_conjunctions_are_public_and_never_trivial():
     ("build", "message"),
     [
         (lambda: TableQueries.ranges(SMALL, ["sex"]), "column 'sex' has no order; ranges need numbers"),
-        (lambda: TableQueries.ranges(SMALL, ["z"]), "there is no column 'z'"),
         (lambda: TableQueries.ranges(SMALL, []), "the columns (none) must be at least one"),
         (lambda: TableQueries.ranges(SMALL, ["age", "age"]), "the columns age, age must be at least one, and each"),
         (lambda: TableQueries.ranges(codes(200), ["a"]), "20,100 ranges: outside 1..20,000"),
-        (lambda: TableQueries.ranges(codes(1_000_000), ["a"]), "500,000,500,000 ranges"),
         (lambda: TableQueries.prefixes(codes(5000), ["a"]), "5,000 prefixes read 12,502,500 cells in all"),
         (lambda: TableQueries.conjunctions(SMALL, 5, 3), "conjunctions over 5 columns: outside 1..4"),
-        (lambda: TableQueries.conjunctions(SMALL, 2, 0), "0 conjunctions: outside"),
         (lambda: TableQueries.conjunctions(SMALL, 2, 10**9), "1,000,000,000 conjunctions: outside"),
         (lambda: TableQueries.conjunctions(codes(5000, 5000), 2, 10), "more than 10,000,000"),
         (
             lambda: TableQueries.conjunctions_of(SMALL, [{"sex": [2]}]),
             "a set of 'sex' must hold some of its cells 0..1",
         ),
-        (lambda: TableQueries.conjunctions_of(SMALL, [{"sex": []}]), "a set of 'sex' must hold some"),
         (lambda: TableQueries.conjunctions_of(SMALL, [{}]), "must name at least one column"),
         (lambda: TableQueries.half_spaces(SMALL, ["sex"], 3), "column 'sex' holds categories, not numbers"),
         (lambda: TableQueries.half_spaces(codes(5000, 5000), ["a", "b"], 3), "75,000,000 cells in all"),
-        (lambda: TableQueries.half_spaces(SMALL, [], 3), "must be at least one"),
         (lambda: TableQueries(SMALL, []), "the workload has no marginals"),
         (lambda: TableQueries(SMALL, [(["sex"], np.ones(2))]), "the queries on sex have shape (2,); it must be (m, 2)"),
-        (lambda: TableQueries(SMALL, [(["sex"], np.ones((1, 3)))]), "the queries on sex have shape (1, 3)"),
-        (lambda: TableQueries(SMALL, [(["sex"], np.ones((0, 2)))]), "the queries on sex have shape (0, 2)"),
         (lambda: TableQueries(SMALL, [(["sex"], [[1.5, 0]])]), "a query on sex holds 1.5, outside -1..1"),
-        (lambda: TableQueries(SMALL, [(["sex"], [[np.nan, 0]])]), "a query on sex holds nan"),
         (lambda: TableQueries(SMALL, [(["sex"], [["a", "b"]])]), "the queries on sex are not numbers"),
         (lambda: TableQueries(SMALL, [(["sex"], np.eye(2))], [(("a", "b"),)]), "1 labels are given for 2 queries"),
         (lambda: Union([]), "the union holds no workload"),
@@ -306,9 +262,8 @@ def test_random_conjunctions_are_public_and_never_trivial():
     ],
 )
 def test_a_workload_that_makes_no_sense_is_refused(build, message):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=re.escape(message)):
         build()
-    assert message in str(caught.value)
 
 
 def test_errors_of_a_union_count_the_l1_distance_over_its_tables_only():
@@ -349,34 +304,6 @@ def test_what_is_measured_is_chosen_by_public_variances():
     mixed = Union([spaces, Marginals(codes(40, 40), [["a"]]), TableQueries.ranges(codes(40, 40), ["a"])]).measured
     assert [type(w) for w in mixed.workloads] == [Marginals, TableQueries]
     assert mixed.workloads[0].axes == ((0,),)
-
-
-def test_measuring_the_tables_beats_measuring_the_queries():
-    sample = samples.census(5000)
-    rows = sample.domain.encode(sample.frame)
-    asked = TableQueries.ranges(sample.domain, ["age", "education", "hours"])
-    direct = Explicit(sample.domain, np.array([asked.adjoint(e) for e in np.eye(asked.m)]))
-    found = []
-    for workload in (asked, direct):
-        runs = [
-            Run(ALGORITHMS["gaussian_maxent"](), QueryRelease(workload, 5000), rows, Budget(1, 1e-9), seed=s, every=999)
-            for s in range(3)
-        ]
-        found.append(np.mean([run.finish().records[-1].empirical.rmse for run in runs]))
-        assert all(run.spent.epsilon <= 1 for run in runs)
-    assert found[0] < 0.7 * found[1]
-    assert runs[0].plan["sigma"] > 1.5 * Answers(asked.base).l2 / (5000 * runs[0].plan.charges[0].spend.mu)
-
-
-@pytest.mark.parametrize("name", BUILD)
-def test_both_algorithms_answer_every_workload(name):
-    workload = BUILD[name]()
-    rows = random_rows(SMALL, 3000)
-    for algorithm in (ALGORITHMS["dpfw"](rounds=60), ALGORITHMS["gaussian_maxent"](rounds=60)):
-        run = Run(algorithm, QueryRelease(workload, 3000), rows, Budget(3, 1e-9), every=60).finish()
-        uniform = np.abs(workload.answers(np.full(48, 1 / 48)) - run.truth.answers)
-        assert run.records[-1].empirical.rmse < 0.8 * np.sqrt(np.mean(uniform**2))
-        assert run.spent.epsilon <= 3
 
 
 @pytest.mark.parametrize(
@@ -425,13 +352,11 @@ def test_the_command_line_refuses_what_it_does_not_understand(text):
         read_queries([text], SMALL)
 
 
-def test_a_run_of_several_workloads_from_the_command_line(tmp_path, monkeypatch, capsys):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def test_a_run_of_several_workloads_from_the_command_line(here, capsys):
     asked = ["--queries", "prefixes:age", "--queries", "question:sex = f and not pay > 0.5", "--json", "out.json"]
     chosen = {"schema": "s.json", "queries": None, "algorithm": "gaussian_maxent"}
     assert main(arguments("t.csv", extra=asked, **chosen)) == 0
-    out = json.loads((tmp_path / "out.json").read_text())
+    out = json.loads((here / "out.json").read_text())
     assert out["queries"] == 6
     assert "measured" in out["parameters"]
     assert "note: pay > 0.5 cuts the bin" in capsys.readouterr().err
@@ -444,12 +369,3 @@ def test_the_coefficients_cannot_be_changed_afterwards():
     assert workload.matrix.nnz == 3
     with pytest.raises(ValueError, match="read-only"):
         workload.matrix.data[0] = 9
-
-
-@pytest.mark.parametrize("name", QUERIES)
-def test_a_constant_question_costs_nothing_and_is_answered(name):
-    workload = parse_queries("question:sex = f or sex != f", SMALL)
-    assert (workload.width, Answers(workload).l2, Answers(workload).l1) == (0, 0, 0)
-    algorithm = build(ALGORITHMS[name], few_rounds(name))
-    run = Run(algorithm, QueryRelease(workload, 100), random_rows(SMALL, 100), Budget(1, 1e-9)).finish()
-    assert run.records[-1].empirical.max_error < 1e-9

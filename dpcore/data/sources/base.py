@@ -13,7 +13,6 @@ import pandas as pd
 from ...errors import InputError
 from ..column import Column
 from ..domain import Domain
-from ..fingerprint import Fingerprint
 from ..inputs import opened
 
 MOST_BYTES = 1 << 50  # of a file
@@ -153,15 +152,6 @@ class Frame:
     def encode(self, column: Column) -> np.ndarray:
         """Codes (rows,)."""
         return encoded(column, self.cells(column.name), self.where)
-
-
-def fingerprint_of(source: Chunked, key: bytes, watch: Watch = unwatched) -> str:
-    """The fingerprint of all that a source holds, chunk by chunk."""
-    found, n = Fingerprint(source.columns, key), 0
-    for chunk in source.chunks(source.columns):
-        found.add([chunk.cells(name) for name in source.columns])
-        watch(n := n + chunk.rows)
-    return found.hexdigest()
 
 
 def encoded(column: Column, cells: pd.Series, where: str) -> np.ndarray:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from ..domain import Domain
+from ..fingerprint import fingerprint_of
 from ..readers import check_names
-from .base import Axes, Frame, Tally, Watch, fingerprint_of, unwatched
+from .base import Axes, Frame, Tally, Watch, unwatched
 from .counting import count
 
 ROWS = 1 << 18  # of a chunk

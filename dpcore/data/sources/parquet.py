@@ -16,9 +16,10 @@ from pyarrow.parquet import ParquetFile
 from ...errors import InputError
 from ..column import Column
 from ..domain import Domain
-from ..readers import check_names, series
+from ..fingerprint import fingerprint_of
+from ..readers import check_names, series, sound
 from ..text_file import MOST_COLUMNS
-from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, fingerprint_of, stamped, unwatched
+from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, stamped, unwatched
 from .processes import counted
 
 ROWS = 1 << 18  # of a chunk, at most: row groups may be larger
@@ -160,8 +161,7 @@ def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> It
     rows = 0
     try:
         for batch in packed.iter_batches(ROWS, row_groups=[group], columns=names):
-            table = pa.Table.from_batches([batch])
-            table.validate(full=True)
+            table = sound(pa.Table.from_batches([batch]))
             yield ArrowChunk(table, where if not rows else f"{where}, rows from {rows + 1:,} on")
             rows += table.num_rows
     except (pa.ArrowException, OSError):

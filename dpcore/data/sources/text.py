@@ -10,10 +10,11 @@ import pandas as pd
 
 from ...errors import InputError
 from ..domain import Domain
+from ..fingerprint import fingerprint_of
 from ..readers import check_names, why
 from ..text_file import TextRows
 from ..text_format import UNSTATED, TextFormat
-from .base import CHANGED, Axes, Frame, Stamp, Tally, Watch, fingerprint_of, stamped, unwatched
+from .base import CHANGED, Axes, Frame, Stamp, Tally, Watch, stamped, unwatched
 from .counting import count
 
 

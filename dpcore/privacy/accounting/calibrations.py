@@ -78,18 +78,19 @@ def equal_selections(budget: Budget, times: int) -> BoundedRange | Pure:
 
 
 def select_and_measure(
-    budget: Budget, times: int, share: float, part: float = 1.0
+    budget: Budget, times: int, share: float, part: float = 1.0, kind: type[BoundedRange] | type[Pure] = BoundedRange
 ) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
     """`times` equal pairs of a selection and a measurement that use `part` of the budget, `share` of it to measure.
 
-    δ > 0: T(ε₀²/8 + μ²/2) = part · ρ, a mixed plan in zCDP, and then both `enlarged`, if they are the whole plan.
-    δ = 0: permute-and-flip, Laplace noise and T(ε₀ + ε₁) = part · ε.
+    δ > 0: T(s²/8 + μ²/2) = part · ρ, s the range of the selection, `SPANS` · ε₀ of its `kind` (Pure for a sparse
+    vector), a mixed plan in zCDP, and then both `enlarged`, if they are the whole plan. δ = 0: permute-and-flip or
+    sparse vector, Laplace noise and T(ε₀ + ε₁) = part · ε.
     """
     if budget.delta == 0:
         epsilon = part * budget.epsilon / times * MARGIN
         return Pure((1 - share) * epsilon), Pure(share * epsilon)
     rho = part * budget.rho / times * MARGIN
-    select, measure = BoundedRange(math.sqrt(8 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
+    select, measure = kind(math.sqrt(8 * (1 - share) * rho) / kind.SPANS), Gaussian(math.sqrt(2 * share * rho))
     return enlarged(budget, (select, times), (measure, times)) if part == 1 else (select, measure)
 
 
@@ -98,16 +99,6 @@ def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
     if budget.delta == 0:
         return Pure(part * budget.epsilon * MARGIN)
     return Gaussian(math.sqrt(2 * part * budget.rho * MARGIN))
-
-
-def threshold_and_measure(budget: Budget, times: int, share: float) -> tuple[Pure, Gaussian | Pure]:
-    """`times` sparse vectors and measurements that use the whole budget, `share` of it, in ρ or ε, to measure."""
-    if budget.delta == 0:
-        epsilon = budget.epsilon / times * MARGIN
-        return Pure((1 - share) * epsilon), Pure(share * epsilon)
-    rho = budget.rho / times * MARGIN
-    compare, measure = Pure(math.sqrt(2 * (1 - share) * rho)), Gaussian(math.sqrt(2 * share * rho))
-    return enlarged(budget, (compare, times), (measure, times))
 
 
 @lru_cache(maxsize=256)

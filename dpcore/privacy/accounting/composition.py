@@ -88,10 +88,7 @@ class Joint:
             high *= 2
         if excess(high) == math.inf:
             return math.inf
-        epsilon = conversions.root(excess, 0.0, high)
-        while excess(epsilon) > 0:
-            epsilon *= 1 + conversions.STEP
-        return epsilon
+        return conversions.raised(conversions.root(excess, 0.0, high), lambda epsilon: excess(epsilon) > 0)
 
 
 def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:

@@ -54,11 +54,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     z = math.sqrt(-2 * target) + 1
     low = math.log(epsilon / (math.sqrt(z * z + 2 * epsilon) + z) / 2)
     mu = math.exp(root(excess, low, math.log(2 * math.sqrt(2 * epsilon) + 40)))
-    step = STEP
-    while gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon:
-        mu *= 1 - step
-        step *= 2
-    return mu
+    return lowered(mu, lambda mu: gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon)
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
@@ -73,11 +69,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     high = zcdp_epsilon(mu**2 / 2, delta) + STEP  # a valid bound, so the root is below it, up to rounding
     while excess(high) > 0:
         high *= 2
-    epsilon, step = root(excess, 0, high), STEP
-    while gdp_log_delta(epsilon, mu) > target:
-        epsilon = epsilon * (1 + step) + 1e-300
-        step *= 2
-    return epsilon
+    return raised(root(excess, 0, high), lambda epsilon: gdp_log_delta(epsilon, mu) > target)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -108,11 +100,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
     low = 2 * math.log(epsilon) - math.log(16 * (epsilon - math.log(delta) + 1)) - 3
     rho = math.exp(root(excess, low, math.log(epsilon + 40)))
-    step = STEP
-    while zcdp_epsilon(rho, delta) > epsilon:
-        rho *= 1 - step
-        step *= 2
-    return rho
+    return lowered(rho, lambda rho: zcdp_epsilon(rho, delta) > epsilon)
 
 
 @lru_cache(maxsize=4096)
@@ -176,10 +164,7 @@ def optimal_epsilon(each: float, times: int, delta: float) -> float:
     def excess(epsilon: float) -> float:
         return max(optimal_log_delta(epsilon, each, times), -1e6) - target
 
-    epsilon, step = root(excess, 0.0, times * each), STEP
-    while optimal_log_delta(epsilon, each, times) > target:
-        epsilon = epsilon * (1 + step) + 1e-300
-        step *= 2
+    epsilon = raised(root(excess, 0.0, times * each), lambda epsilon: optimal_log_delta(epsilon, each, times) > target)
     return min(epsilon, times * each)
 
 
@@ -190,16 +175,28 @@ def optimal_share(epsilon: float, times: int, delta: float) -> float:
         return optimal_epsilon(each, times, delta) - epsilon
 
     each = root(excess, epsilon / times * (1 - STEP), epsilon + 40) if times > 1 else epsilon
-    step = STEP
-    while optimal_epsilon(each, times, delta) > epsilon:
-        each *= 1 - step
-        step *= 2
-    return each
+    return lowered(each, lambda each: optimal_epsilon(each, times, delta) > epsilon)
 
 
 def _log(delta: float) -> float:
     """log δ, rounded down."""
     return math.log(delta) * (1 + BLUR)
+
+
+def raised(x: float, unsafe: Callable[[float], bool]) -> float:
+    """x, or a little more, where it is no longer unsafe: a root on its safe side."""
+    step = STEP
+    while unsafe(x):
+        x, step = x * (1 + step) + 1e-300, 2 * step
+    return x
+
+
+def lowered(x: float, unsafe: Callable[[float], bool]) -> float:
+    """x, or a little less, where it is no longer unsafe."""
+    step = STEP
+    while unsafe(x):
+        x, step = x * (1 - step), 2 * step
+    return x
 
 
 def root(f: Callable[[float], float], low: float, high: float) -> float:

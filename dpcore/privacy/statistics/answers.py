@@ -18,8 +18,8 @@ from ...numbers import ROOM
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
 from ...workloads.union import marginal_tables
-from ..grid import step, workload_on_grid
-from ..rounding import check_range, near
+from ..grid import on_steps, step, workload_on_grid
+from ..rounding import NARROWEST, check_range, near
 from .base import Statistic
 
 EVERY = slice(None)
@@ -64,8 +64,7 @@ class Answers(WorkloadStatistic):
     - Explicit: Δ_p itself, or twice the largest distance from one centre c, as ‖A_z − A_z'‖ ≤ ‖A_z − c‖ + ‖c − A_z'‖.
     - TableQueries: the queries on table S are a matrix M_S on its cells, and a record in cell z_S of each S moves them
       by M_S e_{z_S} − M_S e_{z'_S}, at most d_S, the Explicit bound of M_S. One record moves all tables at once, each
-      query is in one of them, so Δ₂² ≤ Σ_S d_S² and Δ₁ ≤ Σ_S d_S; equal for one table, and upper bounds for more, as no
-      pair of records need be the farthest apart in all of them.
+      query is in one of them, so Δ₂² ≤ Σ_S d_S² and Δ₁ ≤ Σ_S d_S, as if one pair were the farthest apart in all.
     - Union: likewise Δ₂² ≤ Σ_i Δ₂(i)² and Δ₁ ≤ Σ_i Δ₁(i) over its members, whose answers stand side by side.
     """
 
@@ -91,6 +90,38 @@ class Answers(WorkloadStatistic):
     def value(self, rows: Rows) -> np.ndarray:
         """The answers on the records (m,)."""
         return self.workload.answers_of_rows(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedTables(Answers):
+    """All tables of marginals: w_S · table_S(P_n) gets the noise, which is then 1/w_S times as large on table S.
+
+    One record leaves one cell of each table for another: Δ₁ = 2 Σ w_S, Δ₂ = √(2 Σ w_S²), for `weights` w (tables,).
+    """
+
+    weights: np.ndarray
+    each = property(lambda self: np.repeat(self.weights, [t.stop - t.start for t in self.workload.tables]))  # (m,)
+    l1 = property(lambda self: 2 * float(self.weights.sum()) * ROOM)
+    l2 = property(lambda self: math.sqrt(2 * float(self.weights @ self.weights)) * ROOM)
+    norms = property(lambda self: 1 / self.each)
+
+    def on_grid(self, n: int) -> tuple["WeightedTables", float]:
+        """The same with weights on the grid: n times the value is counts times the weights."""
+        return WeightedTables(self.workload, on_steps(self.weights, step(n))), step(n)
+
+    def check(self) -> None:
+        """Raise InputError for anything but marginal tables with a weight each in 1/1024..1."""
+        fit = type(self.workload) is Marginals and self.weights.shape == (len(self.workload.tables),)
+        if not (fit and (self.weights >= NARROWEST).all() and (self.weights <= 1).all()):
+            raise InputError(f"marginal tables are weighted, each by a number in {NARROWEST:g}..1")
+
+    def value(self, rows: Rows) -> np.ndarray:
+        """The weighted tables (m,)."""
+        return self.each * super().value(rows)
+
+    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
+        """The tables (m,)."""
+        return noisy / self.each
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text
-from .base import GREY, REAL, SYNTHETIC, TEXT, finish
+from .base import FOURTH, GREY, REAL, SYNTHETIC, TEXT, THIRD, finish
 
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -148,6 +148,24 @@ def flips(table: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], titles: M
     values = sorted(table["epsilon"].unique())
     figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
     return finish(figure.update_yaxes(title="runs that say the opposite", tickformat=".0%", range=[-0.03, 1.03]), 360)
+
+
+def purpose(lines: pd.DataFrame, unit: str) -> go.Figure:
+    """How well something is done against ε; `lines` has line, epsilon, mean, min, max; releases come first."""
+    figure, looks = go.Figure(), {"the real table": (REAL, "dash"), "a sample as exact": (THIRD, "dot")}
+    looks["knowing nothing"] = GREY, "dashdot"
+    for name, own in lines.groupby("line", sort=False):
+        colour, dash = looks.get(str(name), (SYNTHETIC if not figure.data else FOURTH, "solid"))
+        band = {"x": [*own["epsilon"], *own["epsilon"][::-1]], "y": [*own["max"], *own["min"][::-1]]}
+        figure.add_scatter(
+            **band, fill="toself", fillcolor=colour, opacity=0.15, line_width=0, hoverinfo="skip", showlegend=False
+        )
+        figure.add_scatter(
+            x=own["epsilon"], y=own["mean"], mode="lines", name=figure_text(name), line={"color": colour, "dash": dash}
+        )
+    values = sorted(lines["epsilon"].unique())
+    figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
+    return finish(figure.update_yaxes(title=unit), 360)
 
 
 def _across(frame: pd.DataFrame, n: float | None) -> pd.DataFrame:

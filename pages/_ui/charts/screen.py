@@ -71,7 +71,7 @@ def convergence(records: pd.DataFrame, x: str, title: str, n: int, noun: str, be
     return _small(
         lines,
         xaxis=_axis(title, rangemode="tozero"),
-        yaxis=_axis("error, points", type="log", dtick=1, tickformat="~g"),
+        yaxis=_axis("points", type="log", dtick=1, tickformat="~g"),
         shapes=[rule | {"x0": at, "x1": at} for at, _ in beside.stages],
         annotations=[place | {"x": at, "text": words} for at, words in beside.stages] + notes,
         showlegend=False,
@@ -126,8 +126,8 @@ def questions(
         dots["selectedpoints"] = list(marked)
     return _small(
         [dots, *band],
-        xaxis=_axis("questions, worst first", type="log", dtick=1, tickformat=",d"),
-        yaxis=_axis("error, points", rangemode="tozero"),
+        xaxis=_axis("questions", type="log", dtick=1, tickformat=",d"),
+        yaxis=_axis("points", rangemode="tozero"),
         dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
 
@@ -211,7 +211,7 @@ def pair(
     along = {"tickangle": -45, "tickfont": TEXT} | ticks(across, 7)
     maps: list[Spec] = []
     layout: dict[str, Any] = {"annotations": []}
-    tables = (("real, %", real), ("synthetic, %", synthetic), ("synthetic<br>− real, points", synthetic - real))
+    tables = (("real, %", real), ("synthetic, %", synthetic), ("difference, points", synthetic - real))
     for place, (name, values) in enumerate(tables):
         signed, number = place == 2, str(place + 1) * (place > 0)
         colorbar = {
@@ -230,14 +230,18 @@ def pair(
             }
         )  # fmt: skip
         left, right = place * (WIDE + GAP), place * (WIDE + GAP) + WIDE
-        layout[f"xaxis{number}"] = along | {"anchor": f"y{number}", "domain": [left, right]}
+        layout[f"xaxis{number}"] = along | {
+            "anchor": f"y{number}",
+            "domain": [left, right],
+            "showticklabels": not place,
+        }
         own = {"matches": "y", "showticklabels": False} if place else {}
         layout[f"yaxis{number}"] = down | {"anchor": f"x{number}", "domain": [0, 1]} | own
         above = {"text": name, "x": (left + right) / 2, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom"}
         layout["annotations"].append(above | {"xanchor": "center", "showarrow": False, "font": TEXT})
     layout["xaxis2"] |= {"title": {"text": figure_text(axes[1]), "font": TEXT}}
     layout["yaxis"] |= {"title": {"text": figure_text(axes[0]), "font": TEXT}}
-    return _small(maps, **layout, margin=MARGIN | {"t": 34})
+    return _small(maps, **layout)
 
 
 def _axis(title: str, **more: Any) -> Spec:

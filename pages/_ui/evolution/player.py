@@ -135,23 +135,26 @@ def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
 def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], place: Any) -> None:
     """The chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
     T = len(steps) - 1
-    at, plays = f"evolve-t-{T}", "evolve-plays"
+    at, plays, shown = f"evolve-t-{T}", "evolve-plays", "evolve-shown"
     now = st.session_state
     if plays not in now:  # it plays by itself once
-        now[plays], now[at] = True, -1
+        now[plays], now[shown] = True, -1
 
     def press() -> None:
         now[plays] = not now.get(plays)
-        if now[plays] and now.get(at, 0) >= T:
-            now[at] = -1  # from the start again
+        now[shown] = -1 if now.get(at, 0) >= T else now.get(at, 0)  # at its end it begins again
+
+    def moved() -> None:
+        late = now[shown] - 2 <= now[at] < now[shown]  # a slow browser sends a step that was shown before
+        now[plays] = now.get(plays) and late
 
     def draw() -> None:
         if now.get(plays):
-            now[at] = min(now.get(at, 0) + 1, T)
+            now[at] = now[shown] = min(now[shown] + 1, T)
             if now[at] == T:
                 now[plays] = False
                 st.rerun()
-        t = st.slider("Step t", 0, T, key=at, on_change=lambda: now.update({plays: False}))
+        t = st.slider("Step t", 0, T, key=at, on_change=moved)
         V, weights = steps[t]
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} candidates hold all the weight."
         figure = evolution_charts.step(private, V, weights, DISC.bounds)

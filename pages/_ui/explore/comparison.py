@@ -54,7 +54,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = listed(shown)
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
-    summary = f"One question in ten is off by more than {tenth}."
+    summary = f"One question in ten is off by {tenth} or more."
     names = shown.chosen.problem.domain.names
     about = head.selectbox(
         "Mark questions about", [None, *names], width=MARKER, format_func=_about, key=f"about-{hash(names)}",
@@ -102,7 +102,9 @@ def groups(shown: Shown) -> None:
     """Error among the members of each value of a column, small groups first."""
     heading("Who gets the least accurate results?", Tag.PEEK, meaning("disagreement"))
     domain = shown.chosen.problem.domain
-    column = st.selectbox("Groups by", domain.names, format_func=clean, key=f"groups-{hash(domain.names)}", **shared())
+    column = st.selectbox(
+        "Groups by", telling(domain), format_func=clean, key=f"groups-{hash(domain.names)}", **shared()
+    )
     try:
         both = compare(shown.result.release, shown.table.rows(domain.names), pairs_with(domain, column))
     except InputError as error:  # of a large table, of which only tables are known

@@ -163,20 +163,16 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
     frame = shown.curve
     own, last = frame[frame["seed"] == frame["seed"].iloc[0]], frame.groupby("seed").tail(1)
     theory, stages, end = _theory(shown), _stages(shown.result, own), own.iloc[-1]
-    if stages:
-        with head.popover("Why the jump?", type="tertiary"):
-            for _, name, words in stages:
-                st.markdown(f"**{name}.** {words}")
     against = head.segmented_control(
         "Against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params",
         label_visibility="collapsed",
     )  # fmt: skip
     x = "epsilon_spent" if against == "ε spent" else "t"
-    summary = f"After {int(end['t']):,} steps the largest error is {shown.words(end['max_error'])}."
-    more = ""
+    summary = f"After {int(end['t']):,} steps the largest error is {points(end['max_error'])} points."
+    more = "".join(f"{name}: {words} " for _, name, words in stages)
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
-        more = f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
+        more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if theory:
         more += f"Plain noise, in theory: up to {points(theory['max_error'])} points. "
     if frame["epsilon_spent"].nunique() == 1:

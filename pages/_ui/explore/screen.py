@@ -50,8 +50,19 @@ STYLE = """<style>
 .st-key-screen [class*="st-key-cell-"] {padding: 0.2rem 0.7rem 0.4rem;}
 [class*="st-key-head-"] > div:first-child {flex: 1 1 0; width: auto; min-width: 10rem;}
 @media (min-width: 641px) {[class*="st-key-head-"] {flex-wrap: nowrap !important;}}
-/* What belongs to settings that are no longer chosen is dimmed at once. */
-[data-stale="true"] {opacity: 0.35 !important; transition: none !important;}
+/* What belongs to settings that are no longer chosen is dimmed at once; not while repeats come in: a thin bar runs. */
+body:not(:has(.st-key-replays)) [data-stale="true"] {opacity: 0.35 !important; transition: none !important;}
+body:has(.st-key-replays) [data-stale="true"] {opacity: 1 !important;}
+.st-key-screen {position: relative;}
+body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolute; top: -4px; height: 3px; width: 20%;
+  background: #0072B2; animation: runs 1.5s ease-in-out infinite alternate;}
+@keyframes runs {from {left: 0;} to {left: 80%;}}
+@media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
+  .st-key-tiles {flex-wrap: nowrap !important; overflow-x: auto;}
+  .st-key-tiles > div {flex: 0 0 auto; max-width: 14rem; min-width: 7rem;}
+  /* The sentence below the tiles stands below the charts. */
+  :has(> .st-key-verdict), .st-key-verdict {display: contents !important;}
+  :has(> .st-key-uses) {order: 1;} :has(> .st-key-sections) {order: 2;}}
 [data-testid="stSidebar"] [data-stale="true"] {opacity: 1 !important;}  /* what is scrolled must not shine through */
 /* The sliders: on top of the sidebar, whatever is scrolled. */
 [data-testid="stSidebarHeader"] {height: 2.4rem; padding-bottom: 0; margin-bottom: 0;}
@@ -154,7 +165,7 @@ def draw(head: DeltaGenerator, figure: Figure, summary: str, frame: pd.DataFrame
 def numbers(head: DeltaGenerator, summary: str, frame: pd.DataFrame, key: str, more: str = "") -> None:
     """The sentence, and in the head the numbers as a table, a download, and what `more` there is to say."""
     st.caption(plain(summary, 400))
-    with head.popover("Table", type="tertiary", icon=":material/table:"):
+    with head.popover(":material/table:", type="tertiary", help="The numbers as a table"):
         if more:
-            st.caption(plain(more, 400))
+            st.caption(plain(more, 1000))
         as_table(frame, key)

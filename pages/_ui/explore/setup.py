@@ -59,7 +59,7 @@ def choose(table: Table) -> Chosen:
         deployments.known(epsilon)
         promise = st.container()
         name = controls.algorithm()
-        more = st.expander("More: parameters, seed, repeats", icon=":material/tune:")
+        more = st.expander("More", icon=":material/tune:")
         workload, texts = questions.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))

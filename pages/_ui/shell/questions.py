@@ -55,7 +55,7 @@ def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[s
         )  # fmt: skip
     first = ["every pair" if len(names) > 1 else "every single column"]
     words = "Several kinds are asked together."
-    kinds = st.multiselect("Questions about", list(KINDS), first, key="questions", help=words, **shared())
+    kinds = st.multiselect("Questions", list(KINDS), first, key="questions", help=words, **shared())
     if not columns or not kinds:
         raise InputError("choose at least one column and one kind of question")
     domain = domain.project(columns)

@@ -66,7 +66,7 @@ def test_upload_schema_run_chart_cancel(page, server, people):
 
     page.get_by_role("combobox", name="Algorithm").click()
     page.get_by_role("option", name="Frank-Wolfe").click()
-    page.get_by_text("More: parameters, seed, repeats").click()
+    page.locator("summary", has_text="More").click()
     page.get_by_role("slider", name="rounds T").press("End")  # a million rounds
     expect(page.get_by_text(re.compile(r"round [\d,]+ of at most 1,000,000"))).to_be_visible()
     page.get_by_role("button", name="Cancel").click()

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import closing
 
 import pytest
 
@@ -18,15 +19,12 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.flaky(reruns=1)]
 def test_a_worker_killed_midway_loses_nothing(cluster):
     problem, rows = task("3-way of 4")
     waiting = planned(problem, rounds=3000, seeds=3)
-    client = connect(cluster.scheduler_address)
-    try:
+    with closing(connect(cluster.scheduler_address)) as client:
         points = sweep_on(client, waiting, problem, rows)
         found = [next(points)]
         victim = next(iter(client.run(os.getpid).values()))
         os.kill(victim, signal.SIGKILL)
         found += points
-    finally:
-        client.close()
     assert len(found) == len(waiting)
     assert told(found) == told(sweep(waiting, problem, rows))
 
@@ -34,8 +32,7 @@ def test_a_worker_killed_midway_loses_nothing(cluster):
 def test_a_worker_that_dies_with_results_nobody_has_read_loses_nothing(cluster):
     problem, rows = task("3-way of 4")
     waiting = planned(problem)
-    client = connect(cluster.scheduler_address)
-    try:
+    with closing(connect(cluster.scheduler_address)) as client:
         points = sweep_on(client, waiting, problem, rows)
         found = [next(points)]
         deadline = time.monotonic() + 90
@@ -45,8 +42,6 @@ def test_a_worker_that_dies_with_results_nobody_has_read_loses_nothing(cluster):
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         time.sleep(1)
         found += points
-    finally:
-        client.close()
     assert told(found) == told(sweep(waiting, problem, rows))
 
 
@@ -56,21 +51,20 @@ def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     distributed = pytest.importorskip("distributed")
     problem, rows = task("3-way of 4")
     waiting = planned(problem, seeds=2)
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as alone:
-        client = connect(alone.scheduler_address)
-        try:
-            points = sweep_on(client, waiting, problem, rows)
-            found = [next(points)]
-            if read:
-                deadline = time.monotonic() + 90
-                while any(client.processing().values()) and time.monotonic() < deadline:
-                    time.sleep(0.1)
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-            found += points
-        finally:
-            client.close()
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        ) as alone,
+        closing(connect(alone.scheduler_address)) as client,
+    ):
+        points = sweep_on(client, waiting, problem, rows)
+        found = [next(points)]
+        if read:
+            deadline = time.monotonic() + 90
+            while any(client.processing().values()) and time.monotonic() < deadline:
+                time.sleep(0.1)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        found += points
     assert told(found) == told(sweep(waiting, problem, rows))
 
 
@@ -88,8 +82,7 @@ def test_a_worker_killed_midway_neither_loses_nor_doubles_a_row(cluster, parts):
 
 def test_stopping_early_cancels_what_runs(cluster):
     problem, rows = task("3-way of 4")
-    client = connect(cluster.scheduler_address)
-    try:
+    with closing(connect(cluster.scheduler_address)) as client:
         points = sweep_on(client, planned(problem, rounds=3000, seeds=10), problem, rows)
         next(points)
         points.close()
@@ -97,5 +90,3 @@ def test_stopping_early_cancels_what_runs(cluster):
         while any(client.processing().values()) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not any(client.processing().values())
-    finally:
-        client.close()

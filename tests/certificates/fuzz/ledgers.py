@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InputError
@@ -20,7 +18,6 @@ from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from dpcore.publishing import chain, checked
 from dpcore.publishing.dataset import DataSet
 from dpcore.publishing.ledger_store import Store, verify
-from tests.certificates.fuzz.generated import generated
 from tests.helpers import within
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
@@ -336,36 +333,3 @@ BESIDE = st.builds(
     Beside, st.sampled_from(ENDINGS), st.sampled_from(["file", "file", "folder", "pipe"]), st.binary(max_size=2000)
 )
 BROKEN = st.one_of(BYTES, ROWS, METADATA, BESIDE)
-
-
-def cases(count: int, start: int = 0) -> Counter[str]:
-    """Try that many broken ledgers; how many were "seen" and how many "unread". Raises FellError for the first other.
-
-    The last example that Hypothesis shows is the smallest that falls.
-    """
-    told: Counter[str] = Counter()
-    with sound() as ledger:
-
-        @generated(count, start)
-        @given(BROKEN)
-        def run(broken: Bytes | Statements | Beside) -> None:
-            told[broken.judge(ledger)] += 1
-
-        run()
-    return told
-
-
-def every_byte(masks: tuple[int, ...], places: range | None = None) -> Counter[str]:
-    """Change every byte of a small ledger by every mask, one at a time; as `cases`."""
-    told: Counter[str] = Counter()
-    with sound() as ledger:
-        for place in range(len(ledger.bytes)) if places is None else places:
-            for mask in masks:
-                content = bytearray(ledger.bytes)
-                content[place] ^= mask
-                ledger.restore(bytes(content))
-                try:
-                    told[ledger.judge()] += 1
-                except FellError as error:
-                    raise FellError(f"byte {place} ^ {mask:#04x}: {error}") from error
-    return told

@@ -1,10 +1,10 @@
-"""A few hundred hostile command lines; `python -m tests.benchmarks.fuzz` tries as many as there is time for."""
+"""Hostile command lines: two hundred, or as many as the environment variable CASES says, from the seed SEED."""
 
 import os
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 
 from tests.certificates.fuzz import judge
 from tests.certificates.fuzz.strategies import PLANTED, Case, cases
@@ -12,7 +12,14 @@ from tests.certificates.fuzz.strategies import PLANTED, Case, cases
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
 
 
-@settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@seed(int(os.environ.get("SEED", "0")))
+@settings(
+    max_examples=int(os.environ.get("CASES", "200")),
+    derandomize=False,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 @given(case=cases())
 def test_a_hostile_command_line_ends_as_documented(case):
     assert judge.fall(case) == ""

@@ -258,7 +258,8 @@ MUTANTS = {
         "privacy/table_curator.py",
         '        if known is None:\n            self._note("sparse vector")',
         '        if True:\n            self._note("sparse vector")',
-        f"{K}::test_a_threshold_is_blurred_once_for_all_its_batches",
+        "tests/algorithms/test_private_multiplicative_weights.py"
+        "::test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it",
     ),
     "a chain that does not hang together": Mutant(
         "evidence that does not depend on what it is evidence of",

@@ -7,12 +7,11 @@ import pytest
 
 from dpcore import theory
 from dpcore.data.schema import domain_from_json
-from dpcore.privacy.accounting.budget import Budget, Gaussian
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.statistics.answers import CellAnswers
-from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, matrix, random_rows
+from tests.privacy.enumeration import curator_of
 from tests.privacy.test_exact_neighbours import LARGER, WORKLOADS
 
 FLAT = {value: Explicit(codes(2, 3), np.full((2, 6), float(value))) for value in ("0", "1")}
@@ -35,8 +34,7 @@ def test_very_wide_tables_fall_back_to_all_cells():
 def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
     workload, draws, mu = (WORKLOADS | LARGER)[name], 500, 0.1
     rows, statistic = random_rows(workload.domain, 50), CellAnswers(workload, subspace=True)
-    plan = Plan(Budget(1e3, 1e-3), (Charge("measure", Gaussian(mu), draws),))
-    curator = TableCurator(rows, 50, plan, np.random.default_rng(1))
+    curator = curator_of(rows, Gaussian(mu), times=draws, seed=1)
     A, truth = matrix(workload), workload.answers_of_rows(rows)
     noise = np.array([curator.measure(statistic, Gaussian(mu)).values - truth for _ in range(draws)])
     sigma = statistic.l2 / (50 * mu)

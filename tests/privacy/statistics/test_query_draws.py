@@ -7,12 +7,10 @@ import pytest
 from scipy import stats
 
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import BoundedRange, Budget
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.budget import BoundedRange
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
-from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import data_sets, neighbours, random_rows, rows_of, softmax
-from tests.privacy.enumeration import ask, over_pairs
+from tests.privacy.enumeration import ask, curator_of, over_pairs
 from tests.privacy.test_exact_neighbours import CUBE, WORKLOADS, log_law
 
 PAIRS = WORKLOADS["2-way"]
@@ -72,8 +70,7 @@ def test_keeping_or_replacing_costs_what_is_charged_and_follows_the_law_of_a_fre
 
 def test_as_many_charges_as_draws_are_in_the_ledger():
     draw, bit = BoundedRange(0.1), BoundedRange(0.2)
-    plan = Plan(Budget(9, 1e-3), (Charge("d", draw, 3), Charge("b", bit, 2)))
-    curator = TableCurator(random_rows(CUBE, 20), 20, plan, np.random.default_rng(0))
+    curator = curator_of(random_rows(CUBE, 20), draw, bit, times=3)
     drawn = curator.draw_queries(SummedErrors(PAIRS, np.zeros(PAIRS.m), 2), draw, 3)
     kept = curator.keep_draws(AcceptProbabilities(PAIRS, drawn[:2], np.zeros(2), 1.0), bit)
     assert (drawn.shape, kept.shape, kept.dtype) == ((3,), (2,), bool)

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import BoundedRange, Budget
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting.budget import BoundedRange
 from dpcore.privacy.statistics.scores import TableErrors
-from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, histogram, random_rows
+from tests.privacy.enumeration import curator_of
 
 CUBE = codes(2, 2, 2)
 TABLES = Marginals(CUBE, [["a"], ["b", "c"], ["a", "b", "c"]])
@@ -41,8 +40,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("wrong", "message"), WRONG)
 def test_what_has_no_derived_sensitivity_is_refused_and_costs_nothing(wrong, message):
-    plan = Plan(Budget(100, 0), (Charge("select", BoundedRange(1.0)),))
-    curator = TableCurator(random_rows(CUBE, 50), 50, plan, np.random.default_rng(0))
+    curator = curator_of(random_rows(CUBE, 50), BoundedRange(1.0))
     with pytest.raises(InputError, match=message):
         curator.select(wrong, BoundedRange(1.0))
     assert curator.ledger.events == []

@@ -19,7 +19,7 @@ from dpcore.privacy.table_curator import TableCurator
 from dpcore.theory.evolution import printed_partition_noise
 from dpcore.workloads import Marginals
 from tests.helpers import codes, hockey_stick
-from tests.privacy.enumeration import ask, largest_move
+from tests.privacy.enumeration import ask, curator_of, largest_move
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])  # where private points may be
 CANDIDATES = np.array([[0.1, 0.0], [0.9, 0.1], [0.1, 1.8], [5.0, 5.0]])
@@ -152,8 +152,7 @@ def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
 
 def test_only_votes_may_leave_out_empty_cells():
     domain = codes(3, 2)
-    plan = Plan(Budget(2, 0.1), (Charge("measure", Approximate(1, 0.01)),))
-    curator = TableCurator(Rows(np.zeros((1, 2), dtype=int), np.array([4])), 4, plan, np.random.default_rng(0))
+    curator = curator_of(Rows(np.zeros((1, 2), dtype=int), np.array([4])), Approximate(1, 0.01))
     with pytest.raises(BudgetError, match="Approximate does not pay for this"):
         curator.measure(Answers(Marginals.all(domain, 1)), Approximate(1, 0.01))
 
