@@ -14,7 +14,7 @@ NOW = "Release: permanent"
 def open_release(page, server, folder):
     page.goto(f"{server}/release?sample=berkeley")
     expect(page.get_by_role("heading", name="Release", exact=True)).to_be_visible()
-    field = page.get_by_role("textbox", name="Folder of the ledger")
+    field = page.get_by_role("textbox", name="Folder of the budget record")
     field.fill(str(folder))
     field.press("Enter")
     expect(page.get_by_role("button", name=NOW)).to_be_enabled()
