@@ -36,7 +36,8 @@ def first_sheet(file: BinaryIO, told: Callable[[float], object] = lambda _: None
     """The rows of the first sheet, from its first row on, as long as the longest one, empty cells "" and errors None.
 
     Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `told` hears which
-    share of the sheet is read. InputError for what is no such file, and for one that is larger than is read.
+    share of the sheet is read. InputError for what is no such file, for one that is larger than is read, and for one
+    column that ends with an empty cell: whether that is a row must not depend on what the cell says.
     """
     _check_directory(file)
     with zipfile.ZipFile(file) as packed:  # which gives no more bytes than it says there are
@@ -49,6 +50,11 @@ def first_sheet(file: BinaryIO, told: Callable[[float], object] = lambda _: None
     while rows and not rows[-1]:
         rows.pop()
     width = max(map(len, rows), default=0)
+    if width == 1 and sheet.last > len(rows):
+        raise InputError(
+            f"row {sheet.last:,} is an empty cell below all others: a sheet with one column does not show whether that "
+            "is a row; write NA into it, or delete the row"
+        )
     return [row + [""] * (width - len(row)) for row in rows]
 
 
@@ -129,7 +135,7 @@ class _Sheet:
     def __init__(self, book: _Book) -> None:
         self.book = book
         self.rows: list[Row] = []
-        self.row = self.column = self.width = self.characters = 0
+        self.row = self.column = self.width = self.characters = self.last = 0  # the last row with a cell
         self.cell: dict[str, str] = {}
         self.parts: list[str] = []
         self.reading = self.phonetic = False
@@ -159,6 +165,7 @@ class _Sheet:
         elif tag == "c":
             value = self._value("".join(self.parts))
             self.parts.clear()
+            self.last = max(self.last, self.row)
             if value != "" and self.row:
                 cells = self.rows[self.row - 1]
                 cells += [""] * (self.column - len(cells))

@@ -21,6 +21,7 @@ LONGEST = 1 << 28  # characters of a line
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ENDS = re.compile(r"\r\n?")
 ZERO = r"\x00"  # what a zero byte is written as, like all that no text holds
+NO_TEXT = "not a text file (it holds zero bytes)"
 OPEN = 'a cell in quotes that begins in line {} has no end; if cells hold line breaks, say so in the schema: "file": '
 OPEN += '{{"line_breaks": true}}'
 
@@ -60,7 +61,7 @@ class TextRows:
         if len(header) > SAMPLE:
             raise InputError(f"its header does not end within {SAMPLE:,} characters")
         if ZERO in header:
-            raise InputError("not a text file (it holds zero bytes)")
+            raise InputError(NO_TEXT)
         found = format.delimiter or ("\t" if ending == ".tsv" else _delimiter(header))
         if not _cells(header, found):
             raise OpenQuotesError(OPEN.format(1))
@@ -125,6 +126,8 @@ def guessed(file: BinaryIO) -> TextFormat:
     file.seek(0)
     if start in UTF_16:
         return TextFormat(encoding="utf-16")
+    if start[:1] == b"\0":
+        raise InputError(NO_TEXT)
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         while block := file.read(BYTES):
@@ -141,6 +144,8 @@ def _pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
     start = file.read(3)
     if start[:2] in UTF_16 and encoding != "utf-16":
         raise InputError('it is UTF-16: save it as UTF-8, or say so in the schema: "file": {"encoding": "utf-16"}')
+    if start[:1] == b"\0" and encoding != "utf-16":
+        raise InputError(NO_TEXT)
     file.seek(3 if start == codecs.BOM_UTF8 else 0)
     decoder, rest, final = codecs.getincrementaldecoder(encoding)("backslashreplace"), [], False
     size = 0

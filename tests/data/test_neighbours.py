@@ -26,12 +26,14 @@ from dpcore.data import text_file
 from dpcore.data.cell import LARGEST_USUAL, LEAST_USUAL, canonical, distinct
 from dpcore.data.fingerprint import fingerprint
 from dpcore.data.marks import LARGEST_WHOLE, marks, persons
-from dpcore.data.privacy_unit import limit_rows
+from dpcore.data.privacy_unit import PrivacyUnit, limit_rows
 from dpcore.data.readers import read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.data.sources.base import Source
 from dpcore.data.sources.files import source_at
+from dpcore.data.sources.people import limited
 from dpcore.errors import InputError
+from tests.data.test_readers import sheet
 
 NAMES = ["who", "whole", "amount", "word", "day"]
 TOLERANT = {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
@@ -243,6 +245,30 @@ def test_a_row_of_an_excel_file_is_replaced(data):
     assert len(excel(padded)) == len(rows), "a row that holds nothing is none, wherever it stands"
 
 
+DATA = st.data()
+ONE = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
+
+
+def one_column(cells: list[str]) -> bytes:
+    """An Excel file of one column, in which also an empty cell is written; rows in its format alone follow."""
+    written = (f'<row r="{i}"><c r="A{i}" t="str"><v>{cell}</v></c></row>' for i, cell in enumerate(cells, 2))
+    return sheet(ONE + "".join(written) + f'<row r="{len(cells) + 2}" ht="20"/>')
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rows=st.lists(st.sampled_from(["1", ""]), min_size=1, max_size=4), cell=st.just("") | st.just("2"), data=st.data()
+)
+def test_n_of_an_excel_file_of_one_column_depends_on_no_cell(rows, cell, data):
+    place = data.draw(st.integers(0, len(rows) - 1))
+    for cells in (rows, [*rows[:place], cell, *rows[place + 1 :]]):
+        if cells[-1]:
+            assert read_table(io.BytesIO(one_column(cells)), "t.xlsx")["a"].tolist() == cells
+            continue
+        with pytest.raises(InputError, match=f"row {len(cells) + 1} is an empty cell below all others"):
+            read_table(io.BytesIO(one_column(cells)), "t.xlsx")
+
+
 KINDS = {"int64": pa.int64(), "float64": pa.float64(), "string": pa.string(), "boolean": pa.bool_()}
 CATEGORIES = domain_from_json({"columns": {
     "x": {"kind": "categorical", "values": ["17", "0", "007", "True", "1.234", "é", "2020-01-01", "(other)"],
@@ -271,6 +297,14 @@ def test_a_database_gives_every_row_the_code_that_it_has_in_memory(duckdb, kind,
     assert found.tables[(0,)].tolist() == np.bincount(codes, minlength=column.size).tolist()
 
 
+def test_a_database_refuses_people_and_a_text_that_is_no_utf_8(duckdb):
+    people = duckdb(pa.table({"x": ["17", "17.0", "a"]}))
+    with pytest.raises(InputError, match="limited in files and in memory only, not in the table"):
+        limited(people, PrivacyUnit("x", 1), ["x"])
+    with pytest.raises(InputError, match="did not answer"):
+        duckdb(pa.table({"x": cells([b"a", b"Z\xfcrich"], pa.string())})).count(CATEGORIES, [(0,)])
+
+
 @pytest.fixture(scope="module")
 def duckdb() -> Callable[[pa.Table], Source]:
     """A source of the rows of a table, in a database."""
@@ -278,8 +312,7 @@ def duckdb() -> Callable[[pa.Table], Source]:
     pytest.importorskip("duckdb")
     from dpcore.data.sources.database import DatabaseSource
 
-    backend = ibis.duckdb.connect()
-    return lambda table: DatabaseSource(backend, ibis.memtable(table))
+    return lambda table: DatabaseSource(ibis.duckdb.connect(), ibis.memtable(table))
 
 
 def test_floats_say_the_shortest_text_that_reads_as_them():

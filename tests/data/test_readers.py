@@ -377,6 +377,9 @@ def test_long_cells_are_read_and_endless_headers_are_not():
     for content in (b"z" * 2_000_000, b"z\x00" * 2_000_000):
         with pytest.raises(InputError, match="its header does not end within 1,000,000 characters"):
             read(content)
+    for start in (read, lambda zeros: tables.read(io.BytesIO(zeros), "t.csv", format=TextFormat())):
+        with pytest.raises(InputError, match="not a text file"):
+            start(b"\0" + b"z" * 2_000_000)
     with pytest.raises(InputError, match="has 30,001 columns, at most 20,000"):
         read(b"," * 30_000 + b"\n")
     with pytest.raises(InputError, match="its rows are much shorter than its header: "):

@@ -503,6 +503,42 @@ def test_another_table_under_a_known_name_is_refused_until_it_is_called_a_new_ve
     assert [r["version"] for r in releases(tmp_path)] == [1, 2]
 
 
+ALSO = {"columns": {"job": {"kind": "categorical", "values": ["a", "b", "c"]}, "who": {"kind": "integer", "low": 0,
+        "high": 299, "bins": 3}}}  # fmt: skip
+OPEN = {"columns": {"who": {"kind": "integer", "bounds": "private", "bins": 3}}}
+
+
+@pytest.mark.parametrize("schema", [ALSO, OPEN])
+def test_the_same_upload_with_another_schema_is_the_same_data_set(tmp_path, schema):
+    press(go(uploaded(), "release", tmp_path))
+    (before,) = Store(tmp_path / "ledger.sqlite").show()
+    app = settled(go(uploaded(schema=schema), "release", tmp_path))
+    assert wrong(app) == ""
+    press(app)
+    (after,) = Store(tmp_path / "ledger.sqlite").show()
+    assert [r["version"] for r in after.releases] == [1, 1]
+    assert 0 < after.left < before.left
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "way"),
+    [
+        (PEOPLE + b'300,"a\n"\n', "line breaks inside cells", "save it as Parquet or Excel"),
+        (PEOPLE.decode().encode("utf-16"), "UTF-16", "save it as UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("columns", [SCHEMA["columns"], OPEN["columns"]])
+def test_a_text_that_no_release_reads_row_by_row_is_refused_with_the_way_on(tmp_path, content, words, way, columns):
+    app = uploaded(content)
+    mine = app.session_state["session"].table
+    mine.set_schema({"columns": columns, "file": mine.format.to_json()})
+    app = settled(go(app, "release", tmp_path))
+    assert words in wrong(app)
+    assert way in wrong(app)
+    assert NOW not in labels(app)
+    assert list(tmp_path.iterdir()) == []
+
+
 # The stakeholder view
 
 
