@@ -24,7 +24,7 @@ PATTERN = re.compile(rf"\b({'|'.join(OLD)})\b", re.IGNORECASE)
 ON_PAGES = re.compile(r"\b(seeds?|stages?)\b", re.IGNORECASE)  # the command line has an option of that name
 EXPERTS = {"sampling floor"}  # in the Glossary, beside the reader's words
 DRAWN = re.compile(
-    r"st-key-|<(path|svg|circle|rect|polyline|text|img)\b|Dictionary\[|\bimport [\w(]|export default|[{;] *\w+: "
+    r"st-key-|<(path|svg|circle|rect|polyline|text|img|figure)\b|Dictionary\[|\bimport [\w(]|export default|[{;] *\w+: "
 )
 WORDS = 22
 
