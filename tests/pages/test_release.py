@@ -59,7 +59,7 @@ def opened(folder, page="release", **query):
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
     assert "This release 9 %" in everything(app)
-    assert "guesses right 55 of 100" in said(app).replace("\\", "")
+    assert "guesses right 55 times in 100" in said(app).replace("\\", "")
     assert button(app, NOW).disabled
     assert "Name a folder in step 1 first." in [c.value for c in app.caption]
     named = opened(tmp_path)
@@ -119,7 +119,7 @@ def releases(folder):
 def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
     app = opened(tmp_path)
     assert "Used 0 %" in everything(app)
-    assert "All releases then cost ε = 0.771 of 3 at δ = 1e-06" in " ".join(c.value for c in app.caption)
+    assert "All releases then cost ε = 0.771 of 3 at δ = 1e-6" in " ".join(c.value for c in app.caption)
     charges = next(f.value for f in app.dataframe if "mechanism" in f.value)
     assert charges["mechanism"].tolist() == ["discrete Gaussian"]
     assert "without rounding" in " ".join(c.value for c in app.caption)

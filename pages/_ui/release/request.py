@@ -216,8 +216,9 @@ def details(ready: PreparedRelease, of: tuple) -> None:
     with st.expander("For experts: every use, and what was settled and why", icon=":material/receipt_long:"):
         st.caption(
             f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
-            f"{brief(budget.delta)} by {by}, rounded up. All releases then cost ε = {found.spent:.4g} of {found.lifetime.budget.epsilon:g} "
-            f"at δ = {brief(found.lifetime.budget.delta)} by {found.lifetime.accounting}."
+            f"{brief(budget.delta)} by {by}, rounded up. All releases then cost ε = {found.spent:.4g} of "
+            f"{found.lifetime.budget.epsilon:g} at δ = {brief(found.lifetime.budget.delta)} by "
+            f"{found.lifetime.accounting}."
             + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
             + " It uses all that both may ever need." * isinstance(ready, OpenRelease)
         )
