@@ -43,6 +43,11 @@ class Answering(Protocol):
         ...
 
 
+def query_words(workload: Workload, j: int) -> str:
+    """Query j as one text, such as "age = 20, sex = Female"; hostile text is the reader's to escape."""
+    return ", ".join(f"{column} = {value}" for column, value in workload.label(j))
+
+
 @dataclass(frozen=True, eq=False)
 class PublicStart:
     """A public distribution over a domain of any size, to start from: it answers tables.

@@ -10,10 +10,6 @@ from pages._ui.shell.text import plain
 game = audits.current()
 left, right = st.columns([5, 3], gap="large")
 with right:
-    st.markdown(
-        "Two invented tables differ in one row. An algorithm releases one of them, again and again. Someone sees the "
-        "release and says which table it was."
-    )
     try:
         audits.settings(game)
     except InputError as error:

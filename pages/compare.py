@@ -36,7 +36,7 @@ try:
     ask.front_door(table, st.session_state["delta"], st.session_state["compared"])
     with st.container(horizontal=True, vertical_alignment="center"):
         words = meaning("frontier", "workload", "sampling floor", "point")
-        heading("What does privacy cost, by algorithm?", Tag.PEEK, words)
+        heading("What does each algorithm cost?", Tag.PEEK, words)
         words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
         st.button(
             "Run the comparison", type="primary", icon=":material/play_arrow:", key="compare-run", on_click=press,
@@ -52,9 +52,7 @@ watch(sweep, "sweep")
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
         planned = (len(st.session_state[key]) for key in ("compared", "epsilons"))
-        st.info(
-            "Nothing has run yet. Chosen: {} algorithms at {} budgets; points appear as they come.".format(*planned)
-        )
+        st.info("Nothing has run yet. Chosen: {} algorithms at {} budgets.".format(*planned))
     st.stop()
 if stakeholder():
     st.stop()

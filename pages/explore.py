@@ -69,7 +69,7 @@ if job.results:
             comparison.pair(shown)
     with st.container(key="sections"):
         names = [
-            "Who gets the least accurate results?", "Ask a question", "Linked columns", "Budget used",
+            "Groups", "Ask a question", "Linked columns", "Budget used",
             "Compare two settings", "Download",
         ]  # fmt: skip
         group, ask, tied, spent, pin, along = st.tabs(names)
@@ -77,7 +77,6 @@ if job.results:
             comparison.groups(shown)
         with ask:
             asking.ask(table, chosen, shown.runs)
-            comparison.worst(shown)
         with tied:
             ties.draw(result.release, result.summary["reasons"])
             ties.test(result, chosen.problem, chosen.budget.delta)

@@ -8,17 +8,18 @@ from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
 from pages._ui.shell.controls import number
 from pages._ui.shell.frame import tag
-from pages._ui.shell.words import PLAIN, WORDS
+from pages._ui.shell.words import PICTURES, PLAIN, WORDS
 
 asked = st.text_input("Search", key="glossary-search", placeholder="A word, a letter or an algorithm").casefold()
-rows = [(PLAIN[word], word, WORDS[word]) for word in sorted(WORDS)]
-rows += [("letter", letter, text) for letter, text in LETTERS.items()]
+rows = [(PICTURES[word], PLAIN[word], word, WORDS[word]) for word in sorted(WORDS)]
+rows += [("", "letter", letter, text) for letter, text in LETTERS.items()]
 words, algorithms, tags = st.tabs(("Words and letters", "Algorithms", "Where a number comes from"))
 with words:
-    frame = pd.DataFrame(rows, columns=pd.Index(["people say", "experts say", "meaning"]))
-    found = frame[frame.apply(lambda row: asked in " ".join(row).casefold(), axis=1)]
-    widths = {name: st.column_config.TextColumn(width=140) for name in ("people say", "experts say")}
-    st.dataframe(found, hide_index=True, height=560, column_config=widths)
+    frame = pd.DataFrame(rows, columns=pd.Index(["picture", "people say", "experts say", "meaning"]))
+    found = frame[frame.apply(lambda row: asked in " ".join(row[1:]).casefold(), axis=1)]
+    widths: dict = {name: st.column_config.TextColumn(width=140) for name in ("people say", "experts say")}
+    widths["picture"] = st.column_config.ImageColumn(width=80)
+    st.dataframe(found, hide_index=True, height=560, column_config=widths, row_height=44)
     if not len(found):
         st.caption("No word contains this. Search for a part of it, or look among the algorithms.")
 with algorithms:

@@ -19,7 +19,7 @@ left, right = st.columns([5, 4], gap="large")
 with right:
     headline = st.container()
     epsilon, times = controls.epsilon_slider(), promise.releases()
-    settings = st.expander("For experts: δ, algorithm and questions", icon=":material/tune:")
+    settings = st.expander("For experts", icon=":material/tune:")
     delta = controls.delta_slider(settings)
     try:
         budget = Budget(epsilon, delta)

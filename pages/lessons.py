@@ -1,4 +1,4 @@
-"""Lessons: five links for a classroom, each predict → reveal → explain."""
+"""Lessons: six links for a classroom, each predict → reveal → explain."""
 
 import streamlit as st
 
@@ -9,5 +9,5 @@ for number, (key, lesson) in enumerate(LESSONS.items(), 1):
         st.subheader(f"{number}. {lesson.title}", anchor=False)
         st.markdown(lesson.question)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.link_button("Open the lesson", lesson.link(key), icon=":material/school:")
-            st.link_button("In presenter mode", lesson.link(key) + "&present=true", icon=":material/slideshow:")
+            st.link_button("Open", lesson.link(key), icon=":material/school:")
+            st.link_button("Present", lesson.link(key) + "&present=true", icon=":material/slideshow:")

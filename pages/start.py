@@ -13,17 +13,14 @@ with right:
     at = {"epsilon": controls.number(epsilon)}
     doors = (
         ("pages/data.py", "**Use my table**", ":material/upload:", "Bring a CSV, Excel or Parquet file.", {}),
-        ("pages/explore.py", "Take a sample", ":material/query_stats:", "See what privacy costs on this one.",
+        ("pages/explore.py", "Take a sample", ":material/query_stats:", "See what privacy costs.",
          {"sample": start.SAMPLE, **at}),
-        ("pages/lessons.py", "Teach a class", ":material/school:", "A question, a chart that moves, an answer.", {}),
+        ("pages/lessons.py", "Teach a class", ":material/school:", "Guess, move, answer.", {}),
     )  # fmt: skip
     for page, label, icon, words, query in doors:
         with st.container(border=True, key=f"door-{page}"):
             st.page_link(page, label=label, icon=icon, query_params=query)
             st.caption(words)
     st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:", query_params=at)
-    st.markdown(
-        "**Drag ε.** Small ε: a strong promise and wrong bars. Large ε: a weak promise and right bars. You decide "
-        "where to stop."
-    )
+    st.markdown("**Drag ε.** Small ε: a strong promise, wrong bars. Large ε: a weak promise, right bars.")
     st.caption("This table is public. With private data, every release uses up budget.")

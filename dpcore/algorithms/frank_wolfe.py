@@ -13,8 +13,7 @@ from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import SignedErrors
 from ..privacy.table_curator import TableCurator
-from ..problems import QueryRelease
-from ..workloads import query_words
+from ..problems import QueryRelease, query_words
 from .base import About, Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 

@@ -17,9 +17,9 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.answers import Answers, CellAnswers
 from ..privacy.table_curator import TableCurator
-from ..problems import QueryRelease
+from ..problems import QueryRelease, query_words
 from ..releases import Histogram
-from ..workloads import Explicit, Marginals, Workload, query_words
+from ..workloads import Explicit, Marginals, Workload
 from .base import About, Algorithm, Step, model_cells, softmax
 from .evidence import tables_read
 from .ground import ModelSetup, grounded, model_setup

@@ -18,8 +18,8 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
-from ..problems import QueryRelease
-from ..workloads import Marginals, Workload, query_words
+from ..problems import QueryRelease, query_words
+from ..workloads import Marginals, Workload
 from ..workloads.union import reading
 from .base import Algorithm, Step, model_cells, rounds_param
 from .evidence import TINY, Pool, tables_read

@@ -19,6 +19,7 @@ from ..privacy.statistics.targets import PerturbedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from .base import About, Algorithm, Step
+from .regularised import OneDraw
 
 ROUND_OFF = 0.01  # of R: the width over which kinks are rounded off
 
@@ -84,7 +85,7 @@ def _minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObjectivePerturbation(Algorithm):
+class ObjectivePerturbation(OneDraw):
     """argmin over R^d of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
 
     Λ pays for the determinant with `share` of ε, ξ for the rest, as derived in `PerturbedRisk`: (ε, δ)-DP, charged as
@@ -94,7 +95,7 @@ class ObjectivePerturbation(Algorithm):
 
     share: float = param(0.2, "share of ε for the curvature", low=0.01, high=0.99)
 
-    problem = RiskMinimisation
+    sampler_name, note = "objective", "tilt {sigma:.3g}"
     about = About(
         title="Objective perturbation",
         brief="Adds noise first, then learns",
@@ -110,7 +111,7 @@ class ObjectivePerturbation(Algorithm):
         """One draw with the whole (ε, δ)."""
         if budget.delta == 0:
             raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
-        spend, target = Approximate(budget.epsilon * MARGIN, budget.delta), self._target(problem)
+        spend, target = Approximate(budget.epsilon * MARGIN, budget.delta), self.target(problem)
         target.check()
         lam, sigma = target.settle(problem.n, problem.effective_n, spend)
         choices = (
@@ -122,15 +123,9 @@ class ObjectivePerturbation(Algorithm):
         )
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
-    def _target(self, problem: RiskMinimisation) -> PerturbedRisk:
+    def target(self, problem: RiskMinimisation, _plan: Plan | None = None) -> PerturbedRisk:
+        """The tilted risk; kinks are rounded off."""
         loss = problem.loss
         if isinstance(loss, PiecewiseLinear | Logistic):
             loss = loss.smoothed(ROUND_OFF * problem.R)
         return PerturbedRisk(loss, problem.region, self.share, problem.location)
-
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """One draw."""
-        x = curator.draw_parameter(self._target(problem), "objective", plan.spend("draw"))
-        yield Step(1, Parameter(problem.names, problem.region.project(x)), f"tilt {plan['sigma']:.3g}")

@@ -14,9 +14,9 @@ from ..privacy.accounting.calibrations import equal_selections
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.statistics.answers import SignedErrors
 from ..privacy.table_curator import TableCurator
-from ..problems import QueryRelease
+from ..problems import QueryRelease, query_words
 from ..releases import Records
-from ..workloads import Explicit, Marginals, Union, Workload, query_words
+from ..workloads import Explicit, Marginals, Union, Workload
 from .base import About, Algorithm, Step
 from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds

@@ -15,9 +15,8 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import SomeAnswers
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..privacy.table_curator import TableCurator
-from ..problems import QueryRelease
+from ..problems import QueryRelease, query_words
 from ..releases import Release, StreamedHistogram
-from ..workloads import query_words
 from .base import About, Algorithm, Step, model_cells
 from .ground import Ground, grounded, model_setup
 from .past_measurements import Rules, measured_rounds, past_of

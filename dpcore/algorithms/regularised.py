@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +23,28 @@ from ..theory import learning as theory
 from .base import About, Algorithm, Step
 
 THETA = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneDraw(Algorithm):
+    """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
+
+    problem = RiskMinimisation
+    sampler_name: ClassVar[str] = ""  # of the curator's samplers; the one that the plan chose where there is no name
+    note: ClassVar[str]  # with names of choices to fill in
+
+    def target(self, problem: RiskMinimisation, plan: Plan) -> Any:
+        """The density that is drawn from."""
+        raise NotImplementedError
+
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
+    ) -> Iterator[Step]:
+        """One draw."""
+        name = self.sampler_name or plan["sampler"]
+        x = curator.draw_parameter(self.target(problem, plan), name, plan.spend("draw"))
+        said = {choice.name: choice.value for choice in plan.choices}
+        yield Step(1, Parameter(problem.names, problem.region.project(x)), self.note.format_map(said))
 
 
 def _draw_choices(problem: RiskMinimisation, s: float, tau: float, theta: float) -> tuple[Choice, ...]:
@@ -122,7 +145,7 @@ def _target(problem: RiskMinimisation, centre: np.ndarray, mu: float) -> Regular
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlternatingSampler(Algorithm):
+class AlternatingSampler(OneDraw):
     """The same law as regularized_exponential in one stage, by the paper's own sampler: single records, one at a time.
 
     s-GDP and within τ of its law, as there; T and η of the chain are fixed from public numbers, and only its last state
@@ -135,7 +158,7 @@ class AlternatingSampler(Algorithm):
     )  # fmt: skip
     theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
 
-    problem = RiskMinimisation
+    sampler_name, note = "alternating", "{chain:,} steps of the chain"
     about = About(
         title="Alternating sampler (as published)",
         brief="Shows the published sampler at work",
@@ -157,17 +180,13 @@ class AlternatingSampler(Algorithm):
         choices = (*kept, Choice("chain", T, "steps of the chain for τ"), Choice("eta", eta, "step size of the chain"))
         return Plan(budget, inner.charges, choices)
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """One draw."""
-        target = _target(problem, problem.region.centre, plan["mu"])
-        x = curator.draw_parameter(target, "alternating", plan.spend("draw"))
-        yield Step(1, Parameter(problem.names, x), f"{plan['chain']:,} steps of the chain")
+    def target(self, problem: RiskMinimisation, plan: Plan) -> RegularisedRisk:
+        """The density of regularized_exponential, in one stage."""
+        return _target(problem, problem.region.centre, plan["mu"])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential(Algorithm):
+class Exponential(OneDraw):
     """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
 
     2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the sampler's error.
@@ -176,7 +195,7 @@ class Exponential(Algorithm):
     2007; Bassily, Smith, Thakurta 2014.
     """
 
-    problem = RiskMinimisation
+    note = "k = {k:.4g}"
     about = About(
         title="Exponential mechanism",
         brief="Draws good answers more often",
@@ -190,7 +209,7 @@ class Exponential(Algorithm):
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """One draw with the whole budget."""
-        target = PlainRisk(problem.loss, problem.region, problem.location)
+        target = self.target(problem)
         target.check()
         pure = budget.delta == 0
         theta = 0.0 if pure else THETA
@@ -211,24 +230,20 @@ class Exponential(Algorithm):
         )
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """One draw."""
-        target = PlainRisk(problem.loss, problem.region, problem.location)
-        x = curator.draw_parameter(target, plan["sampler"], plan.spend("draw"))
-        yield Step(1, Parameter(problem.names, x), f"k = {plan['k']:.4g}")
+    def target(self, problem: RiskMinimisation, _plan: Plan | None = None) -> PlainRisk:
+        """The density ∝ exp(−kF(x))."""
+        return PlainRisk(problem.loss, problem.region, problem.location)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankExponential(Algorithm):
+class RankExponential(OneDraw):
     """Draw x with probability density ∝ exp(−ε₀|#{z ≤ x} − qn|/2) on the column's public range (`RankError`).
 
     Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP. Raises InputError for anything but a quantile of one
     column. Source: Smith 2011, Algorithm 2.
     """
 
-    problem = RiskMinimisation
+    sampler_name, note = "rank", "k = {k:.4g}"
     about = About(
         title="Exponential mechanism on ranks",
         brief="Draws a quantile by its rank",
@@ -242,7 +257,7 @@ class RankExponential(Algorithm):
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """One draw with the whole budget."""
-        target = _ranks(problem)
+        target = self.target(problem)
         target.check()
         spend = equal_draws(budget, 1)
         choices = (
@@ -252,16 +267,8 @@ class RankExponential(Algorithm):
         )
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
-    ) -> Iterator[Step]:
-        """One draw."""
-        x = curator.draw_parameter(_ranks(problem), "rank", plan.spend("draw"))
-        yield Step(1, Parameter(problem.names, x), f"k = {plan['k']:.4g}")
-
-
-def _ranks(problem: RiskMinimisation) -> RankError:
-    """The target; InputError for anything but a quantile."""
-    if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
-        raise InputError("rank_exponential is for a quantile of one column")
-    return RankError(problem.loss, problem.region, problem.location)
+    def target(self, problem: RiskMinimisation, _plan: Plan | None = None) -> RankError:
+        """The density of ranks; InputError for anything but a quantile."""
+        if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
+            raise InputError("rank_exponential is for a quantile of one column")
+        return RankError(problem.loss, problem.region, problem.location)

@@ -15,9 +15,9 @@ from ..privacy.accounting.calibrations import enlarged, measure_once, select_and
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import Answers, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
-from ..problems import QueryRelease
+from ..problems import QueryRelease, query_words
 from ..releases import ProductMixture
-from ..workloads import Marginals, Workload, query_words
+from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
 from ..workloads.union import marginal_tables, reading
 from .base import About, Algorithm, Step, rounds_param

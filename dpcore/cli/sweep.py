@@ -31,7 +31,7 @@ from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import WorkerPool
-from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, sweep
+from ..experiments.sweep import Case, cases, identity, left, missing, rows_digest, run_made, seldom, sweep
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..params import values
 from ..parsing.queries import split_names
@@ -155,9 +155,9 @@ def collect(
     known: set[tuple] = set()
 
     def line(elapsed: float) -> str:
-        left = [case for case in waiting if case.key not in known]
+        ahead = [case for case in waiting if case.key not in known]
         last = f", last {_name(points[-1])}" if points else ""
-        return f"{len(points)} of {total} points{last}{_left(elapsed, fresh, left)}"
+        return f"{len(points)} of {total} points{last}{left(elapsed, fresh, ahead)}"
 
     for point in run(waiting, watch=lambda: progress.say(line)):
         points.append(point)
@@ -191,20 +191,6 @@ def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:
 def _certificates(chosen: argparse.Namespace) -> dict[str, str]:
     given = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
     return {name: path for name, path in given.items() if path}
-
-
-def _left(elapsed: float, done: Sequence[SweepPoint], waiting: Sequence[Case]) -> str:
-    """Time left in words: an algorithm will take the mean of its runs so far, an unseen one the mean of all."""
-    ran = [p for p in done if p.state == "done"]
-    if not ran:
-        return ""
-    seconds: dict[str, list[float]] = {}
-    for point in ran:
-        seconds.setdefault(point.algorithm, []).append(point.seconds or 0.0)
-    overall = sum(p.seconds or 0.0 for p in ran)
-    each = {name: sum(some) / len(some) for name, some in seconds.items()}
-    ahead = sum(each.get(case.name, overall / len(ran)) for case in waiting)
-    return f", {elapsed * ahead / max(overall, 1e-9):.0f} s left"
 
 
 def _name(point: SweepPoint) -> str:

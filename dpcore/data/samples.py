@@ -72,6 +72,12 @@ def titanic() -> Sample:
     return _from_counts(["Class", "Sex", "Age", "Survived"], TITANIC, ("No", "Yes"), source)
 
 
+def coins() -> Sample:
+    """2,000 invented rows: two coins, and whether they show the same side, which no pair of the columns tells."""
+    counts = {(a, b): (500 * (a == b), 500 * (a != b)) for a in ("Heads", "Tails") for b in ("Heads", "Tails")}
+    return _from_counts(["First coin", "Second coin", "Same side"], counts, ("Yes", "No"), "Invented: a rule to find.")
+
+
 def _from_counts(columns: list[str], counts: dict[tuple, tuple], outcomes: tuple[str, ...], source: str) -> Sample:
     """One row a person, from how many there were with each outcome; categories in the order they first appear."""
     rows = [

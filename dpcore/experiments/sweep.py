@@ -223,6 +223,20 @@ def missing(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case
     return [case for case in planned if case.key not in settled]
 
 
+def left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) -> str:
+    """Time left in words: an algorithm will take the mean of its runs so far, an unseen one the mean of all."""
+    ran = [p for p in done if p.state == "done"]
+    if not ran:
+        return ""
+    seconds: dict[str, list[float]] = {}
+    for point in ran:
+        seconds.setdefault(point.algorithm, []).append(point.seconds or 0.0)
+    overall = sum(p.seconds or 0.0 for p in ran)
+    each = {name: sum(some) / len(some) for name, some in seconds.items()}
+    ahead = sum(each.get(case.name, overall / len(ran)) for case in waiting)
+    return f", {elapsed * ahead / max(overall, 1e-9):.0f} s left"
+
+
 def _said(start: np.ndarray | PublicStart) -> list[np.ndarray]:
     """Arrays that say what a public start is: itself, or its tables of pairs and what they weigh."""
     if not isinstance(start, PublicStart):

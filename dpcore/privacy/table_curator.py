@@ -35,15 +35,9 @@ class TableCurator(Curator):
     __slots__ = ("_answers", "_counts", "_domain", "_grids", "_threshold", "_twins")
 
     def __init__(
-        self,
-        rows: Countable,
-        n: int,
-        plan: Plan,
-        rng: np.random.Generator,
-        *,
-        group: int = 1,
+        self, rows: Countable, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1,
         domain: Domain | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(rows, n, plan, rng, group=group)
         self._domain = None if domain is None else sealed_domain(domain)
         self._twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that

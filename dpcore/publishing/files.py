@@ -23,9 +23,10 @@ from ..intervals.questions import independent
 from ..intervals.stored import to_arrays
 from ..intervals.usefulness import foreseen_exactness, uses
 from ..privacy.measurement import MeasuredAnswers
+from ..problems import query_words
 from ..releases import Histogram, Release, UnbiasedAnswers
 from ..theory.meaning import Promise
-from ..workloads import Marginals, Workload, query_words
+from ..workloads import Marginals, Workload
 from . import recount, registry, verifier
 from .card import card
 from .proof import Proof, proof_page

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
 from ..privacy.accounting.guarantee import worst_profile
 from ..privacy.accounting.ledger import Charge
@@ -72,9 +71,9 @@ def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], delta
     left = deltas - lifetime.lost(found.items())
     paid = [(replace(event, failure=0.0), times) for event, times in found.items() if not isinstance(event, Drawn)]
     out = _curves(paid, left) if found else {}
-    mu = math.sqrt(math.fsum(times * gaussian_cost(event) for event, times in paid))
-    if GDP not in out and 0 < mu < math.inf:  # exponential mechanisms and pure releases have a μ too, if not their own
-        out[GDP] = _each(left, lambda d: conversions.gdp_epsilon(mu, d))
+    cost = math.fsum(times * gaussian_cost(event) for event, times in paid)
+    if GDP not in out and 0 < cost < math.inf:  # exponential mechanisms and pure releases have a μ too
+        out[GDP] = _each(left, lambda d: Accounting.GDP.epsilon(cost, d))
     if any(isinstance(event, Drawn) for event in found):  # whose error counts (1 + e^ε) times: so much up to the total
         out = {name: np.where(e <= lifetime.budget.epsilon, e, math.inf) for name, e in out.items()}
     return {str(lifetime.accounting): out.pop(str(lifetime.accounting)), **out} if out else out
@@ -85,9 +84,7 @@ def kept(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
     left, capacity = deltas - lifetime.failure, lifetime.capacity
     if lifetime.accounting is Accounting.PURE:
         return np.where(left >= 0, capacity, math.inf)
-    if lifetime.accounting is Accounting.GDP:
-        return _each(left, lambda d: conversions.gdp_epsilon(math.sqrt(capacity), d))
-    return _each(left, lambda d: conversions.zcdp_epsilon(capacity, d))
+    return _each(left, lambda d: lifetime.accounting.epsilon(capacity, d))
 
 
 def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:
@@ -97,8 +94,8 @@ def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str
     left = deltas - sums.failure
     out = {}
     if sums.mu_squared < math.inf:
-        out[GDP] = _each(left, lambda d: conversions.gdp_epsilon(math.sqrt(sums.mu_squared), d))
-    out[ZCDP] = _each(left, lambda d: conversions.zcdp_epsilon(sums.rho, d))
+        out[GDP] = _each(left, lambda d: Accounting.GDP.epsilon(sums.mu_squared, d))
+    out[ZCDP] = _each(left, lambda d: Accounting.ZCDP.epsilon(sums.rho, d))
     out[RENYI] = _renyi(spends, left)
     if not any(isinstance(spend, Concentrated) for spend, _ in spends):  # no pair of laws is worst for these
         out[PLD] = _loss_distribution([(s, n) for s, n in spends if not isinstance(s, Concentrated | Drawn)], left)

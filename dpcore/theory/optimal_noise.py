@@ -81,17 +81,6 @@ def optimum(tables: Marginals) -> Optimum:
     return Optimum(spaces, np.array(np.sqrt(c / b) / safe, dtype=float), total**2, safe**2)
 
 
-def add_remove(tables: Marginals) -> float:
-    """The same for one record added or removed, in closed form: n is not public then, so that S = ∅ is paid for too.
-
-    Every record costs Σ_S t_S d_S, the same for all; by Cauchy's inequality the optimum is (Σ_S d_S √w_S)².
-    Source: Lebeda, Nikolov, Tang 2025; Xiao, He, Zhang, Kifer 2023.
-    """
-    spaces = spaces_of(tables)
-    total = math.sqrt(sum(1 / math.prod(shape) for shape in tables.shapes))
-    return float(total + (spaces.count * spaces.d * np.sqrt(spaces.reads)).sum()) ** 2
-
-
 def least_variance(workload: Workload) -> float | None:
     """Σ_j Var of n · answers of which no unbiased Gaussian release at μ = 1 has less, one record replaced, in counts².
 

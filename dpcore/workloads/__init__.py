@@ -3,7 +3,7 @@
 A query maps cells to [-1, 1]. Every workload is closed under negation by the sign s of (j, s), never by storing −q.
 """
 
-from .base import Workload, query_words
+from .base import Workload
 from .explicit import Explicit, RowSpace, row_space
 from .marginals import Marginals
 from .sealed import sealed, sealed_domain
@@ -17,7 +17,6 @@ __all__ = [
     "TableQueries",
     "Union",
     "Workload",
-    "query_words",
     "row_space",
     "sealed",
     "sealed_domain",

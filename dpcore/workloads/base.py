@@ -54,11 +54,6 @@ class Workload(Protocol):
         ...
 
 
-def query_words(workload: Workload, j: int) -> str:
-    """Query j as one text, such as "age = 20, sex = Female"; hostile text is the reader's to escape."""
-    return ", ".join(f"{column} = {value}" for column, value in workload.label(j))
-
-
 def extremes(A: Any) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and the highest entry of every row of A (m, cells), dense or sparse, each (m,)."""
     return dense(A.min(axis=1)).ravel(), dense(A.max(axis=1)).ravel()

@@ -6,7 +6,6 @@ changes neither the true answers that were kept for it nor the sensitivity that 
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,7 +17,7 @@ from ..errors import InputError
 from .base import Workload
 from .explicit import Explicit
 from .marginals import Marginals
-from .table_queries import TableQueries
+from .table_queries import TableQueries, parts_of
 from .union import Union
 
 _TWINS: "WeakKeyDictionary[Any, Workload]" = WeakKeyDictionary()  # so that runs share what a twin found out
@@ -59,12 +58,8 @@ def _made(workload: Any, domain: Domain) -> Workload:
 
 
 def _parts(workload: TableQueries) -> Iterator[tuple[tuple[str, ...], csr_array]]:
-    """Queries that stand next to each other and read one table, with the columns of that table."""
     base = Marginals(workload.domain, plain(workload.base.columns))
     stored = (array(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr"))
     matrix: Any = csr_array(tuple(stored), (int(workload.m), base.m))
     matrix.check_format()
-    rows = 0
-    for table, together in groupby(array(workload._owner).tolist()):
-        start, rows = rows, rows + len(list(together))
-        yield base.columns[table], matrix[start:rows][:, base.tables[table]]
+    return parts_of(base, matrix, array(workload._owner))

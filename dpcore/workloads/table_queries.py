@@ -59,14 +59,9 @@ class TableQueries:
 
     def rounded(self, step: float) -> "TableQueries":
         """The same queries, every entry rounded to the nearest multiple of `step` = 2^-j ≤ 1."""
-        starts = np.flatnonzero(np.diff(self._owner, prepend=-1))
-        parts = []
-        for start, stop in zip(starts, [*starts[1:], self.m], strict=True):
-            table = int(self._owner[start])
-            block = self.matrix[start:stop, self.base.tables[table]]
-            block.data = np.rint(block.data / step) * step
-            parts.append((self.base.columns[table], block))
-        return TableQueries(self.domain, parts, self._labels)
+        matrix = self.matrix.copy()
+        matrix.data = np.rint(matrix.data / step) * step
+        return TableQueries(self.domain, parts_of(self.base, matrix, self._owner), self._labels)
 
     @classmethod
     def ranges(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
@@ -201,6 +196,14 @@ class TableQueries:
         """For each table: all queries on it, as (m_S, size_S)."""
         for table, place in enumerate(self.base.tables):
             yield self.matrix[self._owner == table][:, place]
+
+
+def parts_of(base: Marginals, matrix: Any, owner: np.ndarray) -> Iterator[tuple[tuple[str, ...], csr_array]]:
+    """Queries (m, base.m) that stand next to each other and read one table, with its columns; `owner` (m,): which."""
+    rows = 0
+    for table, together in groupby(owner.tolist()):
+        start, rows = rows, rows + len(list(together))
+        yield base.columns[table], matrix[start:rows][:, base.tables[table]]
 
 
 def _block(domain: Domain, axes: tuple[int, ...], matrix: Any) -> Any:

@@ -92,10 +92,7 @@ def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     app.number_input(key="sweep-seeds").set_value(4)
     monkeypatch.setattr(forecast, "affordable", lambda *_: (30.0, 2.0**30))
     app.multiselect(key="epsilons").set_value([0.2, 2.0]).run()  # which were not forecast yet
-    assert said(app) == [
-        "Forecast: about 4 min for all 16 runs, 2 at a time, and 1 GiB of memory for the largest, roughly, from public "
-        "numbers."
-    ]
+    assert said(app) == ["Forecast: about 4 min for all 16 runs, 1 GiB of memory."]
     app.number_input(key="sweep-seeds").set_value(1).run()
     assert said(app)[0].startswith("Forecast: about 60 s for all 4 runs, ")
 

@@ -174,11 +174,11 @@ def test_rows_evolve_on_the_sessions_table():
     assert not app.exception
     assert not app.error
     drawn = figures(app)
-    assert len(drawn) == 5
+    assert len(drawn) == 3
     final = captions(app)
     app.slider(key="recipe-t-6").set_value(1).run()
     assert figures(app)[0] == drawn[0], "the curve stays"
-    assert figures(app)[3]["data"] != drawn[3]["data"], "the heat map is of another round"
+    assert figures(app)[2]["data"] != drawn[2]["data"], "the heat map is of another round"
     assert "after round 1" in captions(app)
     assert captions(app) != final
 

@@ -182,7 +182,7 @@ def test_values_of_a_link_that_cannot_be_are_named_with_what_is_allowed_until_re
         assert f"{name} = {BAD[name]} (allowed: " in warning, name
     assert "epsilon = 0.25 (allowed: 0.01 … 10" in warning
     assert "repeats = 21 (allowed: 1 … 20)" in warning
-    assert "sample = mars (allowed: census, berkeley, titanic)" in warning
+    assert "sample = mars (allowed: census, berkeley, titanic, coins)" in warning
     assert "nobody" not in warning
     assert "![" not in app.warning[0].value
     app.query_params.clear()

@@ -16,7 +16,7 @@ from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from pages._ui.evolution import lessons as printed
 from pages._ui.lessons.lesson import LESSONS
-from pages._ui.lessons.runs import SEEDS, Ran, nearest, sampling
+from pages._ui.lessons.runs import EVOLVED, SEEDS, Ran, nearest, sampling
 from pages._ui.shell.controls import EPSILONS
 from pages._ui.shell.words import meaning
 from tests.pages.test_pages import EXPLORE, button, dragged, open_page, said, settled
@@ -94,6 +94,25 @@ def test_the_bars_that_follow_epsilon_are_what_the_page_below_says():
     assert f"**{said_of['Child']:.1%}** of what they say about “Child”" in data["words"][0][data["at"]]
     falling = np.mean(data["synthetic"], axis=0)[:, data["labels"].index("Child")]
     assert falling[0] > 5 * falling[-1]
+
+
+def test_no_pair_of_columns_shows_the_rule_and_evolution_finds_it():
+    """By hand, from the table itself: pairs are even, and the rows' votes are for what stands in it."""
+    sample = samples.coins()
+    rows, lesson = sample.domain.encode(sample.frame), LESSONS["unseen-rule"]
+    assert np.allclose(Marginals.all(sample.domain, 2).answers_of_rows(rows), 0.25)
+    three = Marginals(sample.domain, [sample.domain.names])
+    kept = three.answers_of_rows(rows) > 0
+    found, frames = lesson.answered(lambda *_: None)
+    assert lesson.answers[found.right].startswith("In half")
+    for i, name in enumerate(("gaussian_maxent", EVOLVED)):
+        problem = QueryRelease(Marginals.all(sample.domain, 2), 2000)
+        run = Run(ALGORITHMS[name](), problem, rows, Budget(1.0, 1e-9), seed=1).finish()
+        share = run.release.answers(three)[kept].sum()
+        assert frames.synthetic[1, EPSILONS.index(1.0), i] == pytest.approx(share)
+        assert f"**{share:.0%}**" in frames.words[1][EPSILONS.index(1.0)]
+    assert frames.synthetic[:, -1, 0] == pytest.approx(0.5, abs=0.01)
+    assert frames.synthetic[:, -1, 1].min() > 0.97
 
 
 def test_lessons_without_moving_bars_draw_none():

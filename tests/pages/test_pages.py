@@ -157,7 +157,7 @@ def test_explore_shows_verdict_and_every_chart_with_data():
     assert len(drawn) == 6
     assert all(figure["data"] for figure in drawn)
     assert [tab.label for tab in app.tabs] == [
-        "Who gets the least accurate results?", "Ask a question", "Linked columns", "Budget used",
+        "Groups", "Ask a question", "Linked columns", "Budget used",
         "Compare two settings", "Download",
     ]  # fmt: skip
 

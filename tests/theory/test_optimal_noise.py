@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
-from dpcore.theory.optimal_noise import add_remove, against_line, least_rmse, least_variance, optimum
+from dpcore.theory.optimal_noise import against_line, least_rmse, least_variance, optimum
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.residuals import residual_spaces
 from tests.helpers import codes, matrix_of, signs
@@ -101,15 +101,6 @@ def test_what_a_replaced_record_moves_is_that_of_all_pairs_of_cells(where):
     assert (2 * spaces.count * spaces.widest) @ found.information >= max(moved) * (1 - 1e-12)
     W = matrix_of(domain, columns)
     assert np.trace(W @ np.linalg.pinv(X, hermitian=True) @ W.T) == pytest.approx(found.upper, rel=1e-7)
-
-
-def test_added_records_cost_what_the_closed_form_says():
-    domain, columns = TINY["chain"]
-    W, tables = matrix_of(domain, columns), Marginals(domain, columns)
-    sigma = np.linalg.svd(W, compute_uv=False)
-    assert add_remove(tables) >= sigma.sum() ** 2 / domain.size, "the SVD bound"
-    domain, columns = codes(2, 3), [["a", "b"]]
-    assert add_remove(Marginals(domain, columns)) == pytest.approx(6), "noise of size 1 on six cells"
 
 
 def test_columns_are_alike_only_where_their_exchange_leaves_the_tables_as_they_are():

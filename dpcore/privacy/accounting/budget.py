@@ -181,6 +181,18 @@ class Accounting(StrEnum):
     PURE = "sum of ε"
     PLD = "privacy loss distributions"
 
+    def epsilon(self, cost: float, delta: float) -> float:
+        """The ε at δ that an additive cost stands for: Σμ², Σρ or Σε."""
+        if self is Accounting.GDP and cost < math.inf:
+            return conversions.gdp_epsilon(math.sqrt(cost), delta)
+        return conversions.zcdp_epsilon(cost, delta) if self is Accounting.ZCDP and cost < math.inf else cost
+
+    def capacity(self, epsilon: float, delta: float) -> float:
+        """The largest additive cost that keeps (ε, δ), rounded down."""
+        if self is Accounting.GDP:
+            return conversions.gdp_mu(epsilon, delta) ** 2
+        return conversions.zcdp_rho(epsilon, delta) if self is Accounting.ZCDP else epsilon
+
 
 @dataclass(frozen=True)
 class Sums:
@@ -232,21 +244,14 @@ class Sums:
             return self.pure
         if left == 0:
             return math.inf
-        if accounting is Accounting.PLD:
-            return self._sampled_epsilon(left)
         if accounting is Accounting.OPTIMAL:
             return self.joint.epsilon(left, planned=planned) if self.joint else math.inf
-        if (self.mu_squared if accounting is Accounting.GDP else self.rho) == math.inf:
-            return math.inf
-        if accounting is Accounting.GDP:
-            return conversions.gdp_epsilon(math.sqrt(self.mu_squared), left)
-        return conversions.zcdp_epsilon(self.rho, left)
-
-    def _sampled_epsilon(self, delta: float) -> float:
+        if accounting is not Accounting.PLD:
+            return accounting.epsilon(self.cost(accounting)[1], left)
         if self.sampled is None:
             return 0.0 if self == Sums() else math.inf
         spend, times = self.sampled
-        return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, delta)
+        return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, left)
 
     def best(self, budget: Budget, exact: bool = False) -> Accounting:
         """The accounting with the smallest ε at δ: of those that add up if one of them keeps the promise, else of all.

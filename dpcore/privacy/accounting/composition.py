@@ -76,19 +76,7 @@ class Joint:
             return conversions.optimal_epsilon(self.pure, self.pures, delta)
         if self.pures == self.draws == 0:
             return conversions.gdp_epsilon(math.sqrt(self.mu_squared), delta)
-        target = math.log(delta)
-
-        def excess(epsilon: float) -> float:
-            return max(self.log_delta(epsilon, least or delta, planned), -1e6) - target
-
-        if excess(0.0) <= 0:
-            return 0.0
-        high = 1.0
-        while 0 < excess(high) < math.inf:
-            high *= 2
-        if excess(high) == math.inf:
-            return math.inf
-        return conversions.raised(conversions.root(excess, 0.0, high), lambda epsilon: excess(epsilon) > 0)
+        return conversions.smallest_epsilon(lambda e: self.log_delta(e, least or delta, planned), delta, 1.0)
 
 
 def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:

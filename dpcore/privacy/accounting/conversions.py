@@ -59,17 +59,8 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
 def gdp_epsilon(mu: float, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε; μ) ≤ δ, rounded up; 0 < δ < 1."""
-    target = _log(delta)
-    if gdp_log_delta(0, mu) <= target:
-        return 0.0
-
-    def excess(epsilon: float) -> float:
-        return max(gdp_log_delta(epsilon, mu), -1e6) - target
-
     high = zcdp_epsilon(mu**2 / 2, delta) + STEP  # a valid bound, so the root is below it, up to rounding
-    while excess(high) > 0:
-        high *= 2
-    return raised(root(excess, 0, high), lambda epsilon: gdp_log_delta(epsilon, mu) > target)
+    return smallest_epsilon(lambda epsilon: gdp_log_delta(epsilon, mu), delta, high)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -157,15 +148,9 @@ def optimal_log_delta(epsilon: float, each: float, times: int) -> float:
 
 def optimal_epsilon(each: float, times: int, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε) ≤ δ for `times` ε₀-DP releases, ε₀ = each, rounded up; 0 < δ < 1."""
-    target = _log(delta)
-    if times == 0 or optimal_log_delta(0.0, each, times) <= target:
-        return 0.0
-
-    def excess(epsilon: float) -> float:
-        return max(optimal_log_delta(epsilon, each, times), -1e6) - target
-
-    epsilon = raised(root(excess, 0.0, times * each), lambda epsilon: optimal_log_delta(epsilon, each, times) > target)
-    return min(epsilon, times * each)
+    most = times * each
+    found = smallest_epsilon(lambda epsilon: optimal_log_delta(epsilon, each, times), delta, most) if times else 0.0
+    return min(found, most)
 
 
 def optimal_share(epsilon: float, times: int, delta: float) -> float:
@@ -181,6 +166,20 @@ def optimal_share(epsilon: float, times: int, delta: float) -> float:
 def _log(delta: float) -> float:
     """log δ, rounded down."""
     return math.log(delta) * (1 + BLUR)
+
+
+def smallest_epsilon(log_delta: Callable[[float], float], delta: float, high: float) -> float:
+    """The smallest ε ≥ 0 with log δ(ε) ≤ log δ, rounded up; about `high` or below it; ∞ where log δ(ε) is ∞."""
+    target = _log(delta)
+
+    def excess(epsilon: float) -> float:
+        return max(log_delta(epsilon), -1e6) - target
+
+    if excess(0.0) <= 0:
+        return 0.0
+    while 0 < (found := excess(high)) < math.inf:
+        high *= 2
+    return raised(root(excess, 0.0, high), lambda epsilon: excess(epsilon) > 0) if found <= 0 else math.inf
 
 
 def raised(x: float, unsafe: Callable[[float], bool]) -> float:

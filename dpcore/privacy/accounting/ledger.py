@@ -11,7 +11,6 @@ import numpy as np
 
 from ...data.plain import plain
 from ...errors import BudgetError
-from . import conversions
 from .budget import Accounting, Budget, Spend, Spent, SubsampledGaussian, Sums
 from .composition import Joint
 
@@ -119,12 +118,8 @@ class Ledger:
         self._open = True
         self._accounting = self.plan.accounting
         self._counts: Counter[Spend] = Counter()
-        left = budget.delta - planned.failure
-        inverse = {
-            Accounting.GDP: lambda: conversions.gdp_mu(budget.epsilon, left) ** 2,
-            Accounting.ZCDP: lambda: conversions.zcdp_rho(budget.epsilon, left),
-            Accounting.PURE: lambda: budget.epsilon,
-        }.get(self._accounting, lambda: 0.0)()
+        adds_up = self._accounting not in (Accounting.OPTIMAL, Accounting.PLD)
+        inverse = self._accounting.capacity(budget.epsilon, budget.delta - planned.failure) if adds_up else 0.0
         # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the inverse.
         self._capacities = {symbol: max(inverse, cost) for symbol, cost in self._costs(planned).items()}
         self._failure = planned.failure

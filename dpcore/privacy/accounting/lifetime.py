@@ -33,7 +33,6 @@ from scipy.special import log_expit, ndtri_exp
 
 from ...errors import InputError
 from ...numbers import ROOM
-from . import conversions
 from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend
 from .ledger import Ledger, Plan
 
@@ -196,12 +195,7 @@ class Lifetime:
 
     def epsilon(self, cost: float) -> float:
         """The ε, at the total δ, that an additive cost stands for."""
-        if cost in (0, math.inf) or self.accounting is Accounting.PURE:
-            return cost
-        left = self.budget.delta - self.failure
-        if self.accounting is Accounting.GDP:
-            return conversions.gdp_epsilon(math.sqrt(cost), left)
-        return conversions.zcdp_epsilon(cost, left)
+        return self.accounting.epsilon(cost, self.budget.delta - self.failure)
 
     def total(self, spends: Total | Events) -> float:
         """The ε of all spends together at the total δ, rounded up."""
@@ -210,10 +204,7 @@ class Lifetime:
     @property
     def capacity(self) -> float:
         """The largest additive cost that keeps the promise, rounded down."""
-        left = self.budget.delta - self.failure
-        if self.accounting is Accounting.GDP:
-            return conversions.gdp_mu(self.budget.epsilon, left) ** 2
-        return conversions.zcdp_rho(self.budget.epsilon, left) if not self._pure else self.budget.epsilon
+        return self.accounting.capacity(self.budget.epsilon, self.budget.delta - self.failure)
 
     def left(self, spends: Total | Events) -> float:
         """The ε, at the total δ, of the largest single further release."""

@@ -81,7 +81,7 @@ def settings(game: Game) -> None:
         "ε, promised", controls.EPSILONS, OPENING, controls.number, key="audit-epsilon", **controls.KEPT
     )
     play = st.container()
-    with st.expander("For experts: algorithm, δ, number of games", icon=":material/tune:"):
+    with st.expander("For experts", icon=":material/tune:"):
         titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
         words = "It uses its default parameters and as few steps as it can: the game needs many short runs."
         title = st.selectbox("Algorithm", list(titles), key="audit-algorithm", help=words, **controls.KEPT)

@@ -17,10 +17,10 @@ SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first 
 TEXT = {"size": 13}
 LETTER = 7  # pixels of one, about
 LINES = {  # error: colour, dash, words
-    "max_error": (SYNTHETIC, "solid", "worst query"),
-    "mean_error": (REAL, "dash", "mean over queries"),
-    "population_max_error": (FOURTH, "dot", "worst query, against the population"),
-    "population_mean_error": (THIRD, "dashdot", "mean, against the population"),
+    "max_error": (SYNTHETIC, "solid", "largest"),
+    "mean_error": (REAL, "dash", "typical"),
+    "population_max_error": (FOURTH, "dot", "largest, population"),
+    "population_mean_error": (THIRD, "dashdot", "typical, population"),
 }
 
 
@@ -103,27 +103,6 @@ def ticks(labels: list[str], most: int) -> dict[str, list]:
     return {"tickvals": shown, "ticktext": [labels[i] for i in shown]}
 
 
-def convergence(records: pd.DataFrame, x: str, x_title: str) -> go.Figure:
-    """Errors against `x`: the median over seeds as a line, the range over seeds as a band."""
-    figure = go.Figure()
-    for name, (colour, dash, words) in LINES.items():
-        if name not in records:
-            continue
-        by = records.groupby(x)[name]
-        middle, low, high = by.median(), by.min(), by.max()
-        if records["seed"].nunique() > 1:
-            band = {"x": [*middle.index, *middle.index[::-1]], "y": [*high, *low[::-1]]}
-            figure.add_scatter(
-                **band, fill="toself", fillcolor=colour, opacity=0.18, line_width=0, hoverinfo="skip", showlegend=False
-            )
-        mode = "lines" if len(middle) > 1 else "markers"
-        figure.add_scatter(
-            x=middle.index, y=middle, mode=mode, name=words, line={"color": colour, "dash": dash}, marker_size=10
-        )
-    figure.update_yaxes(title="error (difference of probabilities)", type="log", exponentformat="power", dtick=1)
-    return finish(figure.update_xaxes(title=x_title, rangemode="tozero"))
-
-
 def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     """Error by group, the smallest group on top, its share of the records beside its name."""
     names = [f"{g} ({s:.2%})" for g, s in zip(short_names(frame["group"], 20), frame["share"], strict=True)]
@@ -154,26 +133,3 @@ def bars(frame: pd.DataFrame, title: str) -> go.Figure:
     figure.update_xaxes(title=figure_text(title), **ticks(names, 24))
     figure.update_layout(barmode="group", bargap=0.2)
     return finish(figure.update_yaxes(title="share of records", rangemode="tozero", tickformat=".2~%"))
-
-
-def heat_map(
-    values: np.ndarray,
-    title: str,
-    axes: tuple[str, str],
-    labels: tuple[Sequence[str], Sequence[str]],
-    limit: float,
-    *,
-    signed: bool,
-) -> go.Figure:
-    """A 2-way table on a scale from 0, or from −`limit` where `signed`, to `limit`."""
-    rows, columns = (short_names(axis, 14) for axis in labels)
-    figure = go.Figure()
-    figure.add_heatmap(
-        z=values, zmin=-limit if signed else 0, zmax=limit, colorscale=DIVERGING if signed else SHADES,
-        colorbar={"thickness": 10, "tickformat": ".2~%"},
-        customdata=np.array([[(r, c) for c in columns] for r in rows]),
-        hovertemplate="%{customdata[0]}, %{customdata[1]}: %{z:.2%}<extra></extra>",
-    )  # fmt: skip
-    figure.update_xaxes(title=figure_text(axes[1]), tickangle=-45, **ticks(columns, 12))
-    figure.update_yaxes(title=figure_text(axes[0]), autorange="reversed", **ticks(rows, 16))
-    return finish(figure.update_layout(title={"text": title, "font_size": 14}), 360)

@@ -36,9 +36,9 @@ def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.
     place = {"mode": "markers", "hovertemplate": "(%{x:.3f}, %{y:.3f})"}
     return [
         go.Scatter(x=private[:, 0], y=private[:, 1], name="private points", marker=dots, **place),
-        go.Scatter(x=V[:, 0], y=V[:, 1], name="variations (candidates)", marker=crosses, **place),
+        go.Scatter(x=V[:, 0], y=V[:, 1], name="candidates", marker=crosses, **place),
         go.Scatter(
-            x=V[kept, 0], y=V[kept, 1], mode="markers", name="synthetic points, area = weight of the votes",
+            x=V[kept, 0], y=V[kept, 1], mode="markers", name="chosen by votes",
             marker=chosen, customdata=weights[kept], hovertemplate="(%{x:.3f}, %{y:.3f}): %{customdata:.2%}",
         ),
     ]  # fmt: skip

@@ -26,7 +26,7 @@ def density(law: LineLaw, column: str) -> go.Figure:
         line={"color": REAL, "dash": "dash"}, hovertemplate=f"{law.truth:.6g}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(column))
-    return finish(figure.update_yaxes(title="probability density", rangemode="tozero"))
+    return finish(figure.update_yaxes(title="probability density", rangemode="tozero"), 340)
 
 
 def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure:

@@ -21,10 +21,6 @@ LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEX
 FADED = 0.18
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
-SHORT = {
-    "max_error": "largest", "mean_error": "typical", "population_max_error": "largest, population",
-    "population_mean_error": "typical, population",
-}  # fmt: skip
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
 _BAND: Spec = {
@@ -46,12 +42,12 @@ def convergence(records: pd.DataFrame, x: str, title: str, n: int, noun: str, be
     """Errors against `x`: the first run as a line, the range over its replays as a band; theory and a pinned run."""
     lines: list[Spec] = []
     first = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)
-    for name, (colour, dash, _) in LINES.items():
+    for name, (colour, dash, short) in LINES.items():
         if name not in records:
             continue
         if records["seed"].nunique() > 1:
             lines.append(_band(records, first, x, name, colour))
-        lines.append(_line(first[x], first[name], SHORT[name], {"color": colour, "dash": dash, "width": 2}, n, noun))
+        lines.append(_line(first[x], first[name], short, {"color": colour, "dash": dash, "width": 2}, n, noun))
     if beside.pinned is not None:
         own = beside.pinned[beside.pinned["seed"] == beside.pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
@@ -175,7 +171,7 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
     return _small(
         bars,
         xaxis=_axis(figure_text(title), **ticks(names, 14)),
-        yaxis=_axis("% of rows", rangemode="tozero"),
+        yaxis=_axis("%", rangemode="tozero"),
         barmode="group", bargap=0.2,
     )  # fmt: skip
 

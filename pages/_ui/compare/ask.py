@@ -141,7 +141,7 @@ def _said(forecast: Forecast, problem: QueryRelease, words: str, tolerance: floa
             f"{answers} are {within} in only {chance} of releases."
         )
     return (
-        f"**ε = {controls.number(forecast.epsilon)} with {title}**: {answers} are then {within} in at least {chance} "
+        f"**ε = {controls.number(forecast.epsilon)} with {title}**: {answers} are {within} in at least {chance} "
         "of releases."
     )
 

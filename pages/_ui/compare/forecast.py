@@ -1,5 +1,6 @@
 """How long a comparison will take, said before it is run."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -8,32 +9,54 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.forecasts import SAID, affordable, in_bytes, in_seconds
 from dpcore.errors import InputError
+from dpcore.experiments.sweep_point import SweepPoint
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 
 from ..jobs.pool import WORKERS
 from ..shell.session import session
+from .sweeps import Sweep
 
 
-def say(of: Any, problem: QueryRelease, names: Iterable[str], budgets: Sequence[Budget], seeds: int) -> None:
-    """Roughly the time and memory of all these runs, from public numbers, where they take more than a moment.
+def say(
+    of: Any, problem: QueryRelease, names: Iterable[str], budgets: Sequence[Budget], seeds: int, made: Sweep
+) -> None:
+    """Roughly the time and memory of all these runs, where they take more than a moment.
 
-    `of` names the problem; what one kind of run takes is worked out once for it.
+    `of` names the problem; what one kind of run takes is worked out once for it, from public numbers. An algorithm that
+    was slower or faster than foreseen in the runs that were `made` is so again.
     """
     known: dict[tuple[str, Budget], tuple[float, float]] = session().memo("forecasts", of, dict)
     runs, seconds, size = 0, 0.0, 0.0
     for name in names:
+        pace = _pace(made, name)
         for budget in budgets:
             if (name, budget) not in known:
                 known[name, budget] = _one(name, problem, budget)
             each, most = known[name, budget]
-            runs, seconds, size = runs + seeds * (most > 0), seconds + seeds * each, max(size, most)
+            runs, seconds, size = runs + seeds * (most > 0), seconds + seeds * pace * each, max(size, most)
     if (seconds := seconds / min(WORKERS, max(runs, 1))) >= SAID:
         st.caption(
-            f"Forecast: {in_seconds(seconds)} for all {runs} runs, {WORKERS} at a time, and {in_bytes(size)} of memory "
-            "for the largest, roughly, from public numbers."
+            f"Forecast: {in_seconds(seconds)} for all {runs} runs, {in_bytes(size)} of memory.",
+            help=f"{WORKERS} runs at a time, and the memory of the largest. Roughly, from public numbers and from the "
+            "runs that were made.",
         )
+
+
+def _pace(made: Sweep, name: str) -> float:
+    """How many times longer the runs of an algorithm took than was foreseen; 1 where none was made."""
+    points = [d.point for d in made.found.values() if d.point.algorithm == name and d.point.state == "done"]
+    problem = made.problem
+    if not points or problem is None:
+        return 1.0
+    foreseen = session().memo("pace", (made.asked, name, len(points)), lambda: _foreseen(points, problem))
+    return sum(point.seconds or 0.0 for point in points) / foreseen if foreseen else 1.0
+
+
+def _foreseen(points: Iterable[SweepPoint], problem: QueryRelease) -> float:
+    each = Counter((point.algorithm, Budget(point.epsilon, point.delta)) for point in points)
+    return sum(count * _one(name, problem, budget)[0] for (name, budget), count in each.items())
 
 
 def _one(name: str, problem: QueryRelease, budget: Budget) -> tuple[float, float]:

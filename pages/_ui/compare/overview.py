@@ -62,7 +62,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
     budgets = [Budget(float(v), delta) for v in sorted(values)]
     n = max(2, round(SIZES[size] * table.n)) if SIZES[size] else table.n
     asked = table.version, workload.domain.names, tuple(texts), n
-    forecast.say(asked, QueryRelease(workload, n, table.unit.most_rows), names, budgets, int(seeds))
+    forecast.say(asked, QueryRelease(workload, n, table.unit.most_rows), names, budgets, int(seeds), sweep)
 
     def make() -> tuple[QueryRelease, Any, np.ndarray | None]:
         rows, population = table.rows(workload.domain.names), table.whence(workload.domain.names)

@@ -18,13 +18,14 @@ from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
 from ..charts import base as charts
+from ..charts import screen
 from ..jobs.job import watch
 from ..jobs.runs import Wanted, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, in_memory, line, peek, tried, unfinished
 from ..shell.opened import WHOLE
-from ..shell.results import QUIET, below, panel
+from ..shell.results import panel
 from ..shell.state import shared, table
 from ..shell.table import Table
 from ..shell.text import clean, plain, points
@@ -88,7 +89,8 @@ def _settles(result: Result) -> None:
         f"The mean error over all pairs of columns goes from {points(first['mean_error'])} points after the first "
         f"round to {points(last['mean_error'])} after {int(last['t'])}; the worst ends at {points(last['max_error'])}."
     )
-    panel(charts.convergence(frame, "t", "round"), summary, frame, "recipe-errors")
+    figure = screen.convergence(frame, "t", "round", result.summary["n"], "rows", screen.Beside())
+    panel(figure, summary, frame, "recipe-errors")
 
 
 @peek
@@ -116,19 +118,9 @@ def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     pairs = {" × ".join(map(clean, pair)): pair for pair in combinations(domain.names, 2)}
     chosen = pairs[right.selectbox("Two columns", list(pairs), key=f"recipe-pair-{hash(domain.names)}", **shared())]
     both = compare(release, rows, Marginals(domain, [chosen]))
-    gap = max(float(compare(r, rows, Marginals(domain, [chosen])).gaps.max()) for r in (result.path[0], release)) or 1.0
     a, b = (domain.columns[domain.names.index(name)] for name in chosen)
     real, synthetic = (np.asarray(v).reshape(a.size, b.size) for v in (both.real, both.synthetic))
-    limit = float(max(real.max(), synthetic.max()))
-    shown = (
-        ("real", real, limit),
-        (f"synthetic, round {t}", synthetic, limit),
-        ("synthetic − real", synthetic - real, gap),
-    )
-    for i, ((title, values, top), place) in enumerate(zip(shown, st.columns(3), strict=True)):
-        figure = charts.heat_map(values, title, chosen, (a.labels, b.labels), top, signed=i == 2)
-        alt = f"Heat map, {title}: {' × '.join(map(clean, chosen))}"
-        place.plotly_chart(figure, key=f"recipe-heat-{i}", alt=alt, config=QUIET)
     index = pd.DataFrame([(x, y) for x in a.labels for y in b.labels], columns=pd.Index(["first", "second"]))
     summary = f"After round {t} the largest difference in this table is {points(float(both.gaps.max()))} points."
-    below(summary, index.assign(real=both.real, synthetic=both.synthetic), "recipe-pair")
+    figure = screen.pair(real, synthetic, chosen, (a.labels, b.labels))
+    panel(figure, summary, index.assign(real=both.real, synthetic=both.synthetic), "recipe-pair")

@@ -42,8 +42,9 @@ def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
 
 def watch_it() -> None:
     """Draw the whole part. Raises InputError for settings that do not go together."""
-    sample, n, budget, texts, seeds = _settings()
     main, side = st.columns([3, 2], gap="large")  # side by side, so that nothing has to be scrolled while it plays
+    with side:
+        sample, n, budget, texts, seeds = _settings()
     problem, rows = points(sample, n)
     algorithm = build(PE, texts)
     plan = algorithm.plan(problem, budget)
@@ -68,12 +69,11 @@ def watch_it() -> None:
 
 
 def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
-    """Draw the widgets in one line, those for experts folded."""
-    shape, budget, experts = st.columns(3, vertical_alignment="bottom")
+    """Draw the widgets, those for experts folded."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-    sample = titles[shape.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
-    epsilon = budget.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
-    with experts.popover("For experts", icon=":material/tune:", width="stretch"):
+    sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
+    epsilon = st.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
+    with st.popover("For experts", icon=":material/tune:"):
         n = st.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
         preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
@@ -115,12 +115,12 @@ def _wanted(
 @peek
 def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
     heading("How do random points become the private ones?")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        place = st.container(width="content")
-        st.caption(f"{title}: invented points. Nobody may see the blue points of a real table.")
+    above, place = st.container(), st.container()
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
-    _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
+    with above:
+        _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
+    place.caption(f"{title}: invented points. Nobody may see the blue points of a real table.")
     kept = [int(np.count_nonzero(weights)) for _, weights in steps]
     summary = (
         f"It starts from {len(steps[0][0])} random points. After {len(steps) - 1} steps of voting, {kept[-1]:,} of "
@@ -154,11 +154,12 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
             if now[at] == T:
                 now[plays] = False
                 st.rerun()
+        chart = st.container()
         t = st.slider("Step t", 0, T, key=at, on_change=moved)
         V, weights = steps[t]
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} candidates hold all the weight."
         figure = evolution_charts.step(private, V, weights, DISC.bounds)
-        st.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET)
+        chart.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET)
 
     going = bool(now.get(plays)) and now.get(at, 0) < T
     icon = f":material/{'pause' if going else 'play_arrow'}:"

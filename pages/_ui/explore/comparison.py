@@ -54,7 +54,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = listed(shown)
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
-    summary = f"One question in ten is off by {tenth} or more."
+    summary = f"One question in ten is off by more than {tenth.partition(' ≈')[0]}."
     names = shown.chosen.problem.domain.names
     about = head.selectbox(
         "Mark questions about", [None, *names], width=MARKER, format_func=_about, key=f"about-{hash(names)}",
@@ -85,15 +85,6 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
 
 def _about(column: str | None) -> str:
     return "all questions" if column is None else f"about {clean(column)}"
-
-
-@peek
-def worst(shown: Shown) -> None:
-    """The worst ten in words."""
-    heading("The ten worst, in words", Tag.PEEK)
-    shares = st.column_config.NumberColumn(format="percent")
-    names = ("real", "synthetic", "error", "low", "high")
-    st.dataframe(listed(shown, 10)[0], hide_index=True, column_config=dict.fromkeys(names, shares))
 
 
 @st.fragment

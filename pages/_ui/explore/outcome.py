@@ -168,7 +168,7 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
         label_visibility="collapsed",
     )  # fmt: skip
     x = "epsilon_spent" if against == "ε spent" else "t"
-    summary = f"After {int(end['t']):,} steps the largest error is {points(end['max_error'])} points."
+    summary = f"After {int(end['t']):,} steps: {points(end['max_error'])} points."
     more = "".join(f"{name}: {words} " for _, name, words in stages)
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))

@@ -66,10 +66,7 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -
         help=f"{whose} ε = {number(budget.epsilon)} and δ = {number(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone)}. A coin is right 50 times.",
     )  # fmt: skip
-    st.markdown(
-        "They must say which table was used: the one **with you**, or the one **with someone else** in your place. "
-        "A coin is right 50 times."
-    )
+    st.markdown("Which table was used: the one **with you**, or one **with someone else** in your place? A coin: 50.")
 
 
 def limits(table: Table) -> None:

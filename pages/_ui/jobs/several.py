@@ -1,12 +1,13 @@
 """Many runs of one problem in the shared pool: those planned, under way and found; what was found is kept."""
 
+import time
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from dpcore.data.domain import Rows
 from dpcore.experiments.pool import JobSpec, Result
-from dpcore.experiments.sweep import Case, collect, missing, task
+from dpcore.experiments.sweep import Case, collect, left, missing, task
 from dpcore.experiments.sweep_point import SweepPoint
 
 from .runs import Runs
@@ -34,6 +35,8 @@ class Several(Runs, Generic[Found]):
     beside: Any = None  # what else a run is compared with: the population, or the records held out
     planned: list[Case] = field(default_factory=list)
     found: dict[Any, Found] = field(default_factory=dict)
+    begun: float = 0.0
+    before: frozenset = frozenset()  # what was found before that
 
     @abstractmethod
     def keep(self, point: SweepPoint, result: Result | None) -> Found:
@@ -41,7 +44,7 @@ class Several(Runs, Generic[Found]):
 
     def run(self, planned: list[Case]) -> None:
         """Run what of the plan is not there yet."""
-        self.planned = planned
+        self.planned, self.begun, self.before = planned, time.monotonic(), frozenset(self.found)
         for case in missing(planned, [found.point for found in self.found.values()]):
             if refused := case.refused(self.problem):
                 self.found[case.key] = self.keep(refused, None)
@@ -83,8 +86,10 @@ class Several(Runs, Generic[Found]):
 
     @property
     def words(self) -> str:
-        """How much of the plan is there."""
-        return f"{len(self.shown)} of {len(self.planned)} runs"
+        """How much of the plan is there, and how long the rest will take."""
+        new = [found.point for key, found in self.found.items() if key not in self.before]
+        ahead = left(time.monotonic() - self.begun, new, (case for case, _ in self.jobs))
+        return f"{len(self.shown)} of {len(self.planned)} runs{ahead}"
 
     @property
     def news(self) -> int:

@@ -127,9 +127,9 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     )
     with left:
         cautions(spend, table)
-        real, private = st.columns(2)
-        real.metric("Real value", f"{law.truth:.5g}")
-        private.metric("Private value, 9 of 10 times", f"{law.low:.4g}–{law.high:.4g}")
+        with st.container(horizontal=True):
+            st.metric("Real value", f"{law.truth:.5g}")
+            st.metric("Private value, 9 of 10 times", f"{law.low:.4g}–{law.high:.4g}")
         summary = "The private value is drawn at random. Where the curve is high, it falls often."
         frame = pd.DataFrame({clean(column): law.x, "density": law.density})
         panel(learning_charts.density(law, column), summary, frame, "density")

@@ -36,6 +36,7 @@ class Lesson:
     settings: dict[str, str]
     words: tuple[str, ...] = ()  # of the glossary, explained beside the question
     moving: Callable[[Tries], Frames] | None = None  # bars that follow ε, drawn with the answer
+    series: int = 1  # algorithms whose runs these are
 
     def link(self, key: str) -> str:
         """The address of the lesson, relative to the app."""
@@ -50,7 +51,7 @@ class Lesson:
         """The right answer at all seeds, and the bars that go with it."""
         if self.moving is None:
             return self.found(told=told), None
-        tries = Tries(self.settings, SEEDS, told, 1 + len(EPSILONS))
+        tries = Tries(self.settings, SEEDS, told, self.series * (1 + len(EPSILONS)))
         return self.decide(tries), self.moving(tries)
 
 
@@ -75,9 +76,7 @@ LESSONS = {
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
         runs.small_groups,
         "The noise on every count is the same, whoever is counted. For 2,092 adults it is nothing, for 109 "
-        "children it is a large part of what is known about them. Look at “Who gets the least accurate "
-        "results?”, by Age, then "
-        "by Class.",
+        "children it is a large part of what is known about them. Look at “Groups” below, by Age, then by Class.",
         {"sample": "titanic", "epsilon": "0.3", "algorithm": "gaussian_maxent"},
         ("disagreement",),
         moving.disagreement,
@@ -116,6 +115,19 @@ LESSONS = {
         {"sample": "census", "epsilon": "0.1", "algorithm": "gaussian_maxent"},
         ("sampling floor",),
     ),
+    "unseen-rule": Lesson(
+        "What pairs of columns cannot show",
+        "Two coins were thrown, and a third column says whether they show the same side. A release measures all pairs "
+        "of columns at ε = 10. In how many of its rows is the third column right?",
+        ("In nearly all: ε is large", "In three of four", "In half of them, as by a guess"),
+        runs.unseen_rule,
+        "Any two of these columns look independent, so no pair holds the rule, however large ε is. Evolution votes for "
+        "whole rows that resemble real ones, and rows that break the rule die out. **Remember: a release knows only "
+        "what it asked.** Choose “every triple” among the questions and see.",
+        {"sample": "coins", "epsilon": "10", "algorithm": "gaussian_maxent"},
+        moving=moving.rule,
+        series=2,
+    ),
 }
 
 
@@ -130,19 +142,21 @@ def predict(current: Lesson) -> bool:
     number = f" {list(LESSONS).index(key) + 1} of {len(LESSONS)}" if key else ""
     work = _made(current)
     with st.container(border=True, key=f"lesson-{current.title}"):
-        st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-        words = meaning(*current.words)
-        guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
-        if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
-            st.session_state[f"_revealed-{current.title}"] = True
-        revealed = st.session_state.get(f"_revealed-{current.title}", False)
-        if revealed and _answer(current, guess, work):
-            _onward(key)
+        places = st.columns(2 if current.moving else 1)  # the chart beside its question, both in sight on a slide
+        with places[0]:
+            st.subheader(f"Lesson{number}: {current.title}", anchor=False)
+            words = meaning(*current.words)
+            guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
+            if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
+                st.session_state[f"_revealed-{current.title}"] = True
+            revealed = st.session_state.get(f"_revealed-{current.title}", False)
+            if revealed and _answer(current, guess, work, places[-1]):
+                _onward(key)
     return revealed
 
 
-def _answer(current: Lesson, guess: str | None, work: Work) -> bool:
-    """Draw the answer and why, as soon as the runs that decide it have ended; return whether it is there."""
+def _answer(current: Lesson, guess: str | None, work: Work, beside: Any) -> bool:
+    """Draw the answer, why, and `beside` what moves, as soon as the runs have ended; return whether it is there."""
     if not watch(work, f"lesson-{current.title}", final=SHARED) or work.state != "done":
         return False
     found: Found
@@ -157,7 +171,8 @@ def _answer(current: Lesson, guess: str | None, work: Work) -> bool:
     st.markdown(current.explanation)
     if frames is not None:
         here = st.session_state.get("epsilon", float(current.settings["epsilon"]))
-        moving.draw(frames, f"lesson-{current.title}", here)
+        with beside:
+            moving.draw(frames, f"lesson-{current.title}", here)
     return True
 
 

@@ -13,11 +13,14 @@ from dpcore.evaluation.run import Run, compare, pairs_with, subgroups
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals
 
 from ..shell.state import SAMPLES
 from ..shell.text import points
 
 SEEDS = (0, 1, 2, 3, 4)
+FEW = 100  # combinations
+EVOLVED = "private_evolution_table"
 DELTA = 1e-9  # that of Explore, unless somebody moves it
 
 
@@ -31,12 +34,16 @@ class Found:
 
 @dataclass(frozen=True)
 class Ran:
-    """Errors of one run over all pairs of columns, as shares: of the table, of its population, about groups by age."""
+    """Errors of one run over all pairs of columns, as shares: of the table, of its population, about groups by age.
+
+    `possible` is the share of released rows whose values stand together in the table, too; known for few combinations.
+    """
 
     typical: float
     worst: float
     population: float
     groups: dict[str, float]
+    possible: float = math.nan
 
 
 class Tries:
@@ -48,8 +55,11 @@ class Tries:
         self.settings, self.seeds, self._told, self._done, self._times = settings, seeds, told, 0, times
 
     def at(self, epsilon: float | None = None, **changed: str) -> list[Ran]:
-        """One run a seed, with the lesson's ε unless another is given, and its parameters but for those `changed`."""
-        name = self.settings["algorithm"]
+        """One run a seed, with the lesson's ε unless another is given, and its parameters but for those `changed`.
+
+        With another `algorithm` among them, that one's own.
+        """
+        name = changed.pop("algorithm", self.settings["algorithm"])
         own = {key.split(".")[1]: value for key, value in self.settings.items() if key.startswith(f"{name}.")}
         out = []
         for seed in self.seeds:
@@ -77,8 +87,12 @@ def _ran(sample: str, algorithm: str, settings: tuple[tuple[str, str], ...], eps
     if "Age" in domain.names and run.release is not None:
         found = subgroups(compare(run.release, rows, pairs_with(domain, "Age")), "Age")
         groups = dict(zip(found.labels, found.error.tolist(), strict=True))
+    possible = math.nan
+    if domain.size <= FEW and run.release is not None:
+        whole = compare(run.release, rows, Marginals(domain, [domain.names]))
+        possible = float(whole.synthetic[whole.real > 0].sum())
     beside = math.nan if last.population is None else last.population.max_error
-    return Ran(last.empirical.mean_error, last.empirical.max_error, beside, groups)
+    return Ran(last.empirical.mean_error, last.empirical.max_error, beside, groups, possible)
 
 
 def nearest(ratio: float, marks: Sequence[float]) -> int:
@@ -128,6 +142,13 @@ def small_groups(tries: Tries) -> Found:
     child, adult = (median(run.groups[age] for run in runs) for age in ("Child", "Adult"))
     words = f"the tables disagree on {child:.0%} of what they say about children, on {adult:.1%} about adults"
     return Found(nearest(child / adult, (0.1, 1, 10)), words)
+
+
+def unseen_rule(tries: Tries) -> Found:
+    """How often rows made from pairs of columns keep a rule that no pair shows: always, mostly, or like a guess."""
+    pairs, evolved = (median(run.possible for run in runs) for runs in (tries.at(), tries.at(algorithm=EVOLVED)))
+    words = f"the rule holds in {pairs:.0%} of the rows that are made from pairs, and in {evolved:.0%} of evolved rows"
+    return Found(nearest(pairs, (1, 0.75, 0.5)), words)
 
 
 def sampling(tries: Tries) -> Found:

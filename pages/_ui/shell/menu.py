@@ -52,7 +52,7 @@ MENU: dict[str, list[Entry]] = {
             "pages/compare.py",
             "Compare",
             "Compare",
-            "How much privacy can this table afford, and with which algorithm?",
+            "How much privacy can this table afford?",
             shows=Tag.PEEK,
             about_table=True,
         ),
@@ -85,7 +85,7 @@ MENU: dict[str, list[Entry]] = {
             "pages/lessons.py",
             "Lessons",
             "Lessons",
-            "Five questions for a classroom: guess, reveal, explain.",
+            "Six questions for a classroom: guess, reveal, explain.",
         ),
         Entry(
             "pages/glossary.py",

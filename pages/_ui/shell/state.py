@@ -17,6 +17,7 @@ SAMPLES = {
     "census": ("Invented census (20,000 people)", samples.census),
     "berkeley": ("Berkeley admissions 1973 (4,526 applicants)", samples.berkeley),
     "titanic": ("Titanic 1912 (2,201 people)", samples.titanic),
+    "coins": ("Invented coins (2,000 rows)", samples.coins),
 }
 
 

@@ -1,5 +1,8 @@
 """Words that pages use: one meaning each, for the glossary and as a tooltip where they stand."""
 
+import base64
+import re
+
 WORDS = {
     "cell": "One combination of values, such as female and 25–34. Every row is in exactly one cell.",
     "disagreement": "How much the real and the synthetic table differ about a group: 0% identical, 100% completely "
@@ -20,6 +23,29 @@ PLAIN = {
     "neighbours": "with you, without you", "point": "hundredth", "sampling floor": "luck of the sample",
     "seed": "repeat number", "trial": "try-out", "workload": "questions",
 }  # fmt: skip
+_LINES = {  # of a word's picture, 48 by 30: blue is real, orange synthetic
+    "cell": "b8 5h32v20h-32zM8 15h32M24 5v20 o25 6h14v8h-14z",
+    "disagreement": "b14 25v-20 o26 25v-9 g30 16v-11",
+    "frontier": "g6 8h10M18 5h8M30 12h10 o6 10h12v7h12v7h12",
+    "marginal": "b8 25v-8M16 25v-18M24 25v-12 o34 5v20M40 5v20",
+    "neighbours": "b5 5h16v20h-16zM5 15h16 b27 5h16v20h-16z o27 15h16",
+    "point": "b4 25h40M4 25v-4M44 25v-4 o24 25v-18",
+    "sampling floor": "b6 4l8 14 8 4 20 1 g4 25h40",
+    "seed": "g6 20l6-9 6 6 6-8 6 10 6-7 6 4",
+    "trial": "b6 25v-18M16 25v-10 o28 25v-17M38 25v-11 g24 3v24",
+    "workload": "b6 7h36 b6 15h28 o6 23h20",
+}
+
+
+def _picture(lines: str) -> str:
+    """An image of strokes, each begun by the letter of its colour, as a table shows it."""
+    colours = {"b": "#0072B2", "o": "#D55E00", "g": "#808080"}
+    paths = "".join(f'<path d="M{s[1:]}" stroke="{colours[s[0]]}"/>' for s in re.split(r" (?=[bog])", lines))
+    frame = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 30" fill="none" stroke-width="3">'
+    return "data:image/svg+xml;base64," + base64.b64encode(f"{frame}{paths}</svg>".encode()).decode()
+
+
+PICTURES = {word: _picture(lines) for word, lines in _LINES.items()}
 
 
 def meaning(*words: str) -> str | None:

@@ -19,11 +19,11 @@ FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 def settle(page, server, path):
     page.goto(server + path)
     expect(page.locator("h1")).to_be_visible()
-    if path == "/":
+    if path.split("?")[0] == "/":
         expect(page.locator(".drag-bar span").first).to_be_visible()
-    if path in ("/explore", "/guarantee", "/learning"):
+    if path.split("?")[0] in ("/explore", "/guarantee", "/learning"):
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
-    if path == "/explore":
+    if path.split("?")[0] == "/explore":
         expect(page.get_by_role("tab", name="Download")).to_be_visible()
         expect(page.get_by_text("repeats with fresh noise")).to_be_visible()
     expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
@@ -52,6 +52,47 @@ def test_nothing_is_cut_off(page, server, path, width):
         assert area["x"] >= 0
         assert area["x"] + area["width"] <= width + 1
     keep(page, path, width)
+
+
+# Visible words of two letters or more, but for icons; then the top and bottom of the first picture.
+SEEN = """() => {
+  const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let count = 0;
+  for (let node; (node = words.nextNode());) {
+    const of = node.parentElement, range = document.createRange();
+    range.selectNodeContents(node);
+    const box = range.getBoundingClientRect();
+    const drawn = of.checkVisibility({opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true});
+    const icon = getComputedStyle(of).fontFamily.includes("Material");
+    if (!drawn || icon || of.closest("script, style, noscript, [data-testid=stSkipToContent]")) continue;
+    if (box.width < 2 || box.height < 2) continue;
+    if (box.top >= innerHeight || box.bottom <= 0 || box.left >= innerWidth) continue;
+    count += (node.textContent.match(/[A-Za-zÀ-ž]{2,}/g) || []).length;
+  }
+  const main = document.querySelector("[data-testid=stMain]");
+  const pictures = [...main.querySelectorAll(".js-plotly-plot, .drag, canvas, img[alt]")]
+    .map(e => e.getBoundingClientRect()).filter(box => box.height > 60 && box.width > 100);
+  pictures.sort((a, b) => a.top - b.top);
+  return [count, pictures.length ? [pictures[0].top, pictures[0].bottom] : null];
+}"""
+
+
+@pytest.mark.parametrize("path", ["/", "/explore", "/compare", "/guarantee", "/audit", *PAGES[7:]])
+def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, path):
+    for width, height, query in ((1440, 900, ""), (1280, 720, "?present=true"), (390, 844, "")):
+        page.set_viewport_size({"width": width, "height": height})
+        settle(page, server, path + query)
+        if path in ("/evolution", "/audit"):
+            expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+        count, picture = page.evaluate(SEEN)
+        if width == 1440:
+            assert count <= (200 if path in ("/explore", "/glossary") else 150)
+        if path in ("/compare", "/lessons"):  # which have none before something is run, or opened
+            assert picture is None
+        elif width == 390:
+            assert picture[0] < 420
+        elif path != "/glossary":  # whose picture is a table that scrolls
+            assert picture[1] <= height
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
