@@ -1,9 +1,10 @@
-"""Release: one real release of this session's table, charged for ever; its plan and its cost are shown before."""
+"""Release: three steps to one real release of this session's table; its plan and its cost are shown before."""
 
 import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.publishing.measured import OpenRelease
+from dpcore.tags import Tag
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
 from pages._ui.release import desk as release_desk
@@ -11,31 +12,34 @@ from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as shared_ledger
-from pages._ui.shell.frame import tried, unfinished
+from pages._ui.shell import owner
+from pages._ui.shell.frame import heading, tried, unfinished
 from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
 table, desk = current_table(), release_desk.current()
 tried(table, AGAIN)
-ledger = shared_ledger.where()
-if ledger is None:
-    if not shared_ledger.off():
-        st.markdown(release_files.STEPS)
-        release_files.promise()
+top = st.container(key="top")
+with st.container(border=True, key="whose"):
+    heading("1 · Whose data and budget?", Tag.TYPED)
+    ledger, fields_place = shared_ledger.where(), st.container()
+if ledger is None and owner.asked_for():
     st.stop()
 
 # before the ledger is read, so that what has just been released is in it
-if desk.work is not None and watch(desk.work, "release", final=release_desk.FINAL):
-    if desk.work.state == "done":
-        release_files.outputs(desk.work.result)
-    else:
-        st.error(shared_ledger.words(desk.work.error or "The release did not happen.", ledger))
-        st.caption("Whether it was charged stands in the ledger below: what failed after the charge stays charged.")
-    st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
+with top:
+    if desk.work is not None and watch(desk.work, "release", final=release_desk.FINAL):
+        if desk.work.state == "done":
+            release_files.outputs(desk.work.result)
+        else:
+            st.error(shared_ledger.words(desk.work.error or "The release did not happen.", ledger))
+            st.caption("What fails after the budget was used stays used. The list at the end of this page says so.")
+        st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
 try:
-    sets = shared_ledger.known(ledger)
+    sets = [] if ledger is None else shared_ledger.known(ledger)
 except InputError as error:
     st.error(shared_ledger.words(error, ledger))
+    st.caption("Name another folder, or bring back the file as it was from a copy of it.")
     st.stop()
 if table.opening is None and (unfinished(table, "release here") or not counting.ready(table)):
     release_ledger.view(ledger, sets)
@@ -43,33 +47,42 @@ if table.opening is None and (unfinished(table, "release here") or not counting.
 
 try:
     if desk.work is None:
-        with st.container(border=True, key="whose"):
+        with fields_place:
             fields = release_request.dataset(table, sets)
         with st.container(border=True, key="settings"):
-            needed, reason = False, ""
-            order_place, reason_place = st.container(), st.container()
-            with reason_place:
-                needed, reason = release_request.reason(table)
-            with order_place:
-                request = release_request.request(table, fields, reason or "not given yet" * needed)
+            heading("2 · What is released?")
+            tiles = st.container()
+            needed, reason = release_request.reason(table)
+            request = release_request.request(table, fields, reason or "not given yet" * needed)
         if not counting.have(table, request.workload):
             st.stop()
         ready = release_request.ready_for(request, table, sets)
         if ready is None:
             st.stop()
         of = release_request.key(ready, table, ledger, sets)
+        with tiles:
+            release_request.verdict(ready, of)
+        with top:
+            release_request.gauge(ready, sets)
         if not release_request.known_again(table, ready, ledger, of):
             st.stop()
-        release_request.preview(ready, ledger, of, sets)
-        release_files.promise(measured=isinstance(ready, OpenRelease))
-        st.caption(release_files.noise(ready.plan.exact))
-        missing = needed and not reason
-        press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}
-        label = "Release: permanent"
-        st.button(label, type="primary", icon=":material/publish:", key="release-now", disabled=missing, **press)
-        st.caption("Give a written reason first." if missing else "Charged at once, before the data is touched.")
+        with st.container(border=True, key="leaves"):
+            heading("3 · What leaves?")
+            release_files.promise(measured=isinstance(ready, OpenRelease))
+            release_request.preview(ready, ledger, of, sets)
+            missing = "Name a folder in step 1 first." * (ledger is None)
+            missing = missing or "Give a written reason in step 2 first." * (needed and not reason)
+            press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.button(
+                    "Release: permanent", type="primary", icon=":material/publish:", key="release-now",
+                    disabled=bool(missing), **press,
+                )  # fmt: skip
+                st.caption(missing or "This uses the budget before the data is touched. It cannot be undone.")
+            release_request.details(ready, of)
 except InputError as error:
     st.error(shared_ledger.words(error, ledger), icon=":material/block:")
-    st.caption("Nothing was touched, and nothing was charged.")
+    st.caption("Nothing was touched, and no budget was used.")
+    release_request.way_on(error)
 if desk.work is None or desk.work.ended:
     release_ledger.view(ledger, sets)

@@ -82,18 +82,26 @@ def even_shares(tables: Marginals) -> np.ndarray:
     return np.repeat(1 / np.array(sizes, dtype=float), sizes)
 
 
-def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Any = None) -> float | None:
-    """`as_exact_as_sample` by the noise alone: the variances of all cells asked, and `shares` (m,) or even ones.
+def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> np.ndarray | None:
+    """The standard errors (m,) of the shares of all cells asked, by the noise alone, before any fit.
 
     None where something was asked that was not measured, or no tables.
     """
     if known is None or not isinstance(workload, Marginals):
         return None
-    tables = zip(workload.axes, workload.shapes, strict=True)
-    squares = sum(known.standard_error(axes) ** 2 * math.prod(shape) for axes, shape in tables)
-    if not math.isfinite(squares):
+    each = [known.standard_error(axes) for axes in workload.axes]
+    return np.repeat(each, [math.prod(shape) for shape in workload.shapes]) if np.isfinite(each).all() else None
+
+
+def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Any = None) -> float | None:
+    """`as_exact_as_sample` by the noise alone: the variances of all cells asked, and `shares` (m,) or even ones.
+
+    None where `foreseen_errors` knows none.
+    """
+    errors = foreseen_errors(known, workload)
+    if errors is None or not isinstance(workload, Marginals):
         return None
-    return as_exact_as_sample(squares, even_shares(workload) if shares is None else shares, n)
+    return as_exact_as_sample(float(errors @ errors), even_shares(workload) if shares is None else shares, n)
 
 
 @dataclass(frozen=True)

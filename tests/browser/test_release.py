@@ -14,10 +14,10 @@ NOW = "Release: permanent"
 def open_release(page, server, folder):
     page.goto(f"{server}/release?sample=berkeley")
     expect(page.get_by_role("heading", name="Release", exact=True)).to_be_visible()
-    field = page.get_by_role("textbox", name="Folder of the ledger")
+    field = page.get_by_role("textbox", name="Folder of the budget record")
     field.fill(str(folder))
     field.press("Enter")
-    expect(page.get_by_role("button", name=NOW)).to_be_visible()
+    expect(page.get_by_role("button", name=NOW)).to_be_enabled()
 
 
 def zipped(page, place, folder):
@@ -33,7 +33,7 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     open_release(page, server, tmp_path)
     assert not ledger.exists()
     page.get_by_role("button", name=NOW).dblclick()
-    expect(page.get_by_role("heading", name="Released", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Released from berkeley")).to_be_visible()
     files = zipped(page, page.get_by_role("button", name="All files (ZIP)").first, tmp_path)
     assert verify(ledger, json.loads(files["release.json"])["ledger"]) == []
     with page.expect_download() as download:
@@ -41,13 +41,14 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     assert download.value.path().read_bytes() == files["synthetic.csv"]
     page.get_by_role("link", name="Explore", exact=True).click()
     page.get_by_role("link", name="Release", exact=True).click()
-    expect(page.get_by_role("heading", name="Released", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Released from berkeley")).to_be_visible()
 
     page.reload()
     open_release(page, server, tmp_path)
-    expect(page.get_by_text(re.compile(r"Left: one release of ε = 2\.8"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Used 9 %"))).to_be_visible()
     assert zipped(page, page.get_by_role("button", name="All files (ZIP)"), tmp_path) == files
-    page.get_by_role("button", name="Verify the ledger").click()
+    page.get_by_text("Budget record: all releases").click()
+    page.get_by_role("button", name="Verify the budget record").click()
     expect(page.get_by_text("Sound: every row")).to_be_visible()
     (found,) = Store(ledger).show()
     assert [r["state"] for r in found.releases] == ["released"]
@@ -58,7 +59,7 @@ def test_release_fits_a_phone(page, server, tmp_path):
     open_release(page, server, tmp_path)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name=NOW).click()
-    expect(page.get_by_text("The ledger holds it.")).to_be_visible()
+    expect(page.get_by_text("The budget record holds it.")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -9,6 +9,7 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
@@ -55,13 +56,26 @@ def opened(folder, page="release", **query):
     return app
 
 
-def test_before_a_ledger_is_named_the_page_says_what_will_happen(tmp_path):
-    before = everything(opened(None))
-    assert all(
-        word in before for word in ("budget record", "Whose data and budget", "What will leave", "card for the board")
-    )
-    assert not any(b.key == "release-now" for b in opened(None).button)
-    assert "a release then takes three steps" not in everything(opened(tmp_path))
+def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
+    app = opened(None)
+    assert "This release 9 %" in everything(app)
+    assert "guesses right 55 of 100" in said(app).replace("\\", "")
+    assert button(app, NOW).disabled
+    assert "Name a folder in step 1 first." in [c.value for c in app.caption]
+    named = opened(tmp_path)
+    assert not button(named, NOW).disabled
+    assert "Name a folder" not in everything(named)
+
+
+def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
+    first, second = (go(uploaded(content), "release", tmp_path) for content in (PEOPLE, PEOPLE.replace(b"a", b"b")))
+    tiles = [m for m in first.markdown if "Typical error" in m.value or "19 of 20" in m.value]
+    assert len(tiles) == 2
+    assert [m.value for m in second.markdown] == [m.value for m in first.markdown]
+    charges = next(f.value for f in first.dataframe if "mechanism" in f.value)
+    sigma = 1 / np.sqrt(2 * float(charges["together (ρ)"][0]))  # one row moves two counts of one table by 1
+    shown = [float(re.search(r"\*\*([0-9.]+) people", m.value.replace("\\", ""))[1]) for m in tiles]
+    assert shown == pytest.approx([0.798 * sigma * np.sqrt(2) / 2**0.5, 1.96 * sigma], rel=0.5)
 
 
 def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
@@ -102,14 +116,10 @@ def releases(folder):
     return [r for d in Store(folder / "ledger.sqlite").show() for r in d.releases]
 
 
-def metric(app, words):
-    return next(m.value for m in app.metric if m.label.startswith(words))
-
-
 def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
     app = opened(tmp_path)
-    assert metric(app, "This release") == "1"
-    assert metric(app, "All releases") == "0.771 of 3"
+    assert "Used 0 %" in everything(app)
+    assert "All releases then cost ε = 0.771 of 3 at δ = 1e-06" in " ".join(c.value for c in app.caption)
     charges = next(f.value for f in app.dataframe if "mechanism" in f.value)
     assert charges["mechanism"].tolist() == ["discrete Gaussian"]
     assert "without rounding" in " ".join(c.value for c in app.caption)
@@ -126,7 +136,7 @@ def test_one_press_spends_once_whatever_comes_after(tmp_path):
     go(app, "explore")
     go(app, "release", tmp_path)
     app.query_params["epsilon"] = "0.5"
-    button(app.run(), "Verify the ledger").click().run()
+    button(app.run(), "Verify the budget record").click().run()
     assert "Sound" in app.success[-1].value
     assert app.session_state["session"].held["desk"].work.result is made
     (release,) = releases(tmp_path)
@@ -184,12 +194,10 @@ def _ready(table):
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = press(opened(tmp_path))
     told = " ".join(c.value for c in app.caption)
-    assert "Entry 3 of the ledger, which numbers every line it keeps" in told
-    assert "Why 1 here and 0.771 in all: the same noise has a smaller ε at the data set's δ" in told
-    assert app.success[0].value.startswith("Released from berkeley")
+    assert "Entry 3 of the budget record" in told
+    assert "Released from berkeley" in [h.value for h in app.subheader]
     button(app, "Prepare another release").click().run()
-    assert "Left: one release of ε = 2.864" in said(app)
-    assert float(metric(app, "All releases").split()[0]) > releases(tmp_path)[0]["total_epsilon"]
+    assert "Used 9 %, This release 9 %, Left 82 %" in everything(app), "equal releases, equal shares"
     press(app)
     assert len(releases(tmp_path)) == 2
     assert app.selectbox(key="release-again").options == sorted(
@@ -200,7 +208,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
 def test_after_a_reload_the_files_are_there_again_and_nothing_is_spent(tmp_path):
     press(opened(tmp_path))
     app = opened(tmp_path)
-    assert "The ledger holds it." in [c.value for c in app.caption]
+    assert "The budget record holds it." in [c.value for c in app.caption]
     assert "All files (ZIP)" in {e.proto.label for e in app.get("download_button")}
     assert len(releases(tmp_path)) == 1
 
@@ -211,7 +219,9 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
     assert "this needs ε=" in wrong(app)
     fits = float(re.search(r"ε = ([0-9.]+) would fit", wrong(app))[1])
     larger = next(e for e in EPSILONS if e > fits)
-    app.select_slider(key="epsilon").set_value(fits).run()
+    assert "This release needs more than the whole budget" in everything(app)
+    button(app, f"Use ε = {fits:g}").click().run()
+    assert app.select_slider(key="epsilon").value == fits
     assert not app.error
     app.select_slider(key="epsilon").set_value(larger).run()
     assert "would fit" in wrong(app)
@@ -221,7 +231,7 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
     assert "No ε of the slider would fit" in wrong(app)
     app.select_slider(key="total-delta").set_value(1e-6).run()
     app.number_input(key="total-epsilon").set_value(0.1).run()
-    assert "nothing was charged" in " ".join(c.value for c in app.caption)
+    assert "no budget was used" in " ".join(c.value for c in app.caption)
     assert NOW not in labels(app)
     assert list(tmp_path.iterdir()) == []
     app.number_input(key="total-epsilon").set_value(3.0).run()
@@ -278,7 +288,7 @@ def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, 
         for page in ("guarantee", "release"):
             go(app, page)
             told[content, page] = [getattr(e, "value", None) for e in app.main if e.type in SAID]
-            for word in (NAME, "planted_algorithm", "cannot also be", "has changed", "Left: one release", NOW):
+            for word in (NAME, "planted_algorithm", "cannot also be", "has changed", "This release", NOW):
                 assert word not in everything(app)
     for page in ("guarantee", "release"):
         assert told[GUESSES[0], page] == told[GUESSES[1], page] != []
@@ -296,12 +306,12 @@ def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_pa
     for_others(monkeypatch, tmp_path)
     app = press(unlocked(opened(None)))
     button(app, "Prepare another release").click().run()
-    assert "Left: one release" in said(app)
+    assert "Used 9 %" in everything(app)
     assert [c for c in app.checkbox if "new version" in c.label]
     assert "ledger-key" not in str(dict(app.query_params))
     assert RIGHT not in everything(app)
     clear_session_resource_cache("test session id")  # as when a tab closes
-    assert "Left: one release" not in said(opened(None))
+    assert "Used 9 %" not in everything(opened(None))
 
 
 def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, monkeypatch):
@@ -358,7 +368,7 @@ def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
 
 def test_a_schema_read_off_the_records_needs_a_reason(tmp_path):
     app = go(uploaded(schema=SCHEMA | {"peeked": True}), "release", tmp_path)
-    assert metric(app, "This release") == "1", "the preview comes before the reason"
+    assert "This release 9 %" in everything(app), "the preview comes before the reason"
     assert button(app, NOW).disabled
     app.text_area(key="reason").set_value("the registry publishes them").run()
     assert releases_after(app, tmp_path) == ["the registry publishes them"]
@@ -401,7 +411,7 @@ def test_a_folder_that_is_none_is_named(folder):
     app = opened(folder)
     assert "There is no folder" in wrong(app)
     assert "](http://evil" not in app.error[0].value
-    assert NOW not in labels(app)
+    assert button(app, NOW).disabled
 
 
 def garbage(path):
@@ -470,7 +480,7 @@ def test_hostile_names_are_shown_and_not_interpreted(tmp_path, hostile):
     assert not app.error
     (found,) = Store(tmp_path / "ledger.sqlite").show()
     assert found.name == name
-    told = said(app) + app.success[0].value
+    told = said(app) + app.subheader[0].value
     assert "](http://evil" not in told
     assert not re.search(r"(?<!\\)[<$]\w", told), "nothing stands unescaped"
 

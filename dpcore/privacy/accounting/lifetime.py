@@ -206,6 +206,10 @@ class Lifetime:
         """The largest additive cost that keeps the promise, rounded down."""
         return self.accounting.capacity(self.budget.epsilon, self.budget.delta - self.failure)
 
+    def share(self, epsilon: float) -> float:
+        """The part of the capacity, 0 to 1, that releases have used whose total is `epsilon`: shares add up."""
+        return replace(self, budget=replace(self.budget, epsilon=epsilon)).capacity / self.capacity if epsilon else 0.0
+
     def left(self, spends: Total | Events) -> float:
         """The ε, at the total δ, of the largest single further release."""
         return self.epsilon(max(self.capacity - self.cost(spends), 0.0))

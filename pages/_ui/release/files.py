@@ -8,13 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.publishing.review import LEVELS, MEANING, review
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise
 
 from ..shell.frame import heading
 from ..shell.text import plain
-from ..shell.words import meaning
 
 WORDS = {
     "synthetic.csv": "Synthetic rows (CSV)",
@@ -39,34 +37,19 @@ KINDS = {
     ".yaml": "application/yaml",
 }  # fmt: skip
 FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
-STEPS = (
-    "A **budget record** is a file that you keep. It lists every release and how much privacy budget is left. "
-    "Name its folder above; a release then takes three steps:\n"
-    "1. **Whose data and budget:** the total is fixed at the first release.\n"
-    "2. **What is released:** questions, algorithm and privacy budget (ε). The page shows the cost first.\n"
-    "3. **What leaves:** press once. The budget is used before the noise is drawn."
-)
 PROMISED = (
-    "- **Synthetic rows**, **weights** where the algorithm keeps a histogram, and **answers**, with their errors and "
-    "intervals where those are known.\n"
-    "- A **card for the board**, and **release.json** with **verify.py**, by which anyone can check the claim.\n"
+    "- **Synthetic rows** and **answers** with their errors, where those are known.\n"
+    "- A **card for the board** and a **proof** that anyone can check.\n"
     "- Never a real row, and no error against the real table."
 )
-
-
 MEASURED = "- The **schema** that is measured (JSON), protected by this release. Later releases use it as public.\n"
 
 
 def promise(*, measured: bool = False) -> None:
     """What a release hands over, and what never leaves; with `measured` its schema too."""
-    heading("What will leave", Tag.PAID)
-    st.markdown(MEASURED * measured + PROMISED, help=meaning("cell"))
+    st.markdown(MEASURED * measured + PROMISED)
 
 
-SMALLER = (
-    "Why {:g} here and {:.4g} in all: the same noise has a smaller ε at the data set's δ, which is larger, or by its "
-    "accounting. Nothing is missing."
-)
 ALWAYS = "Noise is drawn by a cipher whose key is the operating system's entropy, and cannot be repeated. "
 WHOLE = (
     "It is exact: discrete, whole numbers drawn without rounding (OpenDP), on counts or on a public grid; Gaussian "
@@ -102,27 +85,13 @@ def archive(files: dict[str, bytes]) -> bytes:
 def outputs(made: Made) -> None:
     """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
     facts = made.facts
-    promise, dataset = facts["promise"], facts["dataset"]
-    heading("Released", Tag.PAID)
-    st.success(
-        f"Released from {plain(dataset['name'])}: ε = {promise['epsilon']:g}, δ = {promise['delta']:g}. All its "
-        f"releases together: ε = {dataset['spent']['epsilon']:.4g} of {dataset['total']['epsilon']:g} at "
-        f"δ = {dataset['total']['delta']:g}.",
-        icon=":material/verified:",
-    )
+    dataset, number = facts["dataset"], facts["ledger"]["entry"]
+    heading(f"Released from {plain(dataset['name'])}", Tag.PAID)
     st.markdown(f"**{plain(Promise.of_release(facts).words, 500)}**")
-    number = facts["ledger"]["entry"]
-    if dataset["spent"]["epsilon"] < promise["epsilon"]:
-        st.caption(SMALLER.format(promise["epsilon"], dataset["spent"]["epsilon"]))
-    st.caption(
-        f"Entry {number} of the ledger, which numbers every line it keeps: data sets and their versions too. "
-        + plain(f"Noise: {facts['made_by']['noise']}.", 400)
-    )
     if facts["measured"]:
         st.markdown("**What was measured of the schema, protected:**")
         lines = [f"- **{plain(m['column'])}**: {plain(m['found'], 500)}." for m in facts["measured"]]
         st.markdown("\n".join(lines))
-    _review(facts)
     with st.container(horizontal=True):
         st.download_button(
             "All files (ZIP)", lambda: archive(made.files), f"release-{number}.zip", "application/zip", type="primary",
@@ -135,7 +104,10 @@ def outputs(made: Made) -> None:
         others = [name for name in made.files if name not in FIRST]
         name = st.selectbox("Other files", others, format_func=lambda name: WORDS.get(name, name), key="release-file")
         _download(made, name, "Download this file")
-    st.caption("Downloading again, editing a note or reloading spends nothing. A copy was written beside the ledger.")
+    st.caption(
+        f"Entry {number} of the budget record; a copy lies beside it. Downloading again uses no budget. "
+        + plain(f"Noise: {facts['made_by']['noise']}.", 400)
+    )
 
 
 def _download(made: Made, name: str, label: str = "") -> None:
@@ -144,15 +116,3 @@ def _download(made: Made, name: str, label: str = "") -> None:
     st.download_button(
         label or WORDS[name], made.files[name], name, kind, on_click="ignore", key=f"release-{label or name}"
     )
-
-
-def _review(facts: dict[str, Any]) -> None:
-    """What a reviewer asks, answered from the facts; the page to print is among the files."""
-    with st.expander(
-        "Review: the questions of NIST SP 800-226, answered from this release", icon=":material/checklist:"
-    ):
-        for level in LEVELS:
-            st.markdown(f"**{level}**")
-            lines = [a for a in review(facts) if a.level == level]
-            st.markdown("\n".join(f"- {a.question} **{a.standing}**: {plain(a.sentence, 900)}" for a in lines))
-        st.caption(" ".join(f"{standing.capitalize()}: {words}." for standing, words in MEANING.items()))

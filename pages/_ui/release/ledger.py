@@ -11,37 +11,35 @@ from dpcore.errors import InputError
 from dpcore.publishing.ledger_store import DataSet, verify
 from dpcore.tags import Tag
 
-from ..shell.frame import heading, tag
+from ..shell.frame import heading
 from ..shell.ledger import words
 from ..shell.text import clean
 from .files import archive
 
 
-def view(ledger: Path, sets: Sequence[DataSet]) -> None:
-    """Data sets, releases, the check of every entry."""
-    heading("What was ever released, and what is left", Tag.PUBLIC)
-    if not sets:
-        st.caption("The ledger holds no release yet.")
+def view(ledger: Path | None, sets: Sequence[DataSet]) -> None:
+    """Data sets, releases, the check of every entry, and files of earlier releases; nothing before the first one."""
+    if ledger is None or not sets:
         return
-    st.dataframe(pd.DataFrame([_dataset(d) for d in sets]), hide_index=True)
-    lines = [_release(d, release) for d in sets for release in d.releases]
-    st.dataframe(pd.DataFrame(lines).sort_values("ledger entry", ascending=False), hide_index=True)
-    st.caption(
-        "The ledger numbers every line it keeps, data sets and versions too, so a first release may be entry 3. "
-        "“All releases” adds up everything charged so far by the data set's one accounting, at its total δ. A release "
-        "that failed, or whose process died, stays charged. Times are UTC."
-    )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Verify the ledger", icon=":material/fact_check:"):
-            _verify(ledger)
     _kept(ledger)
+    with st.expander("Budget record: all releases, and what is left", icon=":material/history:"):
+        st.dataframe(pd.DataFrame([_dataset(d) for d in sets]), hide_index=True)
+        lines = [_release(d, release) for d in sets for release in d.releases]
+        st.dataframe(pd.DataFrame(lines).sort_values("entry", ascending=False), hide_index=True)
+        st.caption(
+            "Every line has a number, data sets and versions too, so a first release may be entry 3. “All releases” "
+            "adds up all of them at the data set's δ. What failed after its budget was used stays used. Times are UTC."
+        )
+        if st.button("Verify the budget record", icon=":material/fact_check:"):
+            _verify(ledger)
 
 
 def _dataset(found: DataSet) -> dict[str, object]:
     budget = found.lifetime.budget
+    used = f"{100 * found.lifetime.share(found.spent):.3g} %"
     return {
-        "data set": clean(found.name), "protects each": clean(found.unit), "ε in all": budget.epsilon,
-        "spent ε": round(found.spent, 6), "left ε (one release)": round(found.left, 6), "δ": f"{budget.delta:g}",
+        "data set": clean(found.name), "protects each": clean(found.unit), "used": used, "ε in all": budget.epsilon,
+        "ε used": round(found.spent, 6), "ε left for one release": round(found.left, 6), "δ": f"{budget.delta:g}",
         "added up by": str(found.lifetime.accounting), "versions": len(found.versions),
         "releases": len(found.releases),
     }  # fmt: skip
@@ -49,7 +47,7 @@ def _dataset(found: DataSet) -> dict[str, object]:
 
 def _release(found: DataSet, release: dict) -> dict[str, object]:
     return {
-        "ledger entry": release["seq"], "data set": clean(found.name), "version": release["version"],
+        "entry": release["seq"], "data set": clean(found.name), "version": release["version"],
         "time": release["time"], "algorithm": release["algorithm"], "ε": release["epsilon"],
         "δ": f"{release['delta']:g}", "ρ": f"{release['rho']:.4g}",
         "all releases ε": round(release["total_epsilon"], 6),
@@ -79,9 +77,9 @@ def _kept(ledger: Path) -> None:
             continue  # not one of ours
     if not there:
         return
-    heading("Take an earlier release along again", Tag.PAID)
+    heading("Download an earlier release again", Tag.PAID)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        number = st.selectbox("Ledger entry", sorted(there, reverse=True), key="release-again", width=160)
+        number = st.selectbox("Entry", sorted(there, reverse=True), key="release-again", width=160)
         folder, receipt = there[number]
         try:
             held = not verify(ledger, receipt)
@@ -91,7 +89,7 @@ def _kept(ledger: Path) -> None:
             "All files (ZIP)", lambda: archive(_read(folder)), f"release-{number}.zip", "application/zip",
             icon=":material/folder_zip:", on_click="ignore", disabled=not held, key="again-zip",
         )  # fmt: skip
-    st.caption("The ledger holds it." if held else "This ledger does not hold that release.")
+    st.caption("The budget record holds it." if held else "This budget record does not hold that release.")
 
 
 def _read(folder: Path) -> dict[str, bytes]:
@@ -101,14 +99,3 @@ def _read(folder: Path) -> dict[str, bytes]:
 def folder_for(ledger: Path) -> Path:
     """Where releases are kept beside their ledger."""
     return ledger.parent / f"{ledger.stem}-releases"
-
-
-def headline(found: DataSet) -> None:
-    """What is left of a known data set, in a line."""
-    budget = found.lifetime.budget
-    with st.container(horizontal=True, vertical_alignment="center"):
-        tag(Tag.PUBLIC)
-        st.markdown(
-            f"**Left: one release of ε = {found.left:.4g}** at δ = {budget.delta:g}; {found.spent:.4g} of "
-            f"{budget.epsilon:g} is spent by {len(found.releases)} release{'s' * (len(found.releases) != 1)}."
-        )

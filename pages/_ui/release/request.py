@@ -1,5 +1,6 @@
 """What is to be released: the data set's name and budget, questions, algorithm, ε and δ, and what leaves."""
 
+import math
 import tempfile
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.privacy_unit import COUNTED
 from dpcore.errors import InputError, OverspendError
+from dpcore.intervals.levels import quantile
+from dpcore.intervals.usefulness import foreseen, foreseen_errors, foreseen_exactness, uses
 from dpcore.numbers import MAX_ROWS
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
@@ -24,90 +27,88 @@ from dpcore.publishing.chain import is_new
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.publishing.measured import OpenRecords, OpenRelease, prepare_open
 from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
-from dpcore.tags import Tag
+from dpcore.theory.meaning import Promise
 
 from ..jobs import counting
 from ..jobs.job import watch
 from ..jobs.work import Work, begin
 from ..shell import controls, deployments, questions
+from ..shell import gauge as shared_gauge
+from ..shell import verdict as tiled
 from ..shell.counted import Content, Large
-from ..shell.frame import heading, tag
+from ..shell.ledger import FILE
 from ..shell.results import plan as plan_tables
 from ..shell.session import session
-from ..shell.state import shared
+from ..shell.state import give, shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
 from . import opened
-from .files import SMALLER
-from .ledger import headline
+from .files import noise
 
 NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
 LONGEST_REASON = 1000  # characters
 ASKING, KIND = "known-again", "fingerprint"  # its name in a session, and the kind of its work
 NOTHING = pd.DataFrame({"nothing": [0, 1]})  # in place of a table, for a ledger that is not made yet and knows none
+TYPICAL = math.sqrt(
+    2 / math.pi
+)  # mean absolute deviation of a Gaussian law in standard deviations; larger than Laplace's
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many records."
 
 
 def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
     """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
-    heading("Whose budget is it?", Tag.TYPED)
     left, middle, right = st.columns(3)
     first = Path(table.name).stem if table.uploaded else table.name
     name = left.text_input(
         "Data set", clean(first, LONGEST_NAME), max_chars=LONGEST_NAME, key=f"dataset-{table.name}-{table.uploaded}",
-        help="One name for all tables about the same people. The ledger knows the content again, in whatever order.",
+        help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
         persist_state="session",
     ).strip()  # fmt: skip
     found = next((d for d in sets if d.name == name), None)
     fields: dict[str, Any] = {"dataset": name, "total": None, "new_version": False}
     if found is None:
-        words = "Fixed at the first release, for all releases of this data set together."
+        words = "Fixed at the first release, for all releases of this data set together. It can never be changed."
         epsilon = middle.number_input(
-            "Total ε, for ever", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
+            "Whole budget (ε)", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
         )
         delta = right.select_slider(
-            "Total δ, for ever", controls.DELTAS, 1e-6, controls.number, key="total-delta", help=words,
+            "Whole failure probability (δ)", controls.DELTAS, 1e-6, controls.number, key="total-delta", help=words,
             persist_state="session",
         )  # fmt: skip
         fields["total"] = Budget(float(epsilon), delta)
-        st.caption("A new data set: these totals can never be changed.")
     else:
-        headline(found)
-        fields["new_version"] = st.checkbox(
+        fields["new_version"] = middle.checkbox(
             "This is a new version: data about the same people", key=f"version-{name}-{len(found.versions)}",
             help="Where the rows themselves have changed. Another schema is no new version. The old budget stays.",
         )  # fmt: skip
     unit = table.unit
-    person = "one record" if unit.person is None else f"all rows of one person, at most {unit.most_rows}"
+    person = "one row" if unit.person is None else f"all rows of one person, at most {unit.most_rows}"
     counted = "" if unit.person is None else f" {COUNTED}"
-    st.caption(plain(f"Protected: {unit.words}. {NEIGHBOURS.format(person)}{counted}", 600))
+    st.caption(f"Protected: {plain(unit.words, 300)}.", help=plain(f"{NEIGHBOURS.format(person)}{counted}", 600))
     return fields
 
 
 def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest:
     """The widgets of what is asked and by what; the request they say. Raises InputError for bad choices."""
-    heading("What is asked, by what, at what price?", Tag.TYPED)
-    left, middle, right = st.columns(3)
-    opening = table.opening
+    left, right = st.columns(2)
     with left:
-        workload, texts = questions.choose(table, None if opening is None else opening.placeholder)
-    with middle:
-        name = controls.algorithm()
-    with right:
         epsilon = controls.epsilon_slider()
-        deployments.marks(epsilon, controls.EPSILONS)
-        deployments.known(epsilon)
-        delta = controls.delta_slider(right)
-        budget = Budget(epsilon, delta)
-        opened.share(table, workload.domain.names, budget)
-    n = table.n
+        budget = Budget(epsilon, controls.delta_slider(right))
+    n, opening = table.n, table.opening
     for caution in cautions(budget, n):
         st.warning(plain(caution, 300))
-    with st.expander("More: parameters, number of rows, formulas", icon=":material/tune:"):
+    with st.expander("Columns, questions and algorithm, as chosen on Explore", icon=":material/tune:"):
+        left, right = st.columns(2)
+        with left:
+            workload, texts = questions.choose(table, None if opening is None else opening.placeholder)
+        with right:
+            name = controls.algorithm()
+            deployments.known(epsilon)
+            opened.share(table, workload.domain.names, budget)
         problem = QueryRelease(workload, n, table.unit.most_rows)
         settings = controls.settings(name, problem, budget)
         rows = st.number_input(
-            "Synthetic rows", 1, MAX_ROWS, min(n, MAX_ROWS), key=f"rows-{table.version}", help="As many as records."
+            "Synthetic rows", 1, MAX_ROWS, min(n, MAX_ROWS), key=f"rows-{table.version}", help="As many as real rows."
         )
         neutralize = st.toggle(
             "Disarm formulas in CSV files", key="neutralize", **shared(),
@@ -128,65 +129,111 @@ def reason(table: Table) -> tuple[bool, str]:
     """Whether a written reason is needed, and the one that was typed."""
     if not table.uploaded or not (table.peeked or session().has_looked(table)):
         return False, ""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        tag(Tag.PEEK)
-        st.markdown("**This session has looked at this table.**")
     what = "Kinds, bounds or values of its schema come from the records. " if table.guessed else ""
     what += "Its records, real errors or a trial of its schema were shown. " if session().has_looked(table) else ""
-    st.caption(
-        what + "What is chosen after such a look – columns, algorithm, ε – can tell something about the table that no "
-        "ε counts. Say why you release all the same; the reason goes into the ledger and on the card, for everybody to "
-        "read: do not quote the data."
-    )
-    text = st.text_area("Reason", key="reason", max_chars=LONGEST_REASON, persist_state="session")
+    st.caption(what + "What you choose after such a look can tell something about the table, which no budget counts.")
+    text = st.text_area(
+        "You have looked at this table. Why may it be released?", key="reason", max_chars=LONGEST_REASON, height=68,
+        persist_state="session", placeholder="Everybody can read this on the card: do not quote the data.",
+    )  # fmt: skip
     return True, " ".join(text.split())
 
 
-def preview(ready: PreparedRelease, ledger: Path, of: tuple, sets: Sequence[DataSet]) -> Reservation:
-    """The plan and its exact cost, line by line, and what would be left; nothing is charged.
+def verdict(ready: PreparedRelease, of: tuple) -> None:
+    """Draw the tiles of a release that was not made yet, from its plan alone."""
+    problem, budget = ready.problem, ready.request.budget
+    n, asked, group, laplace = problem.n, problem.workload, ready.request.unit.most_rows, not budget.delta
+    known = (
+        None
+        if isinstance(ready, OpenRelease)
+        else session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
+    )
+    errors = foreseen_errors(known, asked)
+    if errors is None:
+        tiles = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
+    else:
+        noun, alone = "people" if group == 1 else "rows", "by the noise alone"
+        tiles = [
+            tiled.error("Typical error", TYPICAL * float(errors.mean()), n, noun, alone),
+            tiled.error("19 of 20 answers: within", quantile(0.95, laplace=laplace) * float(errors.max()), n, noun),
+            *tiled.exactness(foreseen_exactness(known, asked, n)),
+        ]
+    guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
+    tiled.draw(
+        [*tiles, tiled.guess(guess, budget.epsilon, budget.delta)], uses(known, n, laplace=not budget.delta).sentence
+    )
 
-    `of` is the plan's key. Raises what reserving would; of a budget that does not suffice, with the ε that would fit.
+
+def gauge(ready: PreparedRelease, sets: Sequence[DataSet]) -> None:
+    """Draw the shares of the data set's budget that were used and that this release would use."""
+    request = ready.request
+    found = next((d for d in sets if d.name == request.dataset), None)
+    if found is None and request.total is None:
+        return
+    lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
+    used = 0.0 if found is None else lifetime.share(found.spent)
+    shared_gauge.draw(used, lifetime.cost(ready.events) / lifetime.capacity)
+
+
+def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> Reservation:
+    """Check the release against the budget record; nothing is charged. `of` is the plan's key.
+
+    Raises what reserving would; of a budget that does not suffice `TooLarge`, with the ε that would fit.
     """
-    request, plan = ready.request, ready.plan
-    heading("What will it cost? Nothing is touched yet", Tag.PUBLIC)
     try:
-        found = _reservation(ready, ledger, of)
+        return _reservation(ready, ledger, of)
     except OverspendError as error:
-        raise OverspendError(f"{error}. {session().memo('fits', of, lambda: fitting(ready, sets))}") from None
-    total, budget = found.lifetime.budget, request.budget
-    left, middle, right = st.columns(3)
-    left.metric(f"This release: ε at δ = {budget.delta:g}", f"{budget.epsilon:g}")
-    middle.metric(f"All releases after it: ε at δ = {total.delta:g}", f"{found.spent:.4g} of {total.epsilon:g}")
-    right.metric(f"Left for one more: ε at δ = {total.delta:g}", f"{found.left:.4g}")
-    sums = plan.sums
+        smaller = session().memo("fits", of, lambda: fitting(ready, sets))
+        raise TooLargeError(f"{error}. {_fits(ready, sets, smaller)}", smaller) from None
+
+
+class TooLargeError(OverspendError):
+    """A release that the budget does not bear; `smaller` is the largest ε of the slider that it does, or None."""
+
+    def __init__(self, words: str, smaller: float | None) -> None:
+        super().__init__(words)
+        self.smaller = smaller
+
+
+def way_on(error: InputError) -> None:
+    """Offer what helps after a refusal: the ε that fits, or a step back to where the choice was made."""
+    with st.container(horizontal=True):
+        if (smaller := getattr(error, "smaller", None)) is not None:
+            st.button(f"Use ε = {smaller:g}", key="smaller", type="primary", on_click=give, args=("epsilon", smaller))
+        st.page_link("pages/explore.py", label="Choose anew on Explore", icon=":material/query_stats:")
+
+
+def details(ready: PreparedRelease, of: tuple) -> None:
+    """Every charge and setting of the plan, and how its noise is drawn, behind one line."""
+    request, plan = ready.request, ready.plan
+    found, budget, sums = _reservation(ready, None, of), request.budget, plan.sums
     if isinstance(ready, OpenRelease):
         opened.preview(ready)
         costs = f"Schema and algorithm may cost ε = {opened.together(ready):.6g}"
         by = ready.division.accounting
     else:
         costs, by = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}", plan.accounting
-    st.caption(
-        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} records. {costs} at δ = {budget.delta:g} by "
-        f"{by}, rounded up; over its life the data set is charged by {found.lifetime.accounting}. "
-        "Costs add up there and ε's need not, so what is left may be more than the difference."
-        + (" " + SMALLER.format(budget.epsilon, found.spent) if found.spent < budget.epsilon else "")
-        + (" The algorithm adapts, so all of that room is charged." if request.algorithm.adaptive else "")
-        + (" All that both may ever spend is charged." if isinstance(ready, OpenRelease) else "")
-    )
-    with st.expander("Every charge, and what was settled and why", expanded=True, icon=":material/receipt_long:"):
+    with st.expander("For experts: every charge, and what was settled and why", icon=":material/receipt_long:"):
+        st.caption(
+            f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = {budget.delta:g} "
+            f"by {by}, rounded up. All releases then cost ε = {found.spent:.4g} of {found.lifetime.budget.epsilon:g} "
+            f"at δ = {found.lifetime.budget.delta:g} by {found.lifetime.accounting}."
+            + " The algorithm adapts, so all that it may use is charged." * request.algorithm.adaptive
+            + " All that both may ever spend is charged." * isinstance(ready, OpenRelease)
+        )
         plan_tables(
             [(c.name, c.value, c.why) for c in plan.choices], [_line(charge, plan.exact) for charge in plan.charges]
         )
-    return found
+        st.caption(noise(plan.exact))
 
 
-def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> str:
+def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:
     """The largest ε of the slider that the data set still bears, with all else as it is; by public numbers only."""
     request = ready.request
     found = next((d for d in sets if d.name == request.dataset), None)
     total = request.total if found is None else found.lifetime.budget
     if total is None:
-        return ""
+        return None
     before = [] if found is None else [event for r in found.releases for event in events_from_json(r["events"])]
 
     def fits(epsilon: float) -> bool:
@@ -200,12 +247,18 @@ def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> str:
 
     smaller = [epsilon for epsilon in controls.EPSILONS if epsilon < request.budget.epsilon]
     place = bisect_left(smaller, True, key=lambda epsilon: not fits(epsilon))
-    if place == 0:
-        left = total.epsilon if found is None else found.left
-        if left < controls.EPSILONS[0]:
-            return "No ε of the slider would fit: the budget of this data set is used up."
-        return f"No ε of the slider would fit these settings, though ε = {left:.4g} is left: choose other ones."
-    return f"ε = {smaller[place - 1]:g} would fit."
+    return smaller[place - 1] if place else None
+
+
+def _fits(ready: PreparedRelease, sets: Sequence[DataSet], smaller: float | None) -> str:
+    """Which ε fits, in words."""
+    if smaller is not None:
+        return f"ε = {smaller:g} would fit."
+    found = next((d for d in sets if d.name == ready.request.dataset), None)
+    left = ready.request.total.epsilon if found is None else found.left  # type: ignore[union-attr]
+    if left < controls.EPSILONS[0]:
+        return "No ε of the slider would fit: the budget of this data set is used up."
+    return f"No ε of the slider would fit these settings, though ε = {left:.4g} is left: choose other ones."
 
 
 def _prepared(asked: ReleaseRequest, ready: PreparedRelease, fixed: Any) -> PreparedRelease:
@@ -243,7 +296,7 @@ class Asking:
         self.work.close()
 
 
-def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path, of: tuple) -> bool:
+def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path | None, of: tuple) -> bool:
     """Whether the ledger has looked whether it knows the table; a large one is read for that, beside the page."""
     if table.large is None or session().knows("preview", of):
         return True
@@ -264,8 +317,8 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
     return False
 
 
-def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path, work: Work) -> Reservation | InputError:
-    told = NOTHING if is_new(ledger) else Content(large.source, large, counting.told(work, large))
+def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path | None, work: Work) -> Reservation | InputError:
+    told = NOTHING if ledger is None or is_new(ledger) else Content(large.source, large, counting.told(work, large))
     return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
 
 
@@ -274,7 +327,7 @@ def _stop_asking() -> None:
         found.close()
 
 
-def key(ready: PreparedRelease, table: Table, ledger: Path, sets: Sequence[DataSet]) -> tuple:
+def key(ready: PreparedRelease, table: Table, ledger: Path | None, sets: Sequence[DataSet]) -> tuple:
     """All that makes one plan another: its settings, the table's version and where the ledger stands."""
     o = ready.request
     stands = tuple((d.name, len(d.versions), len(d.releases)) for d in sets)
@@ -284,7 +337,7 @@ def key(ready: PreparedRelease, table: Table, ledger: Path, sets: Sequence[DataS
     )  # fmt: skip
 
 
-def _reservation(ready: PreparedRelease, ledger: Path, of: tuple) -> Reservation:
+def _reservation(ready: PreparedRelease, ledger: Path | None, of: tuple) -> Reservation:
     """What reserving would give, asked once a plan: a ledger reads the whole table to know it again."""
     found = session().memo("preview", of, lambda: _ask(ready, ledger))
     if isinstance(found, InputError):
@@ -292,11 +345,11 @@ def _reservation(ready: PreparedRelease, ledger: Path, of: tuple) -> Reservation
     return found
 
 
-def _ask(ready: PreparedRelease, ledger: Path) -> Reservation | InputError:
+def _ask(ready: PreparedRelease, ledger: Path | None) -> Reservation | InputError:
     try:
-        if not is_new(ledger):
+        if ledger is not None and not is_new(ledger):
             return ready.reserve(Store(ledger), preview=True)
         with tempfile.TemporaryDirectory() as empty:  # the ledger itself is made by the first release
-            return ready.reserve(Store(Path(empty) / ledger.name, create=True), preview=True)
+            return ready.reserve(Store(Path(empty) / FILE, create=True), preview=True)
     except InputError as error:
         return error

@@ -31,18 +31,15 @@ def where() -> Path | None:
     if not owner.opens():
         return None
     if configured:
-        st.caption("Ledger: the one that this server's owner has set up.")
+        st.caption("Budget record: the one that this server's owner has set up.")
         return Path(configured)
     typed = st.text_input(
-        "Folder of the ledger, on this machine", key="ledger-folder", placeholder="/home/you/releases", max_chars=1000,
-        help=f"The file {FILE} in it is made at the first release, and every release is written beside it.",
-        persist_state="session",
+        "Folder of the budget record, on this machine", key="ledger-folder", placeholder="/home/you/releases",
+        max_chars=1000, persist_state="session",
+        help="The budget record lists every release and how much privacy budget is left. Use one folder for all "
+        f"releases of a table. The first release makes the file {FILE} in it and writes its own files beside it.",
     )  # fmt: skip
     if not typed.strip():
-        st.info(
-            "Every real release is charged in a ledger, for ever. Name a folder on this machine that is there for "
-            f"good; the ledger is the file {FILE} in it. Use the same one for all releases of a table."
-        )
         return None
     try:
         folder = Path(typed.strip()).expanduser()
@@ -50,7 +47,7 @@ def where() -> Path | None:
     except (OSError, ValueError, RuntimeError):
         folder, there = Path(), False
     if not there:
-        st.error(f"There is no folder {plain(typed.strip(), 200)} on this machine.")
+        st.error(f"There is no folder {plain(typed.strip(), 200)} on this machine. Make it first, or name another one.")
         return None
     return folder / FILE
 
@@ -60,10 +57,10 @@ def off() -> bool:
     return owner.asked_for() and not (os.environ.get(VARIABLE, "").strip() and owner.key())
 
 
-def words(error: object, ledger: Path) -> str:
+def words(error: object, ledger: Path | None) -> str:
     """A message for the page; on a public host it does not tell where things lie on the server."""
     text = str(error)
-    return plain(text.replace(str(ledger.absolute().parent), "…") if public_host() else text, 500)
+    return plain(text.replace(str(ledger.absolute().parent), "…") if ledger and public_host() else text, 500)
 
 
 def known(ledger: Path) -> list[DataSet]:
