@@ -10,7 +10,7 @@ left, right = st.columns([3, 2], gap="large")
 with left:
     start.draw(epsilon)
 with right:
-    at = {"epsilon": controls.number(epsilon)}
+    at = {"or-epsilon": controls.number(epsilon)}  # where the address names none
     doors = (
         ("pages/data.py", "**Use my table**", ":material/upload:", "Bring a CSV, Excel or Parquet file.", {}),
         ("pages/explore.py", "Take a sample", ":material/query_stats:", "See what privacy costs.",

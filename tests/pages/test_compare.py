@@ -267,7 +267,7 @@ def test_an_axis_of_n_times_epsilon_moves_every_dot_and_no_error():
     before = dots(app)
     drawn = next(t for t in figures(app)[0]["data"] if "customdata" in t)
     assert sorted(_plain(drawn["x"])) == [0.1, 1.0]
-    app.segmented_control(key="against").set_value("n·ε").run()
+    app.segmented_control(key="scale").set_value("n·ε").run()
     assert not app.exception
     drawn = next(t for t in figures(app)[0]["data"] if "customdata" in t)
     assert sorted(_plain(drawn["x"])) == pytest.approx([452.6, 4526])

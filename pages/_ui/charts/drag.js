@@ -28,6 +28,12 @@ function build(root) {
     part(".drag-chart").setAttribute("aria-label", `${data.title} ${said.replaceAll("**", "")}`);
     input.setAttribute("aria-valuetext", `${data.stops[stop]}. ${data.spoken[drawing][stop]}`);
   };
+  // The address says at once what is seen: a link that is clicked before the server has heard takes it along.
+  const write = () => {
+    const address = new URL(location);
+    address.searchParams.set("epsilon", data.stops[input.valueAsNumber].split(" = ")[1]);
+    history.replaceState(history.state, "", address);
+  };
   const settle = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -40,6 +46,7 @@ function build(root) {
   input.oninput = () => {
     root.classList.remove("drag-untouched");
     draw();
+    write();
   };
   input.onchange = settle; // a thumb let go, or a key
   input.onpointerdown = () => { held = true; clearTimeout(timer); timer = null; };
@@ -55,7 +62,8 @@ function build(root) {
       drawing %= data.synthetic.length;
       bars = frame(root, data);
       input.max = data.stops.length - 1;
-      if (!held && timer === null && told === null) input.value = data.at; // else a person is ahead of the server
+      if (!held && timer === null && told === null) input.value = data.at;
+      else write(); // a person is ahead of the server, which has just written its own
       again.hidden = data.synthetic.length < 2;
       again.textContent = data.again;
       part(".drag-name span").textContent = data.name;

@@ -157,7 +157,7 @@ def _take(table: Table, columns: list[str], epsilon: float, delta: float, name: 
     facts |= {"epsilon": controls.number(epsilon), "delta": controls.number(delta)}
     kind = KINDS[len(columns) - 1]
     if not table.uploaded:
-        facts |= {"sample": table.name, f"columns-{table.name}": columns, "questions": [kind]}
+        facts |= {f"columns-{table.name}": columns, "questions": [kind]}
     for label, page, icon in (("Explore", "explore", "query_stats"), ("Release", "release", "publish")):
         st.page_link(f"pages/{page}.py", label=f"Use this on {label}", icon=f":material/{icon}:", query_params=facts)
     if table.uploaded:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -100,7 +99,7 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, 
         )
         words = "With n·ε, tables of different sizes can be laid side by side: noise goes with 1/(n·ε)."
         against_n = st.segmented_control(
-            "Against", ["ε", "n·ε"], default="ε", required=True, key="against", bind="query-params", help=words
+            "Against", ["ε", "n·ε"], default="ε", required=True, key="scale", bind="query-params", help=words
         )
         curves = overlay.choose(sweep, middle)
     curves |= unbiased.curve(least, measure.scale) if measure.name == "rmse" else {}
@@ -185,7 +184,7 @@ def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
         f"Spent ε = {spent['epsilon']:.4g} at δ = {spent['delta']:g}. {errors}. {point.seconds:.2g} s.",
         help=point.algorithm,
     )
-    _link(table, point)
+    _link(point)
     if sweep.pairs is None or chosen.pairs is None or sweep.problem is None:
         return
     domain = sweep.problem.domain
@@ -209,16 +208,10 @@ def _single(sweep: Sweep, answers: np.ndarray, column: str) -> np.ndarray:
     return answers[pairs.tables[i]].reshape(shape).sum(axis=gone)  # type: ignore[union-attr]
 
 
-def _link(table: Table, point: Any) -> None:
-    """Explore with exactly these settings; for an upload in words, as no address may name it."""
+def _link(point: Any) -> None:
+    """Explore with exactly these settings: the table, columns and questions go along with the address, or the tab."""
     facts = {
         "algorithm": ALGORITHMS[point.algorithm].about.title, "epsilon": controls.number(point.epsilon),
-        "delta": controls.number(point.delta), "seed": point.seed,
+        "delta": controls.number(point.delta), "seed": str(point.seed),
     }  # fmt: skip
-    if table.uploaded:
-        words = ", ".join(f"{name} {value}" for name, value in facts.items())
-        st.caption(plain(f"To see this run on Explore, choose {words}, and the same columns and questions.", 300))
-        return
-    here = {k: st.query_params.get_all(k) for k in ("questions", f"columns-{table.name}") if k in st.query_params}
-    address = "explore?" + urlencode({"sample": table.name, **here, **facts}, doseq=True)
-    st.markdown(f"[Open exactly this run on Explore]({address})")
+    st.page_link("pages/explore.py", label="Open exactly this run on Explore", query_params=facts)

@@ -63,13 +63,7 @@ def choose(table: Table) -> Chosen:
         workload, texts = questions.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
-        # The link says what it explains: a click before the page has settled would explain another promise.
-        said = {"epsilon": controls.number(epsilon)}
-        said |= {"delta": controls.number(budget.delta)} if budget.delta else {}
-        promise.page_link(
-            "pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:",
-            query_params=said | {"algorithm": ALGORITHMS[name].about.title},
-        )  # fmt: skip
+        promise.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
         with more:
             seeds = controls.worlds()
             settings = controls.settings(name, problem, budget, {ALPHA: alpha_place}, more)

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+from google.protobuf.message import DecodeError
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
@@ -23,7 +24,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ..jobs.pool import pool
 from ..shell import turns, uploads
-from . import quiet
+from . import address, quiet
 
 CLOSED = ("/_stcore/metrics", "/_stcore/agent/")  # sizes of other people's tables; driving the pages by program
 FRAMES = {"X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": "frame-ancestors 'self'"}
@@ -36,7 +37,8 @@ def parts() -> dict[str, Any]:
     # The entry says which pages there are. Streamlit would look for a folder "pages" itself, until the entry has run
     # for the first time, and let a visitor's first deep link pass the entry by.
     PagesManager.uses_pages_directory = False
-    return {"middleware": [Middleware(Door), Middleware(uploads.Bounded)], "lifespan": _life}
+    middleware = [Middleware(Door), Middleware(uploads.Bounded)]
+    return {"routes": address.routes(), "middleware": middleware, "lifespan": _life}
 
 
 class Door:
@@ -91,17 +93,30 @@ def _netloc(origin: str) -> str:
 
 
 def _own_business(receive: Receive) -> Receive:
-    """The messages of one tab, but for the one that would empty every tab's caches and stop everybody's runs."""
+    """The messages of one tab, but for the one that would empty every tab's caches and stop everybody's runs.
+
+    Before each of them the browser says in a text, which Streamlit does not use, what its address says: what is asked
+    for is asked for with these settings.
+    """
+    here = ""
 
     async def heard() -> Message:
-        message = await receive()
-        if (data := message.get("bytes")) is not None:
-            back = BackMsg()
-            with contextlib.suppress(Exception):  # what cannot be read is Streamlit's to refuse
-                back.ParseFromString(data)
-            if back.WhichOneof("type") == "clear_cache":
-                message = {**message, "bytes": BackMsg(app_heartbeat=True).SerializeToString()}
-        return message
+        nonlocal here
+        while (said := (message := await receive()).get("text")) is not None:
+            here = said
+        if (data := message.get("bytes")) is None:
+            return message
+        back = BackMsg()
+        with contextlib.suppress(DecodeError):  # what cannot be read is Streamlit's to refuse
+            back.ParseFromString(data)
+        if back.WhichOneof("type") == "clear_cache":
+            back = BackMsg(app_heartbeat=True)
+        elif back.WhichOneof("type") == "rerun_script":
+            asked = back.rerun_script
+            asked.query_string = address.completed(asked.query_string, here)
+        else:
+            return message
+        return {**message, "bytes": back.SerializeToString()}
 
     return heard
 
@@ -126,6 +141,7 @@ async def _life(_app: st.App) -> AsyncIterator[None]:
         raise RuntimeError("this version of Streamlit names downloads in another way: they could be guessed")
     memory_media_file_storage._calculate_file_id = _file_id
     turns.take()
+    address.keep()
     threading.Thread(target=_warm, daemon=True, name="warm").start()  # nobody who stops the server waits for it
     watching = asyncio.create_task(uploads.watch())
     yield

@@ -50,6 +50,13 @@ class Rule:
     words: str
 
 
+def arrived(*, back: bool) -> None:
+    """Let the address decide on a page that a person just came to, by its history if `back`."""
+    for name in [*st.query_params, *(["epsilon"] if back else [])]:
+        if name in st.session_state and name != "present":
+            del st.session_state[name]  # Streamlit would prefer it to an address that names the usual value
+
+
 def copy(table: Table) -> None:
     """The button. It says, once pressed, that no data is in the link, and what somebody needs to see the same."""
     said = "Copied: settings only, no data is in the link."

@@ -15,6 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from . import link
+
 A_SESSION, THE_SERVER = 2, 8  # times the largest upload: a table and what it is put beside; all sessions together
 LOOK = 5.0  # seconds between two looks at who is still there
 BACK = 10.0  # seconds before the server stops waiting for a tab to come back: closed by then, as it only forgets them
@@ -62,8 +64,11 @@ def begin_page(title: str) -> None:
     if context is None:
         return
     _seen[context.session_id] = time.monotonic()
-    if st.session_state.get("page") not in (None, title):
+    before = st.session_state.get("page")
+    if before not in (None, title):
         context.uploaded_file_mgr.remove_session_files(context.session_id)
+    if before != title:
+        link.arrived(back=context.is_history_navigation)
     st.session_state["page"] = title
 
 

@@ -82,6 +82,8 @@ def test_every_frame_of_a_drag_is_the_servers_and_nothing_is_sent_until_the_thum
     assert sent == []
     page.mouse.up()
     page.wait_for_url(re.compile(r"epsilon=0\.5\b"))
+    link = page.get_by_role("link", name="What does this ε mean?")
+    expect(link).to_have_attribute("href", re.compile(r"epsilon=0\.5$"))  # what the server was told comes back
     assert sent
     expect(page.locator(".drag-at")).to_have_text("ε = 0.5")
     page.reload()

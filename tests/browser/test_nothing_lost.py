@@ -1,0 +1,111 @@
+"""What is seen is what is meant: by link, menu, button, Back, Forward and reload, and however quickly one clicks."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+MEANT = "What does this ε mean?"
+OFF = "?sample=berkeley&epsilon=0.3&delta=1e-06"
+
+
+def says(page, name, value):
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    expect(page.get_by_role("slider", name="ε, privacy budget")).to_have_attribute("aria-valuetext", value)
+
+
+def in_address(page, *parts):
+    for part in parts:
+        expect(page).to_have_url(re.compile(re.escape(part)))
+
+
+def menu(page, name):
+    page.get_by_role("link", name=name, exact=True).click()
+
+
+def test_settings_survive_the_menu_back_forward_and_reload(page, server):
+    page.goto("about:blank")
+    page.goto(f"{server}/explore{OFF}")
+    says(page, "Explore", "0.3")
+    menu(page, "Compare")
+    expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
+    menu(page, "Explore")
+    says(page, "Explore", "0.3")
+    page.get_by_role("link", name=MEANT).click()
+    says(page, "Guarantee", "0.3")
+    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
+    in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-06", "sample=berkeley")
+    says(page, "Guarantee", "0.5")
+    page.go_back()
+    says(page, "Explore", "0.3")
+    in_address(page, "/explore?", "epsilon=0.3", "delta=1e-06", "sample=berkeley")
+    page.go_forward()
+    says(page, "Guarantee", "0.5")
+    page.reload()
+    says(page, "Guarantee", "0.5")
+    in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-06", "sample=berkeley")
+    for name in ("Explore", "Compare", "Explore"):
+        page.go_back()
+        expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    says(page, "Explore", "0.3")
+    page.go_back()
+    assert page.url == "about:blank"
+
+
+@pytest.mark.parametrize("way", ["link", "menu"])
+def test_a_click_before_the_page_has_settled_takes_the_settings_along(page, server, way):
+    page.goto(f"{server}/explore{OFF}", wait_until="commit")
+    if way == "link":
+        page.get_by_role("link", name=MEANT).click()
+    else:
+        menu(page, "Compare")
+        menu(page, "Explore")
+    says(page, "Guarantee" if way == "link" else "Explore", "0.3")
+    settings = ("epsilon=0.3", "delta=1e-06", "sample=berkeley")
+    in_address(page, *settings)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Explore" if way == "link" else "Compare", exact=True)).to_be_visible()
+    in_address(page, *settings)
+
+
+def test_what_the_hand_just_moved_is_what_a_click_takes_along(page, server):
+    page.goto(f"{server}/explore{OFF}")
+    says(page, "Explore", "0.3")
+    link = page.get_by_role("link", name=MEANT)
+    expect(link).to_be_visible()
+    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
+    link.click(no_wait_after=True)
+    says(page, "Guarantee", "0.5")
+    menu(page, "Start")
+    slider = page.locator(".drag input")
+    expect(slider).to_have_value("9")
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    link.click()
+    says(page, "Guarantee", "1")
+    page.go_back()
+    expect(slider).to_have_value("11")
+    page.go_back()
+    says(page, "Guarantee", "0.5")
+
+
+def test_start_is_explained_as_it_opens_and_comes_back_as_it_was(page, server):
+    page.goto(server)
+    slider = page.get_by_role("slider", name="ε, privacy budget")
+    opening = slider.get_attribute("aria-valuetext").split(". ")[0].removeprefix("ε = ")
+    page.get_by_role("link", name=MEANT).click()
+    says(page, "Guarantee", opening)
+    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
+    in_address(page, "epsilon=0.05")
+    page.go_back()
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(f"^ε = {re.escape(opening)}\\."))
+
+
+def test_a_sample_that_was_left_is_back_by_one_step(page, server):
+    page.goto(f"{server}/data?sample=titanic")
+    expect(page.get_by_text("2,201 rows").first).to_be_visible()
+    menu(page, "Explore")
+    in_address(page, "/explore?", "sample=titanic")
+    page.go_back()
+    expect(page.get_by_text("2,201 rows").first).to_be_visible()
+    in_address(page, "/data?", "sample=titanic")
