@@ -245,7 +245,6 @@ def test_a_row_of_an_excel_file_is_replaced(data):
     assert len(excel(padded)) == len(rows), "a row that holds nothing is none, wherever it stands"
 
 
-DATA = st.data()
 ONE = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
 
 

@@ -62,6 +62,28 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
     assert "id" in table(app).schema["columns"]
 
 
+def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
+    app = opened(b"x,y;z\n" + b"1,2;caf\xc3\xa9\n" * 30)
+    assert (table(app).names, "file" in table(app).schema) == (["x", "y;z"], False)
+    press(app, "Separate by semicolons")
+    assert table(app).names == ["x,y", "z"]
+    assert table(app).schema["file"] == {"delimiter": ";"}
+    assert "separated by semicolons" in " ".join(e.label for e in app.expander)
+    press(app, "Read as Windows-1252")
+    assert table(app).frame["z"][0] == "cafÃ©"
+    press(app, "Read as UTF-8")
+    assert table(app).frame["z"][0] == "café"
+    assert table(app).schema["file"] == {"delimiter": ";"}
+    before = table(app)
+    press(app, "Read as UTF-16")
+    assert app.error
+    assert table(app) is before
+    app.switch_page(str(ROOT / "pages/start.py")).run()
+    press(app.switch_page(str(ROOT / "pages/data.py")).run(), "Read as Windows-1252")
+    assert "no longer at hand" in app.error[0].value
+    assert table(app) is before
+
+
 def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_title_and_code():
     app = opened(None, sample="census")
     assert "7 columns: all in use." in " ".join(t.value for t in app.text)
@@ -235,5 +257,5 @@ def test_an_upload_that_the_server_no_longer_holds_is_asked_for_again(monkeypatc
     monkeypatch.setattr(file_uploader, "_get_upload_files", lambda _: [DeletedFile("gone")])
     settled(app.file_uploader(key="upload").set_value(("t.csv", CSV, "text/csv")).run())
     assert not app.exception
-    assert "no longer on the server" in app.error[0].value
+    assert "no longer at hand" in app.error[0].value
     assert table(app).name == "census"

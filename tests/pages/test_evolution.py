@@ -76,7 +76,10 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
         inside = [value for at, value in zip(t, y, strict=True) if at == record.t]
         assert min(inside) - 1e-9 <= record.empirical.w1 <= max(inside) + 1e-9
     assert "promises nothing here" in captions(app)
-    assert app.session_state["evolve-plays"] or app.slider(key="evolve-t-3").value == 3, "it plays by itself"
+    while app.session_state["evolve-plays"]:  # it plays by itself
+        assert app.slider(key="evolve-t-3-playing").disabled
+        app.run()
+    assert app.slider(key="evolve-t-3").value == 3
     slider = app.slider(key="evolve-t-3").set_value(0).run().slider(key="evolve-t-3")
     assert (slider.min, slider.max, slider.value) == (0, 3, 0)
     assert len(_plain(figures(app)[0]["data"][1]["x"])) == run.plan["samples"], "the initial points"
@@ -89,7 +92,7 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
         "stops at the end"
     )
     button(app, "Play").click().run()
-    assert app.slider(key="evolve-t-3").value == 0, "and begins again"
+    assert app.slider(key="evolve-t-3-playing").value == 0, "and begins again"
     button(app, "Pause").click().run()
     assert app.slider(key="evolve-t-3").value == 0
 

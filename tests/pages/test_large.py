@@ -196,7 +196,10 @@ def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch
     path = tmp_path / "t.csv"
     path.write_bytes(b"n,k\n" + b'1,"M\xf6ller\nJr"\n' * 500)
     monkeypatch.setattr(on_server, "is_large", lambda _: True)
-    mine = table(typed(opened(None), path))
+    app = typed(opened(None), path)
+    press(app, "Read as UTF-8")
+    assert table(app).frame["k"][0] == "M\\xf6ller\nJr"
+    mine = table(press(app, "Read as Windows-1252"))
     assert mine.frame["k"][0] == "Möller\nJr"
     assert mine.schema["file"] == {"encoding": "windows-1252", "line_breaks": True}
     assert mine.large.source.format == mine.format

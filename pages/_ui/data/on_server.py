@@ -1,7 +1,6 @@
 """A table on this server: its path, or on a server for others one of the files that its owner has put into a folder."""
 
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
@@ -16,14 +15,13 @@ from dpcore.data.sources.files import is_large, source_at
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
 from dpcore.data.text_file import OpenQuotesError, guessed
-from dpcore.data.text_format import UNSTATED
+from dpcore.data.text_format import UNSTATED, TextFormat
 from dpcore.errors import InputError
 
 from ..jobs.work import Work
 from ..shell.counted import Large, named
 from ..shell.state import public_host
 from ..shell.table import Table
-from ..shell.text import plain
 from . import places
 from .reading import READ, arrive, made_of
 
@@ -58,31 +56,30 @@ def offer() -> None:
                 return
             key, left = CHOSEN, st.container(horizontal=True, vertical_alignment="bottom")
             left.selectbox("Table of this server", names, None, key=CHOSEN, placeholder="Choose a file")
-        left.button("Read it", key="read-server", icon=":material/input:", on_click=_take, args=(key,))
-        said = st.session_state.pop("_server_problem", "")
-        if said:
-            st.error(plain(said, 400))
+        left.button("Read it", key="read-server", icon=":material/input:", on_click=take, args=(key,))
 
 
-def _take(key: str) -> None:
-    """Begin to read what was named; until then, and if it cannot be read, the table is the one that was there."""
-    said = st.session_state.get(key) or ""
+def take(key: str, format: TextFormat | None = None) -> None:
+    """Begin to read what was named, a text in a known or guessed format.
+
+    Until then, and if it cannot be read, the table is the one that was there.
+    """
     try:
-        path, root = places.find(said)
+        path, root = places.find(st.session_state.get(key) or "")
     except InputError as error:
-        st.session_state["_server_problem"] = str(error)
+        st.session_state["_upload_problem"] = ("failed", str(error))
     else:
-        arrive(partial(_read, path, root))
+        arrive(partial(_read, path, root, format=format))
 
 
-def _read(path: Path, root: Path | None, work: Work) -> Table:
+def _read(path: Path, root: Path | None, work: Work, format: TextFormat | None = None) -> Table:
     """The table at a path, as from an upload; what is too large for that is read in parts."""
     work.tell(0.0, "The file is read")
     with named(path):
         if path.is_dir():
             places.check_folder(path, lambda: work.tell(0.0, "The folder is searched"))
         if _large(path):
-            return _in_parts(path, root, work)
+            return _in_parts(path, root, work, format)
     with places.opened(path, root) as file:
         lines = _lines(file, work) if path.suffix.lower() in TEXTS else 0
         start = time.monotonic()
@@ -93,7 +90,7 @@ def _read(path: Path, root: Path | None, work: Work) -> Table:
             words = f"About {rows:,.0f} rows read, {rate:,.0f} a second" if rows else "The file is read"
             work.tell(READ * share, words)
 
-        found = read(file, path.name, UPLOADED, told=told)
+        found = read(file, path.name, UPLOADED, format=format, told=told)
     return made_of(replace(found, how=f"{found.how}, on this server"), path.name, work)
 
 
@@ -109,12 +106,13 @@ def _large(path: Path) -> bool:
     return source.rows * len(source.columns) > UPLOADED
 
 
-def _in_parts(path: Path, root: Path | None, work: Work) -> Table:
+def _in_parts(path: Path, root: Path | None, work: Work, format: TextFormat | None) -> Table:
     """A table of which the first rows are read, to guess by."""
     work.tell(0.0, "The first rows are read")
-    with places.opened(path, root) if path.suffix.lower() in TEXTS and path.is_file() else nullcontext() as file:
-        format = UNSTATED if file is None else guessed(BytesIO(file.read(LOOK)))
-    source = source_at(path, format)
+    if format is None and path.suffix.lower() in TEXTS and path.is_file():
+        with places.opened(path, root) as file:
+            format = guessed(BytesIO(file.read(LOOK)))
+    source = source_at(path, format := format or UNSTATED)
     try:
         names = source.columns
     except InputError:

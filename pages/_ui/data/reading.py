@@ -13,6 +13,7 @@ import streamlit as st
 from dpcore.data.guessing import guess_columns
 from dpcore.data.readers import UPLOADED, read
 from dpcore.data.readers import Reading as Read
+from dpcore.data.text_format import TextFormat
 from dpcore.errors import InputError
 
 from ..jobs.job import watch
@@ -46,9 +47,9 @@ class Reading:
         self.changes, self.of = (), None
 
 
-def bring(name: str, file: Any) -> None:
-    """Begin to read an uploaded file, and no longer another one."""
-    arrive(partial(_read, name, file))
+def bring(name: str, file: Any, format: TextFormat | None = None) -> None:
+    """Begin to read an uploaded file, a text in a known or guessed format, and no longer another one."""
+    arrive(partial(_read, name, file, format=format))
 
 
 def arrive(job: Callable[[Work], Table]) -> None:
@@ -130,11 +131,11 @@ def _close(name: str) -> None:
         found.close()
 
 
-def _read(name: str, file: Any, work: Work) -> Table:
+def _read(name: str, file: Any, work: Work, format: TextFormat | None = None) -> Table:
     """The table in an uploaded file."""
     words = "The file is read"
     work.tell(0.0, words)
-    reading = read(file, name, UPLOADED, told=lambda share: work.tell(READ * share, words))
+    reading = read(file, name, UPLOADED, format=format, told=lambda share: work.tell(READ * share, words))
     return made_of(reading, name, work)
 
 

@@ -10,7 +10,7 @@ from dpcore.data.open_schema import is_private, private_entry
 from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
 from dpcore.data.readings import ANY_CASE, COMMA
 from dpcore.data.repairs import Problem
-from dpcore.data.text_format import UNSTATED
+from dpcore.data.text_format import DELIMITERS, ENCODINGS, UNSTATED
 from dpcore.errors import InputError
 from dpcore.publishing.card import PEEKED, UNCOVERED
 from dpcore.tags import Tag
@@ -20,12 +20,19 @@ from ..shell.session import session
 from ..shell.state import stakeholder, table
 from ..shell.table import GUESSED, Table, Told
 from ..shell.text import clean, plain
+from .on_server import TEXTS
 from .reading import CANCELLED, Change, attempt, changing, refuse
-from .table_editor import edit, typed, upload_schema, whom
+from .table_editor import again, edit, typed, upload_schema, whom
 
 MEASURE_HELP = (
     "A share of the budget measures values and bounds with noise, before the algorithm runs. So they are protected. "
     "What it costs is shown below, before anything is measured."
+)
+LINES = {False: "Read each line as a row", True: "Allow line breaks inside values"}
+WAYS = (
+    ("encoding", "Read as {}", ENCODINGS),
+    ("delimiter", "Separate by {}", DELIMITERS),
+    ("line_breaks", "{}", LINES),
 )
 SHOWN = 40  # lines of one list: the rest is in the grid
 MEASURE_LABEL = "Measure them privately"
@@ -47,10 +54,16 @@ def came_in(current: Table) -> None:
     commas = [guess.name for guess in current.guesses if guess.read == COMMA]
     if commas:
         st.caption(plain(f"{', '.join(map(clean, commas))} use{'s' * (len(commas) == 1)} decimal commas.", 400))
-    if current.format != UNSTATED:
-        st.caption(f"The file seems to be {current.format.words}, and is read so.")
+    if current.name.lower().endswith(TEXTS):
+        with st.expander(plain(current.source, 400), icon=":material/article:", expanded=current.format != UNSTATED):
+            st.caption("If that is wrong, one click reads the file again. Its columns are then guessed anew.")
+            with st.container(horizontal=True):
+                for name, label, known in WAYS:
+                    for value in (value for value in known if value != getattr(current.format, name)):
+                        words = label.format(known[value])
+                        st.button(words, key=f"again-{words}", on_click=again, args=(name, value))
     aside = [guess for guess in current.guesses if guess.aside and guess.name not in entries]
-    dates, others = [g for g in aside if _date(g)], [g for g in aside if not _date(g)]
+    dates, others = ([g for g in aside if (g.aside == DATE) is wanted] for wanted in (True, False))
     for at, guess in enumerate(dates[:SHOWN]):
         with st.container(horizontal=True, vertical_alignment="center", key=f"date-{at}"):
             st.markdown(f"**{plain(guess.name)}** is not used: {guess.why}.", width="stretch")
@@ -59,7 +72,7 @@ def came_in(current: Table) -> None:
     for reason in dict.fromkeys(guess.why for guess in others):
         same = [guess for guess in others if guess.why == reason]
         with st.container(horizontal=True, vertical_alignment="center", key=f"aside-{same[0].aside}"):
-            st.markdown(f"**{_columns(same)}** not used: {reason}.")
+            st.markdown(f"**{'1 column is' if len(same) == 1 else f'{len(same)} columns are'}** not used: {reason}.")
             for at, guess in enumerate(same[:SHOWN] if same[0].name else []):
                 label, words = f"Use {plain(guess.name, 24)}", "Use it all the same."
                 st.button(label, key=f"use-{guess.aside}-{at}", help=words, on_click=_use, args=(guess, ""))
@@ -235,14 +248,6 @@ def _parts(guess: Guess) -> list[tuple[str, str]]:
     parts = [read.partition(" of ") for read in guess.offers]
     several = len({order for _, _, order in parts}) > 1
     return [(part.capitalize() + f", {order}" * several, "".join((part, of, order))) for part, of, order in parts]
-
-
-def _columns(guesses: list[Guess]) -> str:
-    return "1 column is" if len(guesses) == 1 else f"{len(guesses)} columns are"
-
-
-def _date(guess: Guess) -> bool:
-    return guess.aside == DATE
 
 
 def _spellings(current: Table) -> list[str]:

@@ -1,6 +1,8 @@
 """Choose a table, uploaded or a sample, and say what is public about it in an editable grid."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -44,6 +46,7 @@ GRID = {
 }
 
 
+GONE = "The file is no longer at hand. Choose it again."
 EXAMPLE = '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": 14}, "married": "yes"}}]'
 CONSTRAINTS = (
     'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": {"age": {"to": 14}, '
@@ -101,12 +104,24 @@ def _take_sample() -> None:
         use_sample(st.session_state["sample"])
 
 
+def again(name: str, value: Any) -> None:
+    """Read the text file of the table in use once more, with another entry in what is known of its format."""
+    mine, uploaded = table(), st.session_state.get("upload")
+    format, keys = replace(mine.format, **{name: value}), (on_server.PATH, on_server.CHOSEN)
+    named = [key for key in keys if Path(st.session_state.get(key) or "").name == mine.name]
+    if getattr(uploaded, "name", None) == mine.name:
+        bring(uploaded.name, uploaded, format)
+    elif named:
+        on_server.take(named[0], format)
+    else:
+        st.session_state["_upload_problem"] = ("failed", GONE)
+
+
 def _given(key: str) -> Any:
     """Return the file in an uploader; None, with a message on the page, where the server no longer holds it."""
     file = st.session_state[key]
     if isinstance(file, DeletedFile):
-        words = "The uploaded file is no longer on the server. Choose it again."
-        st.session_state["_upload_problem"] = ("failed", words)
+        st.session_state["_upload_problem"] = ("failed", GONE)
         return None
     return file
 

@@ -134,37 +134,35 @@ def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
 
 def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], place: Any) -> None:
     """The chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
-    T = len(steps) - 1
+    T, now = len(steps) - 1, st.session_state
     at, plays, shown = f"evolve-t-{T}", "evolve-plays", "evolve-shown"
-    now = st.session_state
     if plays not in now:  # it plays by itself once
         now[plays], now[shown] = True, -1
 
     def press() -> None:
-        now[plays] = not now.get(plays)
-        now[shown] = -1 if now.get(at, 0) >= T else now.get(at, 0)  # at its end it begins again
-
-    def moved() -> None:
-        late = now[shown] - 2 <= now[at] < now[shown]  # a slow browser sends a step that was shown before
-        now[plays] = now.get(plays) and late
+        now[plays] = not now[plays]
+        if not now[plays]:
+            now[at] = now[shown]
+        else:
+            now[shown] = -1 if now[at] >= T else now[at]  # at its end it begins again
 
     def draw() -> None:
-        if now.get(plays):
-            now[at] = now[shown] = min(now[shown] + 1, T)
-            if now[at] == T:
-                now[plays] = False
+        key = f"{at}-playing" if now[plays] else at  # apart: a slow browser still sends steps that were shown before
+        if now[plays]:
+            now[key] = now[shown] = min(now[shown] + 1, T)
+            if now[shown] == T:
+                now[plays], now[at] = False, T
                 st.rerun()
         chart = st.container()
-        t = st.slider("Step t", 0, T, key=at, on_change=moved)
+        t = st.slider("Step t", 0, T, key=key, disabled=now[plays])
         V, weights = steps[t]
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} candidates hold all the weight."
         figure = evolution_charts.step(private, V, weights, DISC.bounds)
         chart.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET)
 
-    going = bool(now.get(plays)) and now.get(at, 0) < T
-    icon = f":material/{'pause' if going else 'play_arrow'}:"
-    place.button("Pause" if going else "Play", icon=icon, key="evolve-play", on_click=press)
-    st.fragment(draw, run_every=SECOND if going else None)()
+    icon = f":material/{'pause' if now[plays] else 'play_arrow'}:"
+    place.button("Pause" if now[plays] else "Play", icon=icon, key="evolve-play", on_click=press)
+    st.fragment(draw, run_every=SECOND if now[plays] else None)()
 
 
 @peek
