@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.tags import Tag
-from pages._ui.data import measuring, steps
+from pages._ui.data import measuring, memory, steps
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.data.table_editor import WHERE, WHERE_IN_PARTS, choose_table
 from pages._ui.jobs.counting import ready
@@ -14,6 +14,7 @@ from pages._ui.shell.state import stakeholder, table
 
 current = choose_table()
 line(current)
+memory.remember(current)
 
 with st.container(border=True, key="came-in"):
     steps.came_in(current)

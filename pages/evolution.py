@@ -8,6 +8,7 @@ from pages._ui.evolution import figures as evolution_figures
 from pages._ui.evolution import lessons as evolution_lessons
 from pages._ui.evolution import on_table as evolution_table
 from pages._ui.evolution import player as evolution
+from pages._ui.shell import link
 from pages._ui.shell.text import plain
 
 PARTS = {
@@ -19,6 +20,7 @@ PARTS = {
 }
 FIRST = next(iter(PARTS))
 
+link.check(link.one_of("part", PARTS))
 part = st.segmented_control(
     "Part", list(PARTS), default=FIRST, required=True, key="part", bind="query-params",
     label_visibility="collapsed",

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from pages._ui.learning import on_table, plane, privacy, quantile
+from pages._ui.shell import link
 from pages._ui.shell.frame import in_memory, tried, unfinished
 from pages._ui.shell.opened import WHOLE
 from pages._ui.shell.state import table as current_table
@@ -15,6 +16,7 @@ table = current_table()
 tried(table, WHOLE)
 if unfinished(table, "learn here"):
     st.stop()
+link.check(link.one_of("part", quantile.PARTS))
 try:
     part = st.radio(
         "What to learn", quantile.PARTS, horizontal=True, key="part", bind="query-params", label_visibility="collapsed"

@@ -1,5 +1,6 @@
 """What is seen is what is meant: by link, menu, button, Back, Forward and reload, and however quickly one clicks."""
 
+import json
 import re
 
 import pytest
@@ -109,3 +110,34 @@ def test_a_sample_that_was_left_is_back_by_one_step(page, server):
     page.go_back()
     expect(page.get_by_text("2,201 rows").first).to_be_visible()
     in_address(page, "/data?", "sample=titanic")
+
+
+CELLS = "city,age\n" + "\n".join(f"planted-{i % 3},{20 + i % 60}" for i in range(300))
+TYPED = {"columns": {"age": {"kind": "integer", "low": 0, "high": 119, "bins": 12}}}
+
+
+def bring(page, name, content, place=0):
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)  # a page that is drawn anew takes its uploader away
+    page.locator("input[type=file]").nth(place).set_input_files(
+        {"name": name, "mimeType": "text/csv", "buffer": content.encode()}
+    )
+
+
+def test_what_was_typed_about_columns_is_back_after_a_reload_and_no_cell_was_kept(page, server):
+    page.goto(f"{server}/data")
+    bring(page, "people.csv", CELLS)
+    expect(page.get_by_text("0 of 2 columns done")).to_be_visible()
+    bring(page, "schema.json", json.dumps(TYPED), 1)
+    expect(page.get_by_text("1 of 1 columns done")).to_be_visible()
+    kept = page.wait_for_function("localStorage.getItem('columns')").json_value()
+    assert json.loads(kept)[0]["said"]["entries"] == TYPED["columns"] | {"city": None}
+    assert "planted" not in page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+    page.reload()
+    expect(page.get_by_text("Your table is gone")).to_be_visible()
+    bring(page, "people.csv", CELLS)
+    expect(page.get_by_text("What you typed about these columns is back")).to_be_visible()
+    expect(page.get_by_text("1 of 1 columns done")).to_be_visible()
+    bring(page, "empty.csv", "city,age\n")
+    expect(page.get_by_text(re.compile("no rows.*The table is still the one before.*people.csv"))).to_be_visible()
+    page.get_by_role("button", name="Forget my table").click()
+    page.wait_for_function("localStorage.getItem('columns') === null")

@@ -65,6 +65,17 @@ def test_the_words_of_a_question_are_explained_beside_it(key):
     assert bool(app.radio[0].help) == (key in ("epsilon", "small-groups", "population"))
 
 
+@pytest.mark.parametrize(
+    ("page", "name", "known"),
+    [("explore", "lesson", "population"), ("learning", "part", "A middle"), ("evolution", "part", "Watch it")],
+)
+def test_a_lesson_or_part_that_nobody_knows_is_said_and_which_there_are(page, name, known):
+    app = open_page(f"pages/{page}.py", **{name: "none-such"})
+    (said_so,) = [w.value for w in app.warning if "In this link" in w.value]
+    assert f"{name} = none" in said_so.replace("\\", "")
+    assert known in said_so
+
+
 def test_a_wrong_guess_is_told_what_it_was():
     lesson = LESSONS["small-groups"]
     app = open_page(EXPLORE, lesson="small-groups", sample="titanic", epsilon="0.3")

@@ -171,3 +171,32 @@ def test_the_first_deep_link_of_a_new_server_goes_by_the_entry(tmp_path):
         told = tab.open("glossary")
     assert "Share" in told, "the frame is drawn"
     assert "What each word means" in told, "around the page that was asked for"
+
+
+def forge(tab, text, button, path):
+    """What a browser would send that names a table on the server and presses the button beside it."""
+    message = BackMsg()
+    message.rerun_script.page_script_hash = tab.hashes["data"]
+    message.rerun_script.widget_states.widgets.add(id=text, string_value=path)
+    message.rerun_script.widget_states.widgets.add(id=button, trigger_value=True)
+    tab.line.send(message.SerializeToString())
+    return tab.wait()
+
+
+def test_a_server_for_others_without_a_folder_of_tables_reads_no_path_that_a_forged_browser_sends(server, tmp_path):
+    planted = tmp_path / "secret.csv"
+    planted.write_text("name,word\n" + "root,hunter2\n" * 30)
+    with Tab(server.port) as tab:
+        tab.open("data")
+        text, button = (re.search(rf'id: "([^"]*-{key})"', tab.text)[1] for key in ("server-path", "read-server"))
+        forge(tab, text, button, str(planted))
+        assert eventually(lambda: "secret.csv" in tab.open("data")), "on one's own machine it is read"
+    paths = [str(planted), f"{tmp_path}/./secret.csv", "/etc/passwd", "/proc/self/environ", "~/.bashrc", "", ".", "a\0"]
+    with serving(tmp_path / "log", "--server.address", "0.0.0.0") as public, Tab(public.port) as tab:
+        tab.open("data")
+        for path in paths:
+            forge(tab, text, button, path)
+            time.sleep(0.3)
+            assert not [word for word in ("secret.csv", "hunter2", "root:", "PATH=") if word in tab.open("data")]
+            assert "census" in tab.text
+        assert "Traceback" not in public.said()

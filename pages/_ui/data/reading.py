@@ -142,8 +142,11 @@ def _read(name: str, file: Any, work: Work, format: TextFormat | None = None) ->
 def made_of(reading: Read, name: str, work: Work, large: Large | None = None) -> Table:
     """The table of what was read, of a `large` one its first rows; bounds are for a person to fill in.
 
-    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
+    What its columns seem to be is guessed from the records, so its schema begins as a private peek. Raises InputError
+    for a table without rows: nothing can be said of it, and it must not take the place of another one.
     """
+    if reading.frame.empty:
+        raise InputError(f"{name} has names of columns and no rows: bring a file that has rows, too")
     every = len(reading.frame.columns)
 
     def looked(at: int) -> None:

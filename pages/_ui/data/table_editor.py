@@ -89,7 +89,8 @@ def choose_table() -> Table:
 
 WHERE = (
     "An upload stays in this server's memory for this session. It goes within two minutes after you close the tab. "
-    "Parts of large uploads may pass through a temporary file that no other program sees."
+    "Parts of large uploads may pass through a temporary file that no other program sees. What you type about its "
+    "columns is kept in your browser."
 )
 WHERE_IN_PARTS = (
     "This table stays where it lies on this server. Its first rows and its counts are kept in memory for "

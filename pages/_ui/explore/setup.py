@@ -14,7 +14,7 @@ from dpcore.problems import QueryRelease
 from dpcore.schemas.plan import SchemaShare
 
 from ..shell import controls, deployments, questions
-from ..shell.link import Rule
+from ..shell.link import Rule, one_of
 from ..shell.session import session
 from ..shell.table import Table
 
@@ -40,11 +40,7 @@ class Chosen:
 
 def rule(name: str) -> Rule | None:
     """What this page takes from the address for a parameter of that name."""
-    if name == "questions":
-        return Rule(questions.KINDS.__contains__, ", ".join(questions.KINDS))
-    if name == "against":
-        return Rule(AGAINST.__contains__, ", ".join(AGAINST))
-    return controls.rule(name)
+    return one_of("questions", questions.KINDS)(name) or one_of("against", AGAINST)(name) or controls.rule(name)
 
 
 def choose(table: Table) -> Chosen:

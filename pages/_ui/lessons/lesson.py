@@ -13,6 +13,7 @@ from dpcore.theory.meaning import Promise
 from ..charts.drag import Frames
 from ..jobs.job import watch
 from ..jobs.work import Work, begin
+from ..shell import link
 from ..shell.controls import EPSILONS
 from ..shell.words import meaning
 from . import moving, runs
@@ -132,8 +133,11 @@ LESSONS = {
 
 
 def lesson() -> Lesson | None:
-    """The lesson that the address names."""
-    return LESSONS.get(st.query_params.get("lesson", ""))
+    """The lesson that the address names; one that nobody knows is noted, and taken out of it."""
+    if (asked := st.query_params.get("lesson")) not in (None, *LESSONS):
+        link.note("lesson", asked, ", ".join(LESSONS))
+        del st.query_params["lesson"]
+    return LESSONS.get(asked or "")
 
 
 def predict(current: Lesson) -> bool:

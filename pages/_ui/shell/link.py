@@ -1,6 +1,6 @@
 """The link to what a page shows: a button that copies it, and what was wrong with the one that was opened."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import streamlit as st
@@ -84,6 +84,11 @@ def check(rule: Callable[[str], Rule | None]) -> None:
                 f"In this link, these values cannot be: {'; '.join(kept.values())}. The usual ones are shown instead."
             )
             st.button("Understood", key="link-read", on_click=_read)
+
+
+def one_of(name: str, values: Collection[str]) -> Callable[[str], Rule | None]:
+    """What `check` asks for where one parameter has to be one of these values."""
+    return lambda asked: Rule(values.__contains__, ", ".join(values)) if asked == name else None
 
 
 def _words(name: str, value: str, allowed: str) -> str:

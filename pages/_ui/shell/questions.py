@@ -53,7 +53,7 @@ def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[s
             f"Use all {len(names)} columns", key="all-columns", on_click=give, args=(key, names), help=ALL_COLUMNS,
             icon=":material/select_all:",
         )  # fmt: skip
-    first = ["every pair" if len(names) > 1 else "every single column"]
+    first = ["every pair" if len(few) > 1 else "every single column"]
     words = "Several kinds are asked together."
     kinds = st.multiselect("Questions", list(KINDS), first, key="questions", help=words, **shared())
     if not columns or not kinds:

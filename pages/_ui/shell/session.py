@@ -10,6 +10,7 @@ import streamlit as st
 from .table import Table
 
 MEMOS = 8  # results of one kind that a tab keeps
+FORGOTTEN = "_forgotten"  # that a table was, until the browser has heard it
 OWN = "table"  # in the address of a tab whose table was uploaded
 KEPT_WIDGETS = ("view", "present")  # settings of a tab that say nothing about its table
 
@@ -102,3 +103,4 @@ def forget() -> None:
         del st.session_state[key]
     for name in ("sample", OWN):
         st.query_params.pop(name, None)
+    st.session_state[FORGOTTEN] = True

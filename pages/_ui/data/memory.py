@@ -1,0 +1,77 @@
+"""What was typed about a table's columns, kept in the browser: after a reload it is back with the same columns.
+
+Never a cell, and nothing that was read off the records: an entry that was is left out, and so is what was guessed.
+"""
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpcore.data.privacy_unit import PrivacyUnit
+
+from ..shell.session import FORGOTTEN
+from ..shell.state import table
+from ..shell.table import READ_OFF, Table, Told
+from .reading import attempt
+
+KEY, BACK = "kept-columns", "_back"
+KEEP = """
+const NAME = "columns", TABLES = 5;
+export default function ({ data, setTriggerValue }) {
+  const same = (one) => JSON.stringify(one.columns) === JSON.stringify(data.columns);
+  try {
+    const kept = JSON.parse(localStorage.getItem(NAME) ?? "[]");
+    if (data.forget) localStorage.removeItem(NAME);
+    else if (data.said) {
+      const others = kept.filter((one) => !same(one)).slice(0, TABLES - 1);
+      localStorage.setItem(NAME, JSON.stringify([{ columns: data.columns, said: data.said }, ...others]));
+    } else if (data.wanted && kept.some(same)) setTriggerValue("found", kept.find(same).said);
+  } catch { /* a browser that keeps nothing, or has no room */ }
+}
+"""
+_keep = st.components.v2.component("kept_columns", js=KEEP)
+
+
+def remember(current: Table) -> None:
+    """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
+    back = st.session_state.get(BACK) == id(current)
+    data = {"columns": current.names, "said": said(current), "wanted": not back} if current.uploaded else {}
+    _keep(key=KEY, data=data | {"forget": st.session_state.pop(FORGOTTEN, False)}, on_found_change=_found)
+    if back:
+        st.caption(
+            "What you typed about these columns is back. It was kept in this browser; “Forget my table” removes it."
+        )
+
+
+def said(current: Table) -> dict[str, Any] | None:
+    """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
+    begun = {guess.name: guess.entry for guess in current.guesses if not guess.aside}
+    entries = current.schema.get("columns", {}) if isinstance(current.schema, dict) else {}
+    origins, unit = current.origins, current.unit
+    typed = {name: entries.get(name) for name in current.names if entries.get(name) != begun.get(name)}
+    typed = {name: entry for name, entry in typed.items() if origins.get(name) != READ_OFF}
+    if not typed and not current.constraints and unit.person is None:
+        return None
+    return {"entries": typed, "constraints": current.constraints, "person": unit.person, "most_rows": unit.most_rows}
+
+
+def _found() -> None:
+    """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
+    mine, found = table(), st.session_state[KEY].get("found")
+    if not mine.uploaded or not isinstance(found, dict) or st.session_state.get(BACK) == id(mine):
+        return
+    st.session_state[BACK] = id(mine)
+    person, most = found.get("person"), found.get("most_rows")
+    if person in mine.names and isinstance(most, int) and 1 <= most <= 1000:
+        st.session_state[f"person-{id(mine)}"] = person
+        mine.protect(PrivacyUnit(person, most))
+    attempt(partial(_restore, found))
+
+
+def _restore(found: dict[str, Any], mine: Table, told: Told) -> None:
+    entries, constraints = found.get("entries"), found.get("constraints")
+    known = {} if not isinstance(entries, dict) else {name: entries[name] for name in mine.names if name in entries}
+    mine.change({n: e for n, e in known.items() if e is None or (isinstance(e, dict) and "kind" in e)}, told=told)
+    if isinstance(constraints, list) and constraints:
+        mine.constrain(constraints)

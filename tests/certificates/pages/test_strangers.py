@@ -1,0 +1,73 @@
+"""With a ledger and its key on, no visitor without the key can tell by a page, or by its time, what was released."""
+
+import random
+import time
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu
+
+from dpcore.data.readers import read
+from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.publishing.ledger_store import Store
+from pages._ui.shell import ledger as shared_ledger
+from pages._ui.shell.session import session
+from tests.pages.test_pages import settled
+from tests.pages.test_release import GUESSES, PEOPLE, ROOT, for_others, go, unlocked, uploaded
+
+pytestmark = pytest.mark.usefixtures("tab")
+TRIES = 200  # of each table
+CHANCE = 1e-4  # of a false alarm; and far above what a difference of a few milliseconds gives
+
+
+@pytest.fixture
+def released(tmp_path, monkeypatch):
+    """A server for others whose ledger holds a release of the second of GUESSES."""
+    frame = read(BytesIO(PEOPLE), "people.csv").frame
+    store = Store(tmp_path / "ledger.sqlite", create=True)
+    store.reserve(
+        frame, ((Gaussian(0.1), 1),), Budget(1, 1e-6), dataset="hospital", total=Budget(3, 1e-6), algorithm="planted"
+    )
+    for_others(monkeypatch, tmp_path)
+    return [go(uploaded(content), "release") for content in GUESSES]
+
+
+def times(apps, tries):
+    """How long the page takes for each of the tables, in seconds; drawn in a random order, so that nothing drifts."""
+    found = [[], []]
+    for which in random.Random(0).sample([0, 1] * tries, 2 * tries):
+        start = time.perf_counter()
+        apps[which].run()
+        found[which].append(time.perf_counter() - start)
+    return found
+
+
+def test_the_time_of_a_page_does_not_tell_a_stranger_which_table_was_released(released):
+    assert mannwhitneyu(*times(released, TRIES)).pvalue > CHANCE
+
+
+def test_the_same_test_sees_a_page_that_takes_longer_for_the_released_table(released, monkeypatch):
+    where, tables = shared_ledger.where, [app.session_state["session"].table for app in released]
+    late = 0.3 * np.median(times(released, 20))
+
+    def tells():
+        time.sleep(late * (session().table is tables[1]))
+        return where()
+
+    monkeypatch.setattr(shared_ledger, "where", tells)
+    assert mannwhitneyu(*times(released, TRIES)).pvalue < CHANCE
+
+
+def test_no_page_opens_the_ledger_for_a_stranger(released, monkeypatch):
+    def opens(*_args, **_options):
+        raise AssertionError("the ledger was opened")
+
+    for name in ("Store", "is_new"):
+        monkeypatch.setattr(shared_ledger, name, opens)
+    app = released[1]
+    for page in sorted(Path(ROOT / "pages").glob("*.py")):
+        assert not settled(go(app, page.stem)).exception, page.stem
+    app.switch_page(str(ROOT / "pages/release.py")).run()
+    assert unlocked(app).exception, "it is opened for the holder of the key"

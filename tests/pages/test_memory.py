@@ -1,0 +1,57 @@
+"""What was typed about columns comes back with the same columns, and nothing of a record ever leaves for a browser."""
+
+import json
+
+import pytest
+
+from pages._ui.data.memory import _restore, said
+from pages._ui.shell.table import unheard
+from tests.pages.test_data import button, opened, press, settled, table
+
+pytestmark = pytest.mark.usefixtures("tab")
+CSV = ("city,age,left\n" + "\n".join(f"town-{i % 3},{i % 90},{i % 2}" for i in range(200))).encode()
+TYPED = {"kind": "integer", "low": 0, "high": 120, "bins": 12}
+
+
+def test_what_was_typed_is_what_differs_from_the_guess_and_comes_back_with_the_same_columns():
+    mine = table(opened(CSV))
+    assert said(mine) is None
+    mine.change({"age": TYPED, "left": None})
+    kept = json.loads(json.dumps(said(mine)))
+    assert kept["entries"] == {"age": TYPED, "left": None}
+    again = table(opened(CSV))
+    _restore(kept, again, unheard)
+    assert again.schema == mine.schema
+    assert said(again) == said(mine)
+    assert again.peeked, "the rest is still guessed"
+
+
+def test_nothing_that_was_read_off_the_records_is_kept():
+    app = opened(CSV)
+    table(app).change({"age": TYPED})
+    app.run()
+    press(app, "Fill in from my data (not protected)")
+    mine = settled(app) and table(app)
+    assert "town-1" in str(mine.schema)
+    assert set(said(mine)["entries"]) == {"age"}
+    mine.change({"city": mine.schema["columns"]["city"] | {"missing": "category"}})
+    assert "town" not in json.dumps(said(mine))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [{}, {"entries": 3}, {"entries": {"age": 3, "none": TYPED}}, {"entries": {"age": {}}, "constraints": "x"}],
+)
+def test_what_a_browser_may_send_changes_nothing_that_is_no_schema(found):
+    mine = table(opened(CSV))
+    before = mine.schema
+    _restore(found, mine, unheard)
+    assert mine.schema == before
+
+
+def test_a_header_without_rows_never_replaces_a_table():
+    app = opened(CSV)
+    settled(app.file_uploader(key="upload").set_value(("empty.csv", b"city,age\n", "text/csv")).run())
+    assert table(app).name == "t.csv"
+    assert "no rows" in app.error[0].value
+    assert button(app, "Forget my table")
