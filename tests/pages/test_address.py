@@ -34,7 +34,7 @@ def test_the_server_hands_on_what_a_browser_says_beside_a_message(tmp_path):
             assert 0 < page.index("history.pushState") < page.index("<script type")
         tab.line.send("?epsilon=0.3&sample=titanic")
         assert "2,201" in tab.open("guarantee")
-        assert "ε = 0.3 and δ = 1e-09" in tab.text
+        assert "ε = 0.3 and δ = 1e-9" in tab.text
         tab.line.send("")
         tab.line.send("?sample=berkeley")
         assert "4,526" in tab.open("explore", "sample=berkeley")
