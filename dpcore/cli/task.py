@@ -1,8 +1,8 @@
 """What is asked of which table: the arguments that `run` and `sweep` share, and how numbers are shown."""
 
 import argparse
+import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -98,7 +98,7 @@ def open_table(chosen: argparse.Namespace, format: TextFormat, *, whole: bool = 
     """
     if is_database(chosen.table):
         return connect(chosen.table)
-    whole = (whole or chosen.person is not None) and not Path(chosen.table).is_dir()
+    whole = (whole or chosen.person is not None) and not os.path.isdir(chosen.table)
     if not (chosen.stream or (chosen.stream is None and not whole and is_large(chosen.table))):
         return read_table(chosen.table, format=format)
     return source_at(chosen.table, format)

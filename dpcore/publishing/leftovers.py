@@ -40,7 +40,7 @@ def tidied(ledger: Path) -> list[str]:
     One that was written whole is noted as released; of another nothing stays but its charge. Those that another
     process still works on are left alone.
     """
-    if fcntl is None or not ledger.exists():
+    if fcntl is None or not os.path.exists(ledger):
         return []
     store, said = Store(ledger), []
     for number, settings in store.unfinished():

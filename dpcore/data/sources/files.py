@@ -32,7 +32,7 @@ def source_at(
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if path.is_dir() or ending == ".parquet":
+    if os.path.isdir(path) or ending == ".parquet":
         source = ParquetSource(path)
         if workers is None:
             workers = min(os.cpu_count() or 1, MOST_WORKERS)
