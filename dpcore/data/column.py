@@ -167,6 +167,13 @@ class Column:
         _, absent, outside = self._examine(cells)
         return int(absent.sum()), int(outside.sum())
 
+    def said_missing(self, cells: pd.Series) -> dict[str, int]:
+        """The texts that count as missing here, and how many cells say each: a private peek at the records."""
+        codes, texts = distinct(cells)
+        absent = self._examine(pd.Series(texts, dtype=object))[1]
+        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        return {text: int(n) for text, n, gone in zip(texts, counts, absent, strict=True) if gone and text}
+
     def key(self, value: object) -> str:
         """What makes a value the same category as another one."""
         return folded(_key(value)) if self.read == ANY_CASE else _key(value)

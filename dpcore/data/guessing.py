@@ -6,7 +6,6 @@ both, for the command line.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,31 +15,53 @@ import pandas as pd
 
 from ..errors import InputError
 from .bounds import BINS, round_bounds
-from .cell import MISSING_TEXTS, canonical, distinct
-from .readings import ANY_CASE, AS_WRITTEN, COMMA, ORDERS, PARTS, POINT, WEEKDAYS, folded, number_of, read_date
+from .cell import MISSING_TEXTS, distinct
+from .readings import (
+    ANY_CASE,
+    AS_WRITTEN,
+    COMMA,
+    ORDERS,
+    PARTS,
+    POINT,
+    PREFIX,
+    WEEKDAYS,
+    category_of,
+    folded,
+    number_of,
+    of_categories,
+    read_date,
+)
+from .recognising import (
+    BORN,
+    CODE,
+    CODED,
+    EMAIL,
+    IDENTIFIER,
+    MOST,
+    PERSON,
+    POSTAL,
+    formed,
+    header_of,
+    natural,
+)
 from .schema import LARGEST
 
 MOST_VALUES = 200  # categories of a column that is read off
 FEW_ROWS = 20  # fewer say nothing about whether values repeat
 LONG_TEXT = 40  # mean characters of a cell of free text
-CODES = frozenset({"id", "code", "zip", "zipcode", "postcode"})
 NAMING = frozenset({"id", "ids", "uuid", "guid", "key", "nr", "no", "number", "index", "ssn", "account"})
 NAMING |= {"email", "mail", "phone"}
-# Headers of names, addresses, e-mail and phone in seven languages, without accents; one word more may stand before.
-PERSON = re.compile(
-    "names?|nome?|nombre|naam|(full|first|last|middle|given|family|maiden|patient|customer|employee) ?names?"
-    "|(sur|fore|vor|nach|familien)name|prenom|apellidos?|cognome|sobrenome|apelido|voornaam|achternaam"
-    "|([a-z]+ )?(e ?mail|courriel|correo( electronico)?|address|adresse|anschrift|strasse|direccion|domicilio|indirizzo"
-    "|adres|straat|endereco|morada|phone|telephone|telefono?|telefone|telefoon|telefonnummer|handynummer)"
-    "( address| adresse)?( number| no| nr)?"
-)
-EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+STRAYS, UNKNOWN = 5, 0.5  # texts without a digit that may stand beside numbers, and the share of cells they may be
+MOST_CODES = 100  # categories that the first characters of codes are offered for
 DATE, TEXT = "date", "text"
+UNREADABLE = {"missing": "category", "unreadable": "missing"}
 ASIDE = {
     "empty": "no value in any row",
     "constant": "the same value in every row, so there is nothing to learn",
-    "id": "looks like an ID, as nearly every row has a value of its own; it may name a person",
-    "person": "looks like names, addresses, e-mail or phone numbers, which identify people",
+    "id": "looks like an ID, which may name a person",
+    "person": "looks like names, addresses, e-mail, phone or person numbers, which identify people",
+    "birth": "looks like dates of birth, which help to identify people",
+    "code": "holds codes in too many different values; use their first characters",
     "date": "dates are too detailed; use the year, the month or the weekday",
     "text": "looks like free text, with too many different values to count",
     "unnamed": "no name in the header",
@@ -51,7 +72,8 @@ ASIDE = {
 class Guess:
     """What a column seems to be: its kind, or "date" or "text"; how it would be read; why it is set aside, if it is.
 
-    `offers` are other readings that would make something of it: of a date its parts, of spellings one value.
+    `offers` are other readings that would make something of it: of a date its parts, of codes their first characters,
+    of spellings one value. Where it is `unreadable`, a few texts stand beside its numbers, and count as missing.
     """
 
     name: str
@@ -59,14 +81,15 @@ class Guess:
     read: str = AS_WRITTEN
     aside: str = ""
     offers: tuple[str, ...] = ()
+    unreadable: bool = False
 
     @property
     def entry(self) -> dict[str, Any]:
-        """Where a schema begins with it: kind and reading, a date by its first offer, without values or bounds."""
-        if self.kind == DATE:
+        """Where a schema begins with it: kind and reading, of dates and codes the first offer; no values or bounds."""
+        if self.kind == DATE or self.aside == "code":
             return begun(self.offers[0])
         kind = "categorical" if self.kind == TEXT else self.kind
-        return {"kind": kind} | ({"read": self.read} if self.read else {})
+        return {"kind": kind} | ({"read": self.read} if self.read else {}) | (UNREADABLE if self.unreadable else {})
 
     @property
     def why(self) -> str:
@@ -90,6 +113,10 @@ class _Seen:
     def nearly_all_differ(self) -> bool:
         return self.present >= FEW_ROWS and len(self.texts) >= 0.9 * self.present
 
+    @property
+    def many(self) -> bool:
+        return len(self.texts) > FEW_ROWS
+
 
 def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> tuple[Guess, ...]:
     """A guess for every column: a private peek, as it looks at the records. `told` hears how many are done."""
@@ -103,7 +130,7 @@ def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _:
 def guess_column(name: str, cells: pd.Series) -> Guess:
     """What one column seems to be."""
     seen = _seen(cells)
-    words = set(re.sub(r"(?<=[a-z])(?=[A-Z])|[^0-9A-Za-z]+", " ", name).lower().split())
+    words = {*header_of(name).split()}
     if not name:
         return Guess(name=name, kind=TEXT, aside="unnamed")
     if not seen.texts:
@@ -111,23 +138,27 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
     constant = len(seen.texts) == 1 and not seen.missing
     if orders := _orders(seen.texts):
         offers = tuple(f"{part} of {order}" for order in orders for part in PARTS)
-        return Guess(name=name, kind=DATE, aside="constant" if constant else "date", offers=offers)
-    read, numbers = _numbers(seen.texts)
-    if not constant and _names_people(name, seen):
+        aside = "constant" if constant else "birth" if BORN.fullmatch(header_of(name)) else "date"
+        return Guess(name=name, kind=DATE, aside=aside, offers=offers)
+    read, numbers, unreadable = _numbers(seen)
+    if not constant and _names_people(name, seen, numbers is not None):
         return Guess(name=name, kind=TEXT, aside="person")
-    if numbers is None or words & CODES:
+    if numbers is None or words & (CODED | POSTAL):
         return _of_texts(name, seen, words, constant)
     whole = bool((numbers == np.floor(numbers)).all())
     kind = "integer" if whole else "numeric"
     counted = whole and len(seen.texts) == seen.present == numbers.max() - numbers.min() + 1 >= FEW_ROWS
-    named = whole and bool(words & NAMING) and seen.nearly_all_differ
+    named = whole and (seen.many and _identifies(name) or bool(words & NAMING) and seen.nearly_all_differ)
     aside = "constant" if constant else "id" if counted or named else ""
-    return Guess(name=name, kind=kind, read=read, aside=aside)
+    return Guess(name=name, kind=kind, read=read, aside=aside, unreadable=unreadable)
 
 
-def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> dict[str, Any]:
+def read_off(
+    name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, unreadable: bool = False
+) -> dict[str, Any]:
     """A schema's entry for one column with its values, or round bounds and bins, from the records: a private peek.
 
+    Values stand in their natural order. With `unreadable`, texts that are no number count as missing.
     Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
     """
     spec: dict[str, Any] = {"kind": kind} | ({"read": read} if read else {})
@@ -135,7 +166,8 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
         return public | _policy(_seen(cells).missing)
     if kind == "categorical":
         seen = _seen(cells)
-        values = _spellings(seen) if read == ANY_CASE else sorted({canonical(text) for text in seen.texts})
+        values = _spellings(seen) if read == ANY_CASE else {category_of(text, read) for text in seen.texts}
+        values = sorted(values, key=natural)
         if len(values) > MOST_VALUES:
             raise InputError(
                 f"column {name!r}: {len(values)} different values are more than {MOST_VALUES}; leave it out, or group "
@@ -145,12 +177,15 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
             raise InputError(f"column {name!r}: it holds no value that could be read off")
         return spec | {"values": values} | _policy(seen.missing)
     seen = _seen(cells)
-    found = np.array([number_of(text, read) for text in seen.texts])
+    found, counts = np.array([number_of(text, read) for text in seen.texts]), seen.counts
+    if unreadable:
+        spec |= UNREADABLE
+        found, counts = found[~np.isnan(found)], counts[~np.isnan(found)]
     if not len(found) or not (np.abs(found) <= LARGEST).all():
         raise InputError(f"column {name!r}: its values are not all numbers up to {LARGEST:g}; choose another kind")
     whole = bool((found == np.floor(found)).all())
     spec["kind"] = "integer" if whole and kind == "integer" else "numeric"
-    return spec | round_bounds(found, seen.counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
+    return spec | round_bounds(found, counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
 
 
 def propose(
@@ -171,17 +206,19 @@ def propose(
             columns[guess.name] = {"kind": kind}
         elif peek:
             empty = guess.aside == "empty"
-            columns[guess.name] = _blanks(cells) if empty else read_off(guess.name, cells, kind, guess.read)
+            columns[guess.name] = (
+                _blanks(cells) if empty else read_off(guess.name, cells, kind, guess.read, unreadable=guess.unreadable)
+            )
         else:
             open_ = {"values": None} if kind == "categorical" else {"low": None, "high": None}
             bins = {"bins": BINS} if kind == "numeric" else {}
-            columns[guess.name] = {"kind": kind} | ({"read": guess.read} if guess.read else {}) | open_ | bins
+            columns[guess.name] = guess.entry | open_ | bins
     return {"columns": columns} | ({"peeked": True} if peek else {})
 
 
 def begun(read: str) -> dict[str, Any]:
     """The entry of a column that is read so, as far as it is known without the records."""
-    return of_calendar(read) or {"kind": "categorical" if read == ANY_CASE else "integer", "read": read}
+    return of_calendar(read) or {"kind": "categorical" if of_categories(read) else "integer", "read": read}
 
 
 def of_calendar(read: str) -> dict[str, Any]:
@@ -197,7 +234,7 @@ def _blanks(cells: pd.Series) -> dict[str, Any]:
     """The entry of a column without a value: texts that stand for a missing one are then its categories."""
     codes, texts = distinct(cells)
     said = np.array([*map(bool, texts), False])[codes]
-    return {"kind": "categorical", "values": sorted(set(texts) - {""})} | _policy(int((~said).sum()))
+    return {"kind": "categorical", "values": sorted(set(texts) - {""}, key=natural)} | _policy(int((~said).sum()))
 
 
 def _policy(missing: int) -> dict[str, str]:
@@ -221,45 +258,70 @@ def _orders(texts: Sequence[str]) -> tuple[str, ...]:
     return fit[:1] if fit[:1] == ("y-m-d",) else fit
 
 
-def _numbers(texts: Sequence[str]) -> tuple[str, np.ndarray | None]:
-    """How the texts are read as numbers, and the numbers (r,); None where they are none, or too large to tell apart."""
-    for read in (AS_WRITTEN, POINT, COMMA):
-        numbers = np.array([number_of(text, read) for text in texts])
-        if (np.abs(numbers) <= LARGEST).all():
-            return read, numbers
-    return AS_WRITTEN, None
+def _numbers(seen: _Seen) -> tuple[str, np.ndarray | None, bool]:
+    """How texts are read as numbers, those (r,), and whether a few words like `unknown` stand beside them.
+
+    None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a category like them.
+    """
+    for texts, beside in ((seen.texts, False), (_beside_words(seen), True)):
+        for read in (AS_WRITTEN, POINT, COMMA):
+            numbers = np.array([number_of(text, read) for text in texts])
+            if len(texts) and (np.abs(numbers) <= LARGEST).all():
+                return read, numbers, beside
+    return AS_WRITTEN, None, False
 
 
-def _names_people(name: str, seen: _Seen) -> bool:
-    """Whether a column identifies people: all of it is e-mail, or its header says so and its values are many."""
+def _beside_words(seen: _Seen) -> list[str]:
+    """The texts but for a few that have no digit; empty where these are none, or more than a few."""
+    strays = np.array([re.search(r"\d", text) is None for text in seen.texts])
+    few = 0 < strays.sum() <= STRAYS and seen.counts @ strays <= UNKNOWN * seen.present
+    left = [text for text, stray in zip(seen.texts, strays, strict=True) if not stray]
+    return left if few and len(left) > FEW_ROWS else []
+
+
+def _identifies(name: str) -> bool:
+    return bool(IDENTIFIER.fullmatch(header_of(name)))
+
+
+def _names_people(name: str, seen: _Seen, numbers: bool) -> bool:
+    """Whether a column identifies people: all of it is e-mail, or its header or form says so, and values are many."""
     if all(EMAIL.fullmatch(text) for text in seen.texts):
         return True
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    plain = unicodedata.normalize("NFKD", spaced).casefold()
-    header = " ".join(re.sub("[^0-9a-z]+", " ", re.sub("[\u0300-\u036f]", "", plain)).split())
-    many = len(seen.texts) > FEW_ROWS or 2 * len(seen.texts) > seen.present
-    return many and bool(PERSON.fullmatch(header))
+    half = 2 * len(seen.texts) > seen.present
+    if (seen.many or half) and PERSON.fullmatch(header_of(name)):
+        return True
+    return not numbers and seen.many and half and formed(seen.texts)
 
 
 def _of_texts(name: str, seen: _Seen, words: set[str], constant: bool) -> Guess:
-    """A guess for categories: used, unless they are names, free text or one value only."""
+    """A guess for categories: used, unless they are codes, names, free text or one value only."""
     lengths = np.fromiter(map(len, seen.texts), int, len(seen.texts))
     one = len({folded(text) for text in seen.texts}) < len(seen.texts)
     long = float(lengths @ seen.counts) / seen.present > LONG_TEXT
-    many = len(seen.texts) > MOST_VALUES or (len(seen.texts) > FEW_ROWS and 2 * len(seen.texts) > seen.present)
+    many = len(seen.texts) > MOST_VALUES or (seen.many and 2 * len(seen.texts) > seen.present)
     guess = {"name": name, "offers": (ANY_CASE,) * one}
     if constant:
         return Guess(kind="categorical", aside="constant", **guess)
     if long:
         return Guess(kind=TEXT, aside="text", **guess)
-    if seen.nearly_all_differ or (many and words & NAMING):
+    icd = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
+    coded = words & POSTAL or icd and words & CODED or (icd or words & CODED) and not seen.nearly_all_differ
+    if seen.many and coded and (offers := _beginnings(seen.texts)):
+        return Guess(kind="categorical", aside="code" * many, name=name, offers=offers)
+    if seen.nearly_all_differ or (many and words & NAMING) or (seen.many and _identifies(name)):
         return Guess(kind="categorical", aside="id", **guess)
     return Guess(kind=TEXT if many else "categorical", aside="text" * many, **guess)
 
 
-def _spellings(seen: _Seen) -> list[str]:
+def _beginnings(texts: Sequence[str]) -> tuple[str, ...]:
+    """Readings of first characters that make a few categories of codes, the longest first."""
+    found = {read: len({category_of(text, read) for text in texts}) for read in PREFIX}
+    return tuple(reversed([read for read, count in found.items() if 1 < count <= min(MOST_CODES, len(texts) - 1)]))
+
+
+def _spellings(seen: _Seen) -> set[str]:
     """One text for all that are read alike, the most frequent one."""
     best: dict[str, tuple[int, str]] = {}
     for text, count in zip(seen.texts, seen.counts.tolist(), strict=True):
         best[folded(text)] = min(best.get(folded(text), (0, text)), (-count, text))
-    return sorted(text for _, text in best.values())
+    return {text for _, text in best.values()}

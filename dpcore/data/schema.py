@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from .column import MAX_COLUMN_CELLS, OTHER, Column, _key, _whole_bins
 from .domain import Domain
-from .readings import ANY_CASE, AS_WRITTEN, READINGS
+from .readings import AS_WRITTEN, READINGS, of_categories
 from .statements import constrained, stated
 from .text_format import DELIMITERS, ENCODINGS, TextFormat
 
@@ -112,7 +112,7 @@ def _column(name: Any, spec: Any) -> Column:
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
     read = _one_of(name, spec, "read", READINGS, AS_WRITTEN)
-    if (read == ANY_CASE or read.startswith("weekday")) != (kind == "categorical") and read:
+    if of_categories(read) != (kind == "categorical") and read:
         raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
     common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered, "read": read}
     common |= {"unreadable": unreadable}
