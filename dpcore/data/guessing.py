@@ -49,8 +49,7 @@ from .schema import LARGEST
 MOST_VALUES = 200  # categories of a column that is read off
 FEW_ROWS = 20  # fewer say nothing about whether values repeat
 LONG_TEXT = 40  # mean characters of a cell of free text
-NAMING = frozenset({"id", "ids", "uuid", "guid", "key", "nr", "no", "number", "index", "ssn", "account"})
-NAMING |= {"email", "mail", "phone"}
+NAMING = re.compile(r"\b(ids?|uuid|guid|key|nr|no|number|index|ssn|account|e?mail|phone)\b")
 STRAYS, UNKNOWN = 5, 0.5  # texts without a digit that may stand beside numbers, and the share of cells they may be
 MOST_CODES = 100  # categories that the first characters of codes are offered for
 DATE, TEXT = "date", "text"
@@ -130,7 +129,7 @@ def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _:
 def guess_column(name: str, cells: pd.Series) -> Guess:
     """What one column seems to be."""
     seen = _seen(cells)
-    words = {*header_of(name).split()}
+    header = header_of(name)
     if not name:
         return Guess(name=name, kind=TEXT, aside="unnamed")
     if not seen.texts:
@@ -138,17 +137,19 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
     constant = len(seen.texts) == 1 and not seen.missing
     if orders := _orders(seen.texts):
         offers = tuple(f"{part} of {order}" for order in orders for part in PARTS)
-        aside = "constant" if constant else "birth" if BORN.fullmatch(header_of(name)) else "date"
+        aside = "constant" if constant else "birth" if BORN.fullmatch(header) else "date"
         return Guess(name=name, kind=DATE, aside=aside, offers=offers)
     read, numbers, unreadable = _numbers(seen)
-    if not constant and _names_people(name, seen, numbers is not None):
+    if not constant and _names_people(header, seen, numbers is not None):
         return Guess(name=name, kind=TEXT, aside="person")
-    if numbers is None or words & (CODED | POSTAL):
-        return _of_texts(name, seen, words, constant)
+    if numbers is None or POSTAL.search(header) or CODED.search(header):
+        return _of_texts(name, header, seen, constant)
     whole = bool((numbers == np.floor(numbers)).all())
     kind = "integer" if whole else "numeric"
     counted = whole and len(seen.texts) == seen.present == numbers.max() - numbers.min() + 1 >= FEW_ROWS
-    named = whole and (seen.many and _identifies(name) or bool(words & NAMING) and seen.nearly_all_differ)
+    named = whole and bool(
+        seen.many and IDENTIFIER.fullmatch(header) or seen.nearly_all_differ and NAMING.search(header)
+    )
     aside = "constant" if constant else "id" if counted or named else ""
     return Guess(name=name, kind=kind, read=read, aside=aside, unreadable=unreadable)
 
@@ -279,21 +280,17 @@ def _beside_words(seen: _Seen) -> list[str]:
     return left if few and len(left) > FEW_ROWS else []
 
 
-def _identifies(name: str) -> bool:
-    return bool(IDENTIFIER.fullmatch(header_of(name)))
-
-
-def _names_people(name: str, seen: _Seen, numbers: bool) -> bool:
+def _names_people(header: str, seen: _Seen, numbers: bool) -> bool:
     """Whether a column identifies people: all of it is e-mail, or its header or form says so, and values are many."""
     if all(EMAIL.fullmatch(text) for text in seen.texts):
         return True
     half = 2 * len(seen.texts) > seen.present
-    if (seen.many or half) and PERSON.fullmatch(header_of(name)):
+    if (seen.many or half) and PERSON.fullmatch(header):
         return True
     return not numbers and seen.many and half and formed(seen.texts)
 
 
-def _of_texts(name: str, seen: _Seen, words: set[str], constant: bool) -> Guess:
+def _of_texts(name: str, header: str, seen: _Seen, constant: bool) -> Guess:
     """A guess for categories: used, unless they are codes, names, free text or one value only."""
     lengths = np.fromiter(map(len, seen.texts), int, len(seen.texts))
     one = len({folded(text) for text in seen.texts}) < len(seen.texts)
@@ -305,10 +302,11 @@ def _of_texts(name: str, seen: _Seen, words: set[str], constant: bool) -> Guess:
     if long:
         return Guess(kind=TEXT, aside="text", **guess)
     icd = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
-    coded = words & POSTAL or icd and words & CODED or (icd or words & CODED) and not seen.nearly_all_differ
+    called = CODED.search(header)
+    coded = POSTAL.search(header) or icd and called or (icd or called) and not seen.nearly_all_differ
     if seen.many and coded and (offers := _beginnings(seen.texts)):
         return Guess(kind="categorical", aside="code" * many, name=name, offers=offers)
-    if seen.nearly_all_differ or (many and words & NAMING) or (seen.many and _identifies(name)):
+    if seen.nearly_all_differ or (many and NAMING.search(header)) or (seen.many and IDENTIFIER.fullmatch(header)):
         return Guess(kind="categorical", aside="id", **guess)
     return Guess(kind=TEXT if many else "categorical", aside="text" * many, **guess)
 

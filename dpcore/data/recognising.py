@@ -33,9 +33,8 @@ IDENTIFIER = re.compile(
     "([^ ]+ )*(ids?|uuid|guid)|(person|patient|customer|client|user|member|employee|student|citizen|case|account"
     "|kunden?|household|patienten|mitarbeiter|mitglieds?|cliente?|paciente|utente)s? ?(key|number|nummer|numero|no|nr)"
 )
-POSTAL = frozenset({"zip", "zipcode", "postcode", "postal", "plz", "postleitzahl", "postnummer", "postnr", "cep"})
-CODED = frozenset({"icd", "icd9", "icd10", "icd11", "atc", "nace", "isco", "isic", "naics", "cpt", "iso", "diagnosis"})
-CODED |= {"diagnose", "diagnostico", "code", "codes"}
+POSTAL = re.compile(r"\b(zip(code)?|postcode|postal|plz|postleitzahl|postnummer|postnr|cep)\b")
+CODED = re.compile(r"\b(icd|icd9|icd10|atc|nace|isco|isic|naics|cpt|iso|diagnos(is|e|tico)|codes?)\b")
 CODE = re.compile(r"[A-Z][0-9]{2}(\.?[0-9A-Z]{1,4})?")  # as in ICD-10 and ATC
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 PHONE = re.compile(r"(?=(\D*\d){7,15}\D*$)(?=.*[+ ()/-])[+(]?[0-9][0-9 ()./-]+[0-9]")
