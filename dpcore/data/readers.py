@@ -165,8 +165,8 @@ def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> Re
 def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:
     with opened(source, MOST_BYTES[".xlsx"]) as file:
         rows = first_sheet(file, told)
-    if rows and len(rows[0]) > 1:  # an empty row is none, as in a text file
-        rows = [row for row in rows if any(cell != "" for cell in row)]
+    above = next((place for place, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
+    rows = rows[above:]  # an empty row further down is a row: whether it counts must not depend on what it holds
     if not rows:
         raise InputError("the first sheet is empty")
     return _headed(pd.DataFrame(rows, dtype=object))
