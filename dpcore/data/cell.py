@@ -12,12 +12,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+_ABSENCES = """
+NA N/A NaN nan NULL null None <NA> #N/A n/a n.a. N.A. #NA NAN NaT Null none NONE missing Missing MISSING - -- – — ? . ..
+"""
 MISSING_TEXTS = frozenset(
-    {
-        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"),
-        *("n/a", "n.a.", "N.A.", "#NA", "NAN", "NaT", "Null", "none", "NONE", "missing", "Missing", "MISSING"),
-        *("-", "--", "–", "—", "?", ".", ".."),
-    }
+    ["", *_ABSENCES.split()]
 )  # a category that is listed among a column's values is one, whatever it is called
 ZERO, WHOLE, DAY = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 POINT, MIDNIGHT = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
@@ -87,6 +86,11 @@ def floats(values: np.ndarray) -> np.ndarray:
     out[usual] = [canonical(text) for text in pa.array(values[usual]).cast(pa.string()).to_pylist()]
     out[~usual] = [canonical(str(value)) for value in values[~usual].tolist()]
     return out
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written and shown: JSON may name halves of a character."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _is_none(value: object) -> bool:

@@ -167,6 +167,13 @@ class Column:
         _, absent, outside = self._examine(cells)
         return int(absent.sum()), int(outside.sum())
 
+    def said_missing(self, cells: pd.Series) -> dict[str, int]:
+        """The texts that count as missing here, and how many cells say each: a private peek at the records."""
+        codes, texts = distinct(cells)
+        absent = self._examine(pd.Series(texts, dtype=object))[1]
+        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        return {text: int(n) for text, n, gone in zip(texts, counts, absent, strict=True) if gone and text}
+
     def key(self, value: object) -> str:
         """What makes a value the same category as another one."""
         return folded(_key(value)) if self.read == ANY_CASE else _key(value)
@@ -175,10 +182,10 @@ class Column:
         """Codes (n,), clipped into range, and which cells are missing or outside; refuses what is no number at all."""
         if self.values:
             index = {self.key(v): i for i, v in enumerate(self.values)}
-            absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
+            gone = absences(self.read)
             place, texts = distinct(cells)
             keys = [category_of(text, self.read) for text in texts]
-            found = np.array([index.get(key, -2 if key in absences else -1) for key in keys] + [-2])
+            found = np.array([index.get(key, -2 if key in gone else -1) for key in keys] + [-2])
             codes = found[place]
             return np.maximum(codes, 0), codes == -2, codes == -1
         numbers, absent = self._numbers(cells)
@@ -257,6 +264,11 @@ class Column:
             count = int(bad.sum())
             where = f"column {self.name!r}: {_short(cells.iloc[row])} in row {row + 1} {why}"
             raise InputError(f"{where} ({count} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
+
+
+def absences(how: str) -> frozenset[str]:
+    """The texts that say that a value is missing, where cells are read so."""
+    return MISSING_FOLDED if how == ANY_CASE else MISSING_TEXTS
 
 
 def _whole_bins(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

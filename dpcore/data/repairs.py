@@ -11,11 +11,12 @@ import pandas as pd
 
 from ..errors import InputError
 from .column import Column
-from .guessing import DATE, TEXT, guess_column, read_off
+from .guessing import DATE, TEXT, UNREADABLE, guess_column, read_off
 from .readings import ANY_CASE, AS_WRITTEN, READINGS, folded
 from .schema import KINDS, domain_from_json
 
 READ, ASIDE, MISSING, CLIP, ONE, ADD, GUESS = "read", "aside", "missing", "clip", "one", "add", "guess"
+WORDS, OWN = "words", "own"
 FIXES = {
     READ: "Fill in from my data (not protected)",
     ADD: "Add the values that are there",
@@ -23,9 +24,11 @@ FIXES = {
     ONE: "Count its spellings as one value",
     MISSING: "Make missing a value of its own",
     CLIP: "Count them in the outermost bins",
+    WORDS: "Count words as missing",
+    OWN: "Make them values of their own",
     ASIDE: "Leave it out",
 }
-PEEKS = frozenset({READ, ADD, GUESS, ONE})  # repairs that write into the schema what the records say
+PEEKS = frozenset({READ, ADD, GUESS, ONE, OWN})  # repairs that write into the schema what the records say
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
     try:
         missing, outside = column.findings(cells)
     except InputError as error:
-        return (Problem(name, str(error), (GUESS, ASIDE)),)
+        return (Problem(name, str(error), (GUESS, WORDS, ASIDE)),)
     found = []
     if outside and (column.values or column.out_of_range == "refuse"):
         fixes = (ONE, ADD, ASIDE) if _one_helps(column, cells) else (ADD, ASIDE) if column.values else (CLIP, ASIDE)
@@ -58,6 +61,13 @@ def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
         what = f"column {name!r}: {missing:,} of {len(cells):,} values are missing"
         found.append(Problem(name, what, (MISSING, ASIDE)))
     return tuple(found)
+
+
+def words_missing(name: str, cells: pd.Series, entry: Any) -> dict[str, int]:
+    """The texts with a letter, such as `none`, that count as missing in a column in use, and how often each stands."""
+    column, _ = _column(name, entry)
+    found = {} if column is None else column.said_missing(cells)
+    return {text: count for text, count in found.items() if any(map(str.isalpha, text))}
 
 
 def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] | None:
@@ -70,6 +80,10 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] 
         return entry | {"missing": "category"}
     if fix == CLIP:
         return entry | {"out_of_range": "clip"}
+    if fix == WORDS:
+        return entry | UNREADABLE
+    if fix == OWN:
+        return entry | {"values": [*entry["values"], *words_missing(name, cells, entry)]}
     if fix == ADD:
         there = read_off(name, cells, "categorical", read)["values"]
         column, _ = _column(name, entry)
@@ -81,15 +95,16 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] 
         guess = guess_column(name, cells)
         if guess.kind in (DATE, TEXT) or guess.aside == "id":
             raise InputError(f"column {name!r}: {guess.why}; leave it out")
-        return read_off(name, cells, guess.kind, guess.read)
-    found = _kept(entry) | read_off(name, cells, entry["kind"], read)
+        return read_off(name, cells, guess.kind, guess.read, unreadable=guess.unreadable)
+    unreadable = entry.get("unreadable") == "missing"
+    found = _kept(entry) | read_off(name, cells, entry["kind"], read, unreadable=unreadable)
     beside = _kept(entry) | _unsaid(found, entry)
     return found if _column(name, beside)[0] is None else beside
 
 
 def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The policies that a person chose."""
-    return {key: value for key, value in entry.items() if key in ("ordered", "missing", "out_of_range")}
+    return {key: value for key, value in entry.items() if key in ("ordered", "missing", "out_of_range", "unreadable")}
 
 
 def _unsaid(read: dict[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,38 +20,38 @@ class Sample:
     population: np.ndarray | None = None
 
 
-# Department × gender × (admitted, rejected).
-BERKELEY = {
-    ("A", "Male"): (512, 313),
-    ("A", "Female"): (89, 19),
-    ("B", "Male"): (353, 207),
-    ("B", "Female"): (17, 8),
-    ("C", "Male"): (120, 205),
-    ("C", "Female"): (202, 391),
-    ("D", "Male"): (138, 279),
-    ("D", "Female"): (131, 244),
-    ("E", "Male"): (53, 138),
-    ("E", "Female"): (94, 299),
-    ("F", "Male"): (22, 351),
-    ("F", "Female"): (24, 317),
-}
-# Class × sex × age × (died, survived).
-TITANIC = {
-    ("1st", "Male", "Adult"): (118, 57),
-    ("1st", "Male", "Child"): (0, 5),
-    ("1st", "Female", "Adult"): (4, 140),
-    ("1st", "Female", "Child"): (0, 1),
-    ("2nd", "Male", "Adult"): (154, 14),
-    ("2nd", "Male", "Child"): (0, 11),
-    ("2nd", "Female", "Adult"): (13, 80),
-    ("2nd", "Female", "Child"): (0, 13),
-    ("3rd", "Male", "Adult"): (387, 75),
-    ("3rd", "Male", "Child"): (35, 13),
-    ("3rd", "Female", "Adult"): (89, 76),
-    ("3rd", "Female", "Child"): (17, 14),
-    ("Crew", "Male", "Adult"): (670, 192),
-    ("Crew", "Female", "Adult"): (3, 20),
-}
+# Department, gender, how many were admitted and rejected.
+BERKELEY = """
+A Male 512 313
+A Female 89 19
+B Male 353 207
+B Female 17 8
+C Male 120 205
+C Female 202 391
+D Male 138 279
+D Female 131 244
+E Male 53 138
+E Female 94 299
+F Male 22 351
+F Female 24 317
+"""
+# Class, sex, age, how many died and survived.
+TITANIC = """
+1st Male Adult 118 57
+1st Male Child 0 5
+1st Female Adult 4 140
+1st Female Child 0 1
+2nd Male Adult 154 14
+2nd Male Child 0 11
+2nd Female Adult 13 80
+2nd Female Child 0 13
+3rd Male Adult 387 75
+3rd Male Child 35 13
+3rd Female Adult 89 76
+3rd Female Child 17 14
+Crew Male Adult 670 192
+Crew Female Adult 3 20
+"""
 
 
 def berkeley() -> Sample:
@@ -60,7 +60,7 @@ def berkeley() -> Sample:
     Source: Bickel, Hammel, O'Connell, "Sex bias in graduate admissions", Science 187 (1975); Freedman, Pisani, Purves.
     """
     source = "Rebuilt from the published counts of the 1973 UC Berkeley admissions (Bickel, Hammel, O'Connell 1975)."
-    return _from_counts(["Department", "Gender", "Admission"], BERKELEY, ("Admitted", "Rejected"), source)
+    return _from_counts(["Department", "Gender", "Admission"], _counts(BERKELEY), ("Admitted", "Rejected"), source)
 
 
 def titanic() -> Sample:
@@ -69,13 +69,19 @@ def titanic() -> Sample:
     Source: British Board of Trade inquiry report 1912, as tabulated by Dawson, J. Statistics Education 3 (1995).
     """
     source = "Rebuilt from the published counts of the British Board of Trade inquiry of 1912 (Dawson 1995)."
-    return _from_counts(["Class", "Sex", "Age", "Survived"], TITANIC, ("No", "Yes"), source)
+    return _from_counts(["Class", "Sex", "Age", "Survived"], _counts(TITANIC), ("No", "Yes"), source)
 
 
 def coins() -> Sample:
     """2,000 invented rows: two coins, and whether they show the same side, which no pair of the columns tells."""
     counts = {(a, b): (500 * (a == b), 500 * (a != b)) for a in ("Heads", "Tails") for b in ("Heads", "Tails")}
     return _from_counts(["First coin", "Second coin", "Same side"], counts, ("Yes", "No"), "Invented: a rule to find.")
+
+
+def _counts(text: str) -> dict[tuple[str, ...], tuple[int, int]]:
+    """The two counts of every group of a table, from its lines."""
+    lines = map(str.split, text.strip().splitlines())
+    return {tuple(group): (int(a), int(b)) for *group, a, b in lines}
 
 
 def _from_counts(columns: list[str], counts: dict[tuple, tuple], outcomes: tuple[str, ...], source: str) -> Sample:

@@ -47,6 +47,7 @@ SCHEMA = {
     "whole": {"kind": "integer", "low": 0, "high": 9} | TOLERANT,
     "amount": {"kind": "numeric", "edges": [0, 1, 5.25, 100, 5000, 10**6], "read": "amount, decimal comma"} | TOLERANT,
     "word": LISTED,
+    "who": LISTED | {"values": ["90", "12", "00", "(other)"], "read": "first 2 characters"},
     "day": {"kind": "integer", "low": 1990, "high": 2030, "read": "year of y-m-d"} | TOLERANT,
 }
 DOMAIN = domain_from_json({"columns": SCHEMA})
