@@ -6,10 +6,11 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.tags import Tag
 
-from . import link, uploads
+from . import gauge, link, uploads
 from .menu import ENTRIES, Entry
 from .opened import REST
 from .session import session
@@ -32,6 +33,7 @@ MARK = "assets/mark.svg"
 STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
+.st-key-gauge p {white-space: nowrap;}
 .st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;}
 :focus-visible {outline: 3px solid #D55E00 !important; outline-offset: 2px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
@@ -71,6 +73,9 @@ def frame(label: str) -> None:
     elif entry.shows is not None and not entry.says_later:
         with place:
             tag(entry.shows)
+    if not entry.spends:
+        with place:
+            gauge.of_table(table())
     st.container(key="lead").caption(entry.lead)
     if gone:
         with st.container(horizontal=True, vertical_alignment="center", key="lost"):
@@ -86,6 +91,11 @@ def frame(label: str) -> None:
             "and protects nothing. Share ▾ ends it.",
             icon=":material/visibility_off:",
         )
+
+
+def line_place() -> DeltaGenerator:
+    """The place of the line in the head of the page."""
+    return st.session_state[HEAD][1]
 
 
 def line(mine: Table) -> None:
