@@ -26,8 +26,8 @@ def draw(name: str, lifetime: Lifetime, spent: float, now: Events = ()) -> None:
     picture, words = gauge(lifetime.share(spent), lifetime.cost(now) / lifetime.capacity)
     whole = lifetime.budget
     behind = (
-        f"Privacy budget of the data set “{name}”: ε = {spent:.3g} of {whole.epsilon:g} is used, at "
-        f"δ = {delta_words(whole.delta)}. The shares are of what adds up ({lifetime.accounting})."
+        f"Of the data set “{name}” ε = {spent:.3g} of {whole.epsilon:g} is used, at δ = {delta_words(whole.delta)}. "
+        f"These are shares of what adds up ({lifetime.accounting})."
     )
     with st.container(key="gauge", width="content", gap=None):
         st.html(picture)
