@@ -1,6 +1,8 @@
 """The one place that opens what a person brings: a regular file, or an uploaded one, of a size bounded beforehand."""
 
+import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,24 @@ KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+
+@contextmanager
+def explained(label: str, kind: str) -> Iterator[None]:
+    """Make an InputError, with `label` before it, of whatever a reader of a `kind` of file stumbles over.
+
+    The error behind it is left out, as it may quote what is in the file.
+    """
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(str(error) if str(error).startswith(label) else f"{label}: {error}") from None
+    except ImportError:
+        raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
+    except MemoryError:
+        raise InputError(f"{label}: needs more memory than there is") from None
+    except Exception as error:
+        raise InputError(f"{label}: not readable as {kind}: {_why(error)}") from None
 
 
 @contextmanager
@@ -67,3 +87,21 @@ def _check_regular(found: os.stat_result, most: int) -> None:
 def _check_size(size: int, most: int) -> None:
     if size > most:
         raise InputError(f"holds {size:,} bytes, at most {most:,} are read")
+
+
+def _why(error: Exception) -> str:
+    """What a reader of text files stumbled over, in a person's words; of most other files, nothing of use is said."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} in line {error.lineno}, column {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    said = str(error)
+    if isinstance(error, RecursionError) or "Exceeds the limit" in said:
+        return "it is nested too deeply, or a number is too long"
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said):
+        return f"line {found[2]} has {found[3]} values, the header has {found[1]}"
+    if found := re.search(r"EOF inside string starting at row (\d+)", said):
+        return f"a value in quotes that begins in line {int(found[1]) + 1} has no end"
+    if "Buffer overflow" in said or "out of memory" in said:
+        return "a value or a line has no end"
+    return "it is damaged, or a file of another kind"

@@ -13,6 +13,7 @@ from ..theory.meaning import Promise, times_in_100
 from .gauge import gauge
 from .printing import page, text
 
+Facts = dict[str, Any]
 OTHERS = "What is true of a large group can be learned, also about people who are not in the table."
 OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
 SEVERAL = "A person with several rows is protected for each row, not for all of them together."
@@ -23,7 +24,7 @@ FLOATING = "Noise was drawn with floating-point numbers. What their last digits 
 SIGNED = ("Name", "Role", "Date and signature")
 
 
-def card(facts: dict[str, Any]) -> str:
+def card(facts: Facts) -> str:
     """The page (HTML) for the facts of a release as release.json holds them."""
     protects, dataset, means = facts["protects"], facts["dataset"], Promise.of_release(facts)
     asked = "; ".join(map(in_words, facts["queries"]["asked"]))
@@ -44,7 +45,7 @@ def card(facts: dict[str, Any]) -> str:
     )
 
 
-def _tiles(facts: dict[str, Any], means: Promise) -> str:
+def _tiles(facts: Facts, means: Promise) -> str:
     """How exact the release is and how often a guess is right, by public numbers."""
     exact, errors, n = facts["utility"]["as_exact_as_sample"], facts["errors"], facts["protects"]["records"]
     tiles = [] if exact is None else [("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows")]
@@ -55,7 +56,7 @@ def _tiles(facts: dict[str, Any], means: Promise) -> str:
     return "".join(f"<div>{text(head)}<b>{text(value)}</b>{text(beside)}</div>" for head, value, beside in tiles)
 
 
-def _gauge(facts: dict[str, Any]) -> str:
+def _gauge(facts: Facts) -> str:
     """The shares of the data set's budget that were used before, by this release, and are left."""
     kept, total = facts["dataset"], facts["dataset"]["total"]
     lifetime = Lifetime(Budget(**total), Accounting(kept["accounting"]), kept["failure"])
@@ -64,7 +65,7 @@ def _gauge(facts: dict[str, Any]) -> str:
     return f"{picture}<p>{words}</p>"
 
 
-def _not_covered(facts: dict[str, Any]) -> list[str]:
+def _not_covered(facts: Facts) -> list[str]:
     said = [
         (True, OTHERS),
         (True, OUTSIDE),
@@ -77,7 +78,7 @@ def _not_covered(facts: dict[str, Any]) -> list[str]:
     return [words for holds, words in said if holds]
 
 
-def _origin(facts: dict[str, Any]) -> str:
+def _origin(facts: Facts) -> str:
     """Where the ranges and values of columns come from: the data, this or earlier protected releases, a person."""
     if facts["schema"].get("peeked"):
         return "Filled in from the data, not protected."
@@ -91,7 +92,7 @@ def _origin(facts: dict[str, Any]) -> str:
     return " ".join(said)
 
 
-def _settings(facts: dict[str, Any]) -> str:
+def _settings(facts: Facts) -> str:
     """The second page: parameters, columns, hashes and versions."""
     promise, protects, made, dataset = facts["promise"], facts["protects"], facts["made_by"], facts["dataset"]
     sections = [
@@ -139,7 +140,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> str:
     return "".join(f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>' for name, value in rows)
 
 
-def _columns(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _columns(facts: Facts) -> list[tuple[str, str]]:
     """Every column with its allowed values and, where it was measured with this release, what was found."""
     out, found = [], {m["column"]: f"; found: {m['found']}" for m in facts["measured"]}
     for name, spec in facts["schema"]["columns"].items():

@@ -13,7 +13,7 @@ import pandas as pd
 from ...errors import InputError
 from ..column import Column
 from ..domain import Domain
-from ..inputs import opened
+from ..inputs import explained, opened
 
 MOST_BYTES = 1 << 50  # of a file
 CHANGED = "has changed since it was read first"
@@ -29,12 +29,9 @@ def unwatched(_rows: int) -> None:
 @contextmanager
 def stamped(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
     """A regular file, open for reading, and what changes when it is written; what is refused has its path before it."""
-    try:
-        with opened(path, MOST_BYTES) as file:
-            found = os.fstat(file.fileno())
-            yield file, (found.st_ino, found.st_size, found.st_mtime_ns)
-    except InputError as error:
-        raise type(error)(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from None
+    with explained(str(path), path.suffix.lower()[1:]), opened(path, MOST_BYTES) as file:
+        found = os.fstat(file.fileno())
+        yield file, (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from pyarrow.parquet import ParquetFile
 from ...errors import InputError
 from ..column import Column
 from ..domain import Domain
-from ..fingerprint import fingerprint_of
+from ..inputs import explained
 from ..readers import check_names, series, sound
 from ..text_file import MOST_COLUMNS
 from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, stamped, unwatched
+from .in_order import ReadInOrder
 from .processes import counted
 
 ROWS = 1 << 18  # of a chunk, at most: row groups may be larger
@@ -28,7 +29,7 @@ compute: Any = pc  # its functions are made when it is imported, which type chec
 
 
 @dataclass(frozen=True)
-class ParquetSource:
+class ParquetSource(ReadInOrder):
     """A file, or all files of a folder that end in .parquet, in the order of their names; all have the same columns.
 
     Row groups are read one by one, by `workers` processes at once. A file that changes between two readings is refused.
@@ -36,7 +37,7 @@ class ParquetSource:
 
     path: Path
     workers: int = 1
-    splits: bool = field(default=True, init=False)
+    splits = True
 
     @property
     def name(self) -> str:
@@ -69,10 +70,10 @@ class ParquetSource:
             with _packed(file) as (packed, stamp):
                 here = tuple(packed.schema_arrow.names)
                 if len(here) > MOST_COLUMNS:
-                    raise InputError(f"{file}: has {len(here):,} columns, at most {MOST_COLUMNS:,} are read")
-                check_names(here, str(file))
+                    raise InputError(f"has {len(here):,} columns, at most {MOST_COLUMNS:,} are read")
+                check_names(here)
                 if columns is not None and sorted(here) != sorted(columns):
-                    raise InputError(f"{file}: has other columns than {self.files[0].name}: {', '.join(here)}")
+                    raise InputError(f"has other columns than {self.files[0].name}: {', '.join(here)}")
                 columns = columns or here
                 meta = packed.metadata
                 groups.append((stamp, tuple(meta.row_group(g).num_rows for g in range(meta.num_row_groups))))
@@ -109,17 +110,13 @@ class ParquetSource:
                 continue
             with _packed(file) as (packed, now):
                 if now != stamp:
-                    raise InputError(f"{file}: {CHANGED}")
+                    raise InputError(CHANGED)
                 for g in mine:
                     yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
         """Counted by as many processes as there are workers."""
         return counted(self, domain, tables, watch, self.workers)
-
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
-        """That of all files together."""
-        return fingerprint_of(self, key, watch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,21 +156,15 @@ class ArrowChunk:
 def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:
     """A row group in chunks of at most so many rows."""
     rows = 0
-    try:
+    with explained(where, "parquet"):
         for batch in packed.iter_batches(ROWS, row_groups=[group], columns=names):
             table = sound(pa.Table.from_batches([batch]))
             yield ArrowChunk(table, where if not rows else f"{where}, rows from {rows + 1:,} on")
             rows += table.num_rows
-    except (pa.ArrowException, OSError):
-        raise InputError(f"{where}: it is damaged") from None
 
 
 @contextmanager
 def _packed(path: Path) -> Iterator[tuple[ParquetFile, Stamp]]:
     """An open file and its stamp."""
     with stamped(path) as (file, stamp):
-        try:
-            packed = ParquetFile(file)
-        except (pa.ArrowException, OSError):
-            raise InputError("it is damaged, or a file of another kind") from None
-        yield packed, stamp
+        yield ParquetFile(file), stamp

@@ -1,24 +1,23 @@
 """A source whose people have a limited number of rows each, all of which stand together."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ...errors import InputError
-from ..domain import Domain
 from ..marks import persons
 from ..privacy_unit import PrivacyUnit, limit_rows
-from .base import Axes, Before, Frame, Source, Tally, Watch, unwatched
-from .counting import count
+from .base import Before, Frame, Source
 from .frames import FrameSource
+from .in_order import ReadInOrder
 from .parquet import ParquetSource
 from .text import TextSource
 
 
 @dataclass(frozen=True, eq=False)
-class LimitedSource(Before):
+class LimitedSource(Before, ReadInOrder):
     """At most `most` rows of every value of the column `person`, chosen by what they say in `used`; see `limit_rows`.
 
     A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept of a person depends
@@ -29,7 +28,6 @@ class LimitedSource(Before):
     person: str
     most: int
     used: tuple[str, ...]
-    splits: bool = field(default=False, init=False)
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Frame]:  # noqa: ARG002
         """Chunks of whole people, with the rows that are kept of them."""
@@ -50,10 +48,6 @@ class LimitedSource(Before):
         if len(left):
             self._check(seen.again(persons(pd.Series(left[self.person]))[:1]))
             yield self._kept(left, names)
-
-    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """Counted in this process, in order."""
-        return count(self, domain, tables, watch)
 
     def _kept(self, frame: pd.DataFrame, names: Sequence[str]) -> Frame:
         return Frame(pd.DataFrame(limit_rows(frame, self.person, self.most, self.used)[list(names)]), self.name)
