@@ -38,7 +38,7 @@ class Measured:
     which = ", had the schema been known"
 
     def __init__(self, chosen: argparse.Namespace, schema: OpenSchema) -> None:
-        if chosen.start:
+        if chosen.start is not None:
             raise InputError("a public start needs a schema that is known: it says how likely each combination is")
         self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)
         queries_in(chosen, schema.placeholder)

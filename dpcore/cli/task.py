@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..algorithms import ALGORITHMS, solving
@@ -24,7 +25,7 @@ from ..errors import InputError
 from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
 from ..privacy.accounting.budget import Budget
-from ..problems import QueryRelease, public_start
+from ..problems import PublicStart, QueryRelease, public_start
 from ..publishing.request import records_of
 from ..schemas.plan import SHARES
 from ..workloads import Workload
@@ -133,8 +134,14 @@ def read_task(
             "uses real data – do not publish",
             f"{what}; they are counted as they are, and no synthetic row is like them",
         )
-    start = chosen.start and public_start(domain, read(chosen.start).frame, support=chosen.start_support)
-    return QueryRelease(workload, rows.n, unit.most_rows, start), rows
+    return QueryRelease(workload, rows.n, unit.most_rows, read_start(chosen, domain)), rows
+
+
+def read_start(chosen: argparse.Namespace, domain: Domain) -> np.ndarray | PublicStart | None:
+    """The public table to start from, if one is named."""
+    if chosen.start is None:
+        return None
+    return public_start(domain, read(chosen.start).frame, support=chosen.start_support)
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> None:

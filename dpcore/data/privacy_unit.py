@@ -35,7 +35,7 @@ class PrivacyUnit:
     def words(self) -> str:
         """Whom the guarantee protects."""
         if self.person is None:
-            return f"{ROW}, not one person: someone with several rows is protected less"
+            return "each row as one person; someone with several rows is protected less"
         return f"one person with at most {self.most_rows} row{'s' * (self.most_rows > 1)}"
 
     @property

@@ -1,7 +1,6 @@
 """The card of a release: a first page for a board, and a second with all settings; made of public facts only."""
 
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ from ..parsing.queries import in_words
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, events_from_json
 from ..theory.meaning import Promise, times_in_100
+from .gauge import gauge
 from .printing import page, text
 
 Facts = dict[str, Any]
@@ -61,15 +61,8 @@ def _gauge(facts: Facts) -> str:
     kept, total = facts["dataset"], facts["dataset"]["total"]
     lifetime = Lifetime(Budget(**total), Accounting(kept["accounting"]), kept["failure"])
     now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
-    mine = math.ceil(100 * now - 1e-9)
-    before = math.ceil(100 * max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0) - 1e-6)
-    left = max(100 - before - mine, 0)
-    return (
-        '<svg viewBox="0 0 100 4" role="img" aria-label="Budget used">'
-        f'<rect width="100" height="4" fill="#ddd"/><rect width="{before}" height="4" fill="#8a857c"/>'
-        f'<rect x="{before}" width="{mine}" height="4" fill="#0072b2"/></svg>'
-        + f"<p>Used before {before} % · this release {mine} % · left {left} %</p>"
-    )
+    picture, words = gauge(max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0), now)
+    return f"{picture}<p>{words}</p>"
 
 
 def _not_covered(facts: Facts) -> list[str]:

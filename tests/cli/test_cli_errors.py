@@ -59,6 +59,7 @@ BAD = {
     **each("synthetic", "no/such/out.csv", ".", "", "a" * 300),
     **each("json", "a" * 5000, "a\0b", "\udcff.json", "a\nb/c"),
     **each("table", "/dev/zero", "/dev/urandom", "pipe.csv", "zero.csv", "z" * 5000 + ".csv", "\udcff.csv", "a\0.csv"),
+    **each("start", "", "no.csv", "t.xlsx"),
     "a long name, by persons": arguments(table="z" * 5000 + ".csv", person="a"),
     "a long name, in parts": arguments(table="z" * 5000 + ".csv", extra=["--stream"]),
     "a long name of a ledger": ["ledger", "show", "--ledger", "z" * 5000],
