@@ -122,8 +122,8 @@ class SchemaPlan:
                 return "cannot be measured at delta = 0"
             few = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
             return f"values shared by {few} are hidden, as one category"
-        ranks, beyond = self.ranks, ENDS * self.ranks
-        ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond an end"
+        ranks, beyond = self.ranks, 2 * ENDS * self.ranks
+        ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond the ends"
         return f"{ends}, and a bin is off by about {ranks:,.0f} ({ranks / self.n:.1%})"
 
     @property
@@ -238,13 +238,13 @@ class SchemaShare:
         """
         try:
             division = divide(budget, self.part, categories=self.categories)
-            return division, within(algorithm, problem, division, exact=exact)
+            return division, plan_within(algorithm, problem, division, exact=exact)
         except BudgetError:
             division = divide(budget, self.part, categories=self.categories, fails=True)
-            return division, within(algorithm, problem, division, exact=exact)
+            return division, plan_within(algorithm, problem, division, exact=exact)
 
 
-def within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
+def plan_within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
     """The algorithm's plan with at most the rest of the budget, on every path that it may take.
 
     A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered by the rest.
