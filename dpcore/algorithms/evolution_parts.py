@@ -1,4 +1,4 @@
-"""What Private Evolution is put together from: initial points, variations, treatments of a noisy histogram, presets.
+"""The parts of Private Evolution: initial points, variations, treatments of a noisy histogram, presets.
 
 Sees released objects only, never records.
 """

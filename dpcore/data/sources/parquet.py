@@ -23,7 +23,7 @@ from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, stamped, unwatche
 from .in_order import ReadInOrder
 from .processes import counted
 
-ROWS = 1 << 18  # of a chunk, at most: row groups may be larger
+ROWS = 1 << 18  # most rows of a chunk: row groups may be larger
 FEW = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded once
 compute: Any = pc  # its functions are made when it is imported, which type checkers cannot follow
 

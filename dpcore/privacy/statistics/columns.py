@@ -1,4 +1,4 @@
-"""What is counted of one column's raw cells, before there is a schema: cells of public grids.
+"""Counts of one column's raw cells on public grids, measured before there is a schema.
 
 Every row is in exactly one cell of a histogram, and in which one depends on that row's own cell of the table and
 on public things only. So replacing it takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2; of `levels`
