@@ -1,4 +1,4 @@
-"""What the columns of a new table seem to be, and bounds read off it: all of it a private peek at the records.
+"""Guesses at the kinds and bounds of a new table's columns, from the records themselves.
 
 `guess_columns` says kinds and why a column is set aside, in words that quote no cell and count nothing; `read_off`
 gives one column's values or bounds. Whoever uses either marks the schema as peeked. `propose` makes a schema file of

@@ -1,4 +1,4 @@
-"""What synthetic rows are good for, purpose by purpose, beside what real rows are: private peeks, to explore by."""
+"""Scores of synthetic rows for each purpose, beside those of real rows; from real data, for exploring."""
 
 from collections.abc import Callable
 from contextlib import nullcontext

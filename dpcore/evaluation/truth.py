@@ -1,4 +1,4 @@
-"""What a release is compared with, one class for each kind of problem.
+"""The truth that a release is compared with, one class for each kind of problem.
 
 Everything computed here from records is a private peek; only `run` makes these.
 """

@@ -252,7 +252,7 @@ class Store:
 
 
 def verify(path: str | Path, receipt: Any = None) -> list[str]:
-    """What is wrong with a ledger, in words; [] when every row, total and trigger is as it was written.
+    """The problems of a ledger, in words; [] when every row, total and trigger is as it was written.
 
     `receipt`, the "ledger" part of a release's release.json, also shows a ledger that was set back to an older copy or
     written anew. Raises InputError for a file that is no ledger.

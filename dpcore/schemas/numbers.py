@@ -32,7 +32,7 @@ class Leaves:
 
     @classmethod
     def of(cls, edges: np.ndarray, whole: bool, count: Callable[[TreeCounts], NoisyCounts], n: int) -> "Leaves":
-        """Count the cells of a grid, and the powers of two beyond it: so what lies there is known of, too."""
+        """The fitted counts of a grid's cells, and of the powers of two beyond the grid."""
         ends = powers()
         every = np.concatenate([ends[ends < edges[0]], edges, ends[ends > edges[-1]]])
         tree = TreeCounts(np.unique(np.ceil(every) + 0.0) if whole else every, whole)
@@ -100,7 +100,7 @@ class Leaves:
 
 
 def _room(first: int, last: int) -> int:
-    """How many cells on both sides of a range are looked at more closely."""
+    """The number of cells on both sides of a range that the closer look includes."""
     return 1 + math.ceil(ROOM * (last - first))
 
 

@@ -46,7 +46,7 @@ class ParquetSource(ReadInOrder):
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The files; InputError for a folder without any, or one whose folders say what its rows do not."""
+        """The files; InputError for a folder without any, or for subfolders named after a column's value."""
         if not self.path.is_dir():
             return (self.path,)
         found = [
