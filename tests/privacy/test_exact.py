@@ -142,7 +142,8 @@ def test_auto_follows_what_adds_up_the_data_set(library):
             assert prepared(name, Budget(1, 0), fixed=fixed).plan.exact, "only Gaussian noise is not Gaussian DP then"
 
 
-def test_counts_that_no_float_tells_apart_are_one_count(library):
+def test_counts_that_no_float_tells_apart_are_one_count():
+    pytest.importorskip("opendp")
     drawn = exact.laplace(np.array([1e19, -1e300, 7.0]), 0.01)
     assert drawn.tolist() == [2.0**53, -(2.0**53), 7.0]
 
