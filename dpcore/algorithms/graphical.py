@@ -23,7 +23,7 @@ from ..workloads.marginals import subsets
 from .base import About, Algorithm, Step, model_cells
 from .evidence import Pool, tables_read
 from .fitting import staged
-from .tree_choice import Room, barring, lists, room_of
+from .tree_choice import MOST_WEIGHED, Room, barring, lists, room_of
 
 SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
 ROUNDS = 16  # a column, if no round were enlarged; as published
@@ -38,7 +38,7 @@ FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # of the fit, each round and in the last 
 class AIM(Algorithm):
     """Measure the 1-way tables, then in each round the table that D answers worst for the workload, and refit D to all.
 
-    Candidates are all tables over subsets of the columns that a query reads together. A round of cost u selects S by
+    Candidates are all tables over subsets of the columns that a query reads together (`closure`). A round of cost u selects S by
 
         w_S · (‖table_S(P_n) − table_S(D)‖₁ − 0.3 · size_S · E|noise|),   Δ = 2 max w/n (`TableErrors`), w ≤ 1,
 
@@ -78,7 +78,7 @@ class AIM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The first tables and as many equal rounds as fit the whole budget, if none is enlarged."""
         tables = tables_read(problem.workload, "aim")
-        room = room_of(problem, closure(tables), budget, self.cells, "aim")
+        room = room_of(problem, closure(tables), budget, self.cells)
         d = len({*chain(*tables.axes)})
         T = self.rounds - 1 if self.rounds else ROUNDS * d
         why = "given" if self.rounds else f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
@@ -163,8 +163,15 @@ def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) 
 
 
 def closure(tables: Marginals) -> Marginals:
-    """All tables over subsets of columns that stand together in some table, the smaller ones first."""
+    """All tables over subsets of columns that stand together in some table, the smaller ones first.
+
+    Of very many, single columns and those with the fewest combinations, drawn by a public rule where they have as many.
+    """
     below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
+    if len(below) > MOST_WEIGHED:
+        chance, shape = np.random.default_rng(0), tables.domain.shape
+        order = {B: (len(B) > 1, math.prod(shape[a] for a in B), chance.random()) for B in sorted(below)}
+        below = sorted(below, key=order.__getitem__)[:MOST_WEIGHED]
     return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
 
 

@@ -33,8 +33,9 @@ PAIRS, BATCH, TABLES = "pairs", "tables of a batch", "tables"
 BATCHES, LEARNING = 6, 0.2  # of draws, and the share of what is left to measure that pays for the tables of all batches
 PRIOR, ITERATIONS = 0.4, 40  # of the fit between batches: weight of the prior in units of n √Σμ², and most iterations
 LARGE, SIGNAL, RANGE = 1_000_000, 200, (10_000, 3_000_000)  # cells of a tree: by public sizes, and by n√ρ
+MOST_WORK = 2_500_000_000  # tables asked times cells of a tree that is chosen, as each table may be summed out of all
 STEPWISE = (10_000, 300_000)  # the same where the model is fitted anew after every table
-MOST_WEIGHED = 2_000  # tables that are weighed anew in every round
+MOST_WEIGHED = 2_000  # tables that are weighed anew in every round, or tried in a tree
 NEVER = 100.0  # scales of the noise on scores by which a table without room is behind all others
 MOST_ASKED = 50_000_000  # cells of all tables together, which every release must answer
 SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.6)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
@@ -108,15 +109,10 @@ class Room:
                 self.free[i] = found[new]
 
 
-def room_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int | None, who: str) -> Choice:
+def room_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int | None) -> Choice:
     """How many cells a model of tables chosen one by one may hold; InputError where that is out of reach."""
     if lists(problem, most):
         return Choice("cells", problem.domain.size, "all there are")
-    if len(tables.tables) > MOST_WEIGHED:
-        raise InputError(
-            f"{who} weighs {len(tables.tables):,} tables in every round, more than {MOST_WEIGHED:,} on a tree; "
-            "choose gaussian_maxent, or fewer columns"
-        )
     return cells_of(problem, tables, budget, most)
 
 
@@ -181,10 +177,11 @@ def chosen_tables(
     spends = enlarged(budget, *((charge.spend, charge.times) for charge in charges))
     charges = tuple(replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True))
     rest = spends[-1]
-    why = f"of all cliques together: {SIGNAL} n√ρ, within {RANGE[0]:,}..{RANGE[1]:,}"
-    rule = most or round(min(max(SIGNAL * signal, RANGE[0]), RANGE[1]))
-    if (least := tied(tables.domain).cells) > rule:
-        rule, why = least, "as many as single columns and the tables of the schema's constraints have"
+    least, largest = RANGE[0], min(RANGE[1], max(RANGE[0], MOST_WORK // len(tables.tables)))
+    why = f"of all cliques together: {SIGNAL} n√ρ, within {least:,}..{largest:,}, by how many tables are asked"
+    rule = most or round(min(max(SIGNAL * signal, least), largest))
+    if (alone := tied(tables.domain).cells) > rule:
+        rule, why = alone, "as many as single columns and the tables of the schema's constraints have"
     elif most:
         why = "given"
     return charges, (

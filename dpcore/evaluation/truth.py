@@ -14,9 +14,13 @@ from ..errors import InputError
 from ..geometry.transport import w1
 from ..intervals.usefulness import counts_rows
 from ..learning.risks import Risk, smallest
+from ..models.graphical import Graphical
 from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
 from ..releases import Parameter, Points, Release
+from ..workloads import Marginals
 from .metrics import Errors, errors
+
+MOST_SCORED, SCORED = 400, 100  # tables that a tree answers after every step, and those of more that it does
 
 
 class ReleaseErrors(Protocol):
@@ -35,22 +39,43 @@ class ReleaseErrors(Protocol):
 class Truth(Protocol):
     """The real records of a problem, and its population where that is known."""
 
+    def rough(self, release: Any) -> ReleaseErrors | None:  # noqa: ARG002 - for others
+        """Errors on a part of what is asked, where all of it would take long; else None."""
+        return None
+
     def both(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
         """Errors against the records, and against the data-generating distribution; None where it is not known."""
         ...
 
 
-class QueryTruth:
+class QueryTruth(Truth):
     """Answers (m,) of the workload on the records, and on a population P (k,) where that was given."""
 
     def __init__(self, problem: QueryRelease, rows: Countable, population: np.ndarray | None) -> None:
         self.workload = problem.workload
         self.answers = self.workload.answers_of_rows(rows)
         self.n = problem.n if counts_rows(self.workload) else None
+        self.part = self._sampled()
         self.population_answers = None
         if population is not None:
             P = check_distribution(population, problem.domain, "the population")
             self.population_answers = self.workload.answers(P)
+
+    def _sampled(self) -> tuple[Marginals, np.ndarray] | None:
+        """Some of very many tables, drawn by a public rule, and the real answers to them; None for fewer tables."""
+        tables = self.workload
+        if not isinstance(tables, Marginals) or len(tables.tables) <= MOST_SCORED:
+            return None
+        chosen = np.random.default_rng(0).choice(len(tables.tables), SCORED, replace=False)
+        part = Marginals.over(tables.domain, [tables.axes[i] for i in chosen])
+        return part, np.concatenate([self.answers[tables.tables[i]] for i in chosen])
+
+    def rough(self, release: Release) -> Errors | None:
+        """Errors against the records on some tables, for a tree that would take long to answer all; else None."""
+        if self.part is None or not isinstance(release, Graphical):
+            return None
+        tables, real = self.part
+        return errors(release.answers(tables), real, tables, self.n)
 
     def both(self, release: Release) -> tuple[Errors, Errors | None]:
         """Errors against the records, and against the population; the release is asked once."""
@@ -77,7 +102,7 @@ class RiskErrors:
         return asdict(self)
 
 
-class RiskTruth:
+class RiskTruth(Truth):
     """The empirical risk, and that of held-out records (Rows in the same columns) where they were given.
 
     `optimum` (d,) minimises the empirical risk over K without any privacy, `best` the held-out one.
@@ -131,7 +156,7 @@ class PointErrors:
         return asdict(self)
 
 
-class PointTruth:
+class PointTruth(Truth):
     """The real points and how often each stands. A distance costs more than the algorithm: `Run(every=…)` saves it."""
 
     def __init__(self, problem: PointRelease, rows: Rows, population: np.ndarray | None) -> None:

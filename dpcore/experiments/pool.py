@@ -37,6 +37,7 @@ from ..schemas.plan import SchemaShare
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
+PATIENCE = 0.8  # seconds in which a worker must hear that its job is cancelled, before its process is ended
 
 
 class SharedRows:
@@ -126,7 +127,7 @@ class PoolJob:
         return min(1.0, (len(self.results) + current) / len(self.task.seeds))
 
     def cancel(self) -> None:
-        """Ask for the end; the worker stops between two steps."""
+        """Ask for the end: the worker stops between two steps, or is ended within a long one and shows nothing."""
         self._cancelled.set()
 
     def wait(self, seconds: float) -> bool:
@@ -196,10 +197,11 @@ class WorkerPool:
                 if job._cancelled.is_set():
                     job.end("cancelled")
                 else:
-                    _follow(job, pipe)
+                    _follow(job, pipe, process)
             except (EOFError, OSError):
                 process.join(timeout=5)
-                job.end("failed", f"the worker process ended unexpectedly (exit code {process.exitcode}); try again")
+                code = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
+                job.end(*(("cancelled", "") if job._cancelled.is_set() else ("failed", code)))
                 pipe.close()
                 process, pipe = _start_worker()
             finally:
@@ -209,20 +211,24 @@ class WorkerPool:
         pipe.close()
 
 
-def _follow(job: PoolJob, pipe: Connection) -> None:
+def _follow(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
     """Feed a job to a worker and take in what comes back, until it says how the job ended."""
     job.state = "running"
     pipe.send(job.task)
-    told = False
+    told, deaf = math.inf, True
     while True:
         if not pipe.poll(0.05):
-            if job._cancelled.is_set() and not told:
+            if job._cancelled.is_set() and told == math.inf:
                 pipe.send("cancel")
-                told = True
+                told = time.monotonic()
+            elif deaf and time.monotonic() - told > PATIENCE:
+                process.kill()  # no other way to end one long step
             continue
         kind, content = pipe.recv()
-        if kind == "records":
-            job.records = [*job.records, *content]
+        if kind == "stopping":
+            deaf = False
+        elif kind == "records":
+            job.records = list({record.t: record for record in [*job.records, *content]}.values())
         elif kind == "rounds":
             job.rounds, job.records = content, []
         elif kind == "result":
@@ -300,7 +306,10 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
         nonlocal heard
         due = time.monotonic() - heard >= REPORT_SECONDS
         heard = time.monotonic() if due else heard
-        return due and pipe.poll() and pipe.recv() == "cancel"
+        if due and pipe.poll() and pipe.recv() == "cancel":
+            pipe.send(("stopping", None))
+            return True
+        return False
 
     def watch() -> None:
         if cancelled():
