@@ -70,7 +70,7 @@ if job.results:
     with st.container(key="sections"):
         names = [
             "Groups", "Ask a question", "Linked columns", "Budget used",
-            "Compare two settings", "Download",
+            "Two settings", "Download",
         ]  # fmt: skip
         group, ask, tied, spent, pin, along = st.tabs(names)
         with group:

@@ -38,7 +38,8 @@ FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # of the fit, each round and in the last 
 class AIM(Algorithm):
     """Measure the 1-way tables, then in each round the table that D answers worst for the workload, and refit D to all.
 
-    Candidates are all tables over subsets of the columns that a query reads together (`closure`). A round of cost u selects S by
+    Candidates (`closure`) are all tables over subsets of the columns that a query reads together. A round of cost u
+    selects S by
 
         w_S · (‖table_S(P_n) − table_S(D)‖₁ − 0.3 · size_S · E|noise|),   Δ = 2 max w/n (`TableErrors`), w ≤ 1,
 
@@ -76,7 +77,7 @@ class AIM(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The first tables and as many equal rounds as fit the whole budget, if none is enlarged."""
+        """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = tables_read(problem.workload, "aim")
         room = room_of(problem, closure(tables), budget, self.cells)
         d = len({*chain(*tables.axes)})
@@ -100,7 +101,7 @@ class AIM(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """The 1-way tables, then a selection and a measurement a step."""
+        """Steps: the 1-way tables first, then one selection and one measurement each."""
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)
         sizes, weights = np.array([math.prod(shape) for shape in candidates.shapes]), coverage(candidates, tables)
@@ -152,7 +153,7 @@ def typical(spend: Gaussian | Pure, n: float) -> float:
 
 
 def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) -> np.ndarray:
-    """D's answers (m,) to all candidates; of a tree those of rows drawn from it, which costs a count a table.
+    """D's answers (m,) to all candidates; from a tree, those of rows drawn from it, which is faster.
 
     Both are public, and the scores move alike whatever D is said to answer.
     """
@@ -163,7 +164,7 @@ def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) 
 
 
 def closure(tables: Marginals) -> Marginals:
-    """All tables over subsets of columns that stand together in some table, the smaller ones first.
+    """All tables over subsets of columns that some table has together, the smaller ones first.
 
     Of very many, single columns and those with the fewest combinations, drawn by a public rule where they have as many.
     """
@@ -176,13 +177,13 @@ def closure(tables: Marginals) -> Marginals:
 
 
 def coverage(candidates: Marginals, tables: Marginals) -> np.ndarray:
-    """w (candidates,): how many columns each shares with the tables asked, summed over them; the largest is 1."""
+    """The weights w (candidates,): columns shared with the tables asked, summed over them and scaled to at most 1."""
     shared = [sum(len(set(S) & set(A)) for A in tables.axes) for S in candidates.axes]
     return np.array(shared) / max(shared)
 
 
 def _spends(cost: float, budget: Budget) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
-    """A selection and a measurement that cost ρ, or at δ = 0 ε, together."""
+    """The spends of a selection and a measurement that together cost ρ, or at δ = 0 ε."""
     if budget.delta == 0:
         return Pure((1 - SHARE) * cost), Pure(SHARE * cost)
     return BoundedRange(math.sqrt(8 * (1 - SHARE) * cost)), Gaussian(math.sqrt(2 * SHARE * cost))

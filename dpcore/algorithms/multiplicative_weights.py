@@ -62,11 +62,11 @@ class MWEM(SelectAndMeasure):
 
     @property
     def measures(self) -> str:
-        """What a round measures, as it was chosen."""
+        """The kind of statistic that a round measures: a query or a table."""
         return self.measure
 
     def own_choices(self, sigma: float) -> tuple[Choice, ...]:  # noqa: ARG002 - for others
-        """What is measured, and what is released."""
+        """The choices of what is measured, and of what is released."""
         return self.given("measure", "output")
 
     def released(self, D: np.ndarray, total: np.ndarray, t: int) -> np.ndarray:

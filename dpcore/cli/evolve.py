@@ -28,7 +28,8 @@ LAST = 10**9  # more steps than there are: W1 is computed at the end only
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `evolve`."""
-    parser.add_argument("points", metavar="POINTS", help="a .csv, .tsv or .parquet file; every column is a coordinate")
+    words = "a .csv or .tsv file in UTF-8, or .parquet; each column is a coordinate"
+    parser.add_argument("points", metavar="POINTS", help=words)
     words = "the points lie in the ball of radius R about 0 (public)"
     parser.add_argument("--ball", type=real("--ball"), metavar="R", help=words)
     parser.add_argument("--low", metavar="L", help="… or in a box from L on: one number, or one a column, with commas")

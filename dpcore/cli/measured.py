@@ -30,7 +30,7 @@ Every = int | Callable[[int], int]
 
 
 class Measured:
-    """A table with an open schema; `said` and `rows` are what the last run found, and its records.
+    """A table with an open schema; `said` and `rows` are the findings and records of the last run.
 
     Questions can be read only when the schema is there: one that does not fit what was found ends the command then.
     """
@@ -38,7 +38,7 @@ class Measured:
     which = ", had the schema been known"
 
     def __init__(self, chosen: argparse.Namespace, schema: OpenSchema) -> None:
-        if chosen.start:
+        if chosen.start is not None:
             raise InputError("a public start needs a schema that is known: it says how likely each combination is")
         self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)
         queries_in(chosen, schema.placeholder)
@@ -49,7 +49,7 @@ class Measured:
         self._told: set[str] = set()
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int, *, every: Every = 1) -> Run:
-        """A run with a schema of its own, of one budget together; it is the same for every algorithm."""
+        """A run that measures its own schema within one budget; the schema is the same for every algorithm."""
         categories = any(c.categorical for c in self.schema.open)
         try:
             return self._run(algorithm, budget, seed, categories, False, every)
@@ -63,18 +63,18 @@ class Measured:
 
     @property
     def placeholder(self) -> QueryRelease:
-        """What is asked, in a schema of public things alone."""
+        """The queries in a placeholder schema of public facts alone."""
         return QueryRelease(queries_in(self.chosen, self.schema.placeholder), len(self.limited), self.unit.most_rows)
 
     @property
     def digest(self) -> str:
-        """Of the cells that the schema names, whatever the order of the records: a private peek."""
+        """A digest of the cells that the schema names, in any order of records; not for publishing."""
         own = [i for i, name in enumerate(self.frame.columns) if str(name) in self.schema.names]
         lines = self.frame.iloc[:, own].to_csv(index=False, header=False).splitlines()
         return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()
 
     def least(self, budget: Budget, problem: QueryRelease) -> float | None:
-        """The least RMSE of any unbiased Gaussian release of what was asked in the schema of this run."""
+        """The least RMSE of any unbiased Gaussian release of the queries in this run's schema."""
         return least_rmse(problem.workload, budget, problem.effective_n)
 
     def _run(self, algorithm: Algorithm, budget: Budget, seed: int, categories: bool, fails: bool, every: Every) -> Run:

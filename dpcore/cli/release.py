@@ -22,10 +22,9 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from ..data.readers import read
 from ..errors import written_out
 from ..numbers import brief
-from ..problems import QueryRelease, public_start
+from ..problems import QueryRelease
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
 from ..publishing.measured import Opening, prepare_open
@@ -33,7 +32,7 @@ from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest, fixed_for, prepare
 from .arguments import add_algorithm, add_budget, add_ledger, add_rows, budget_of, unit_of
 from .files import total_of, warn
-from .task import add_task_arguments, choose, open_table, queries_in, read_open, read_questions
+from .task import add_task_arguments, choose, open_table, queries_in, read_open, read_questions, read_start
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +60,7 @@ def execute(chosen: argparse.Namespace) -> None:
     workload = read_questions(chosen) if opening is None else queries_in(chosen, opening.placeholder)
     check_folder(Path(chosen.out))
     domain = workload.domain
-    start = chosen.start and public_start(domain, read(chosen.start).frame, support=chosen.start_support)
+    start = read_start(chosen, domain)
     request = ReleaseRequest(
         frame=open_table(chosen, domain.file, whole=opening is not None),
         workload=workload,

@@ -14,8 +14,8 @@ A schema is public: it says what is public knowledge about the columns, so it mu
 
 Missing values and values out of range are refused unless the column says "missing": "category" or
 "out_of_range": "clip". Columns that are not in the schema are never read. "read" says how a value is read first: year,
-month or weekday of y-m-d, d/m/y or m/d/y; "amount, decimal point" or "amount, decimal comma"; "any case". A plain
-file {"name": size, ...} of integer codes works too.
+month or weekday of y-m-d, d/m/y or m/d/y; "amount, decimal point" or "amount, decimal comma"; "any case"; or of codes
+"first character", "first 2 characters" and so on, up to 6. A plain file {"name": size, ...} of integer codes works too.
 
 Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie wholly there, null
 the missing values. No synthetic row breaks a constraint. A real row that breaks one is counted as it is.
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Print the schema to stdout, and what is still to do to stderr."""
+    """Print the schema to stdout, and the remaining tasks to stderr."""
     if chosen.private:
         _measure(chosen)
         return
@@ -83,7 +83,7 @@ def execute(chosen: argparse.Namespace) -> None:
 
 
 def _stated(chosen: argparse.Namespace) -> TextFormat | None:
-    """How the table's text file is written, as `--file` states it; None where nothing is stated."""
+    """The text file's format, as `--file` states it; None where it is not given."""
     return (
         None
         if chosen.file is None
@@ -92,7 +92,7 @@ def _stated(chosen: argparse.Namespace) -> TextFormat | None:
 
 
 def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]:
-    """The proposed schema; progress by columns, after a line beforehand where even the first one takes long."""
+    """The proposed schema, with progress by columns after a first line where even one column takes long."""
     rows, columns = frame.shape
     if frame.size >= MANY:
         tell("note", f"{chosen.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while")

@@ -12,12 +12,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+_ABSENCES = """
+NA N/A NaN nan NULL null None <NA> #N/A n/a n.a. N.A. #NA NAN NaT Null none NONE missing Missing MISSING - -- – — ? . ..
+"""
 MISSING_TEXTS = frozenset(
-    {
-        *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"),
-        *("n/a", "n.a.", "N.A.", "#NA", "NAN", "NaT", "Null", "none", "NONE", "missing", "Missing", "MISSING"),
-        *("-", "--", "–", "—", "?", ".", ".."),
-    }
+    ["", *_ABSENCES.split()]
 )  # a category that is listed among a column's values is one, whatever it is called
 ZERO, WHOLE, DAY = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 POINT, MIDNIGHT = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
@@ -26,13 +25,13 @@ LEAST_USUAL, LARGEST_USUAL = 1e-4, 1e10  # floats between which Arrow and Python
 
 
 class Number(str):
-    """The text of a cell that is a number in its file, which no reading of amounts or dates takes for another one."""
+    """The text of a number from a numeric file, which no reading of amounts or dates takes for another number."""
 
     __slots__ = ()
 
 
 def text_of(value: object) -> str:
-    """The text that a cell says, without spaces around it."""
+    """The text of a cell, without spaces around it."""
     if isinstance(value, str):
         return value.strip()
     try:
@@ -48,7 +47,7 @@ def text_of(value: object) -> str:
 
 
 def canonical(text: str) -> str:
-    """The text that stands for all that are the same category, person and cell: `17` for `17.0`, a day for midnight.
+    """The one text of all that are the same category, person and cell: `17` for `17.0`, a day for midnight.
 
     Nothing else is the same: `007`, `0012e322` and whole numbers of any length are what they are.
     """
@@ -62,7 +61,7 @@ def written(value: object) -> str:
 
 
 def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
-    """The texts (r,) that cells say, and which of them each cell says (n,), −1 for a missing value.
+    """The distinct texts (r,) of cells, and each cell's index among them (n,), −1 for a missing value.
 
     Every distinct value is looked at once; a text of a number and a text that is equal to it stand apart.
     """
@@ -81,12 +80,17 @@ def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
 
 
 def floats(values: np.ndarray) -> np.ndarray:
-    """The texts (n,) that 64-bit floats say; those of usual size are written by Arrow, which is much faster."""
+    """The texts (n,) of 64-bit floats; those of usual size are written by Arrow, which is much faster."""
     usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)
     out = np.empty(len(values), dtype=object)
     out[usual] = [canonical(text) for text in pa.array(values[usual]).cast(pa.string()).to_pylist()]
     out[~usual] = [canonical(str(value)) for value in values[~usual].tolist()]
     return out
+
+
+def is_text(text: str) -> bool:
+    """Whether the text can be written and shown: JSON may contain halves of a character."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _is_none(value: object) -> bool:

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from .cell import MISSING_TEXTS, distinct
-from .column import MISSING_FOLDED, MISSING_LABEL, OTHER
-from .readings import ANY_CASE, AS_WRITTEN, ORDERS, category_of, number_of, read_date
+from .cell import MISSING_TEXTS, distinct, is_text
+from .column import MISSING_LABEL, OTHER, absences
+from .readings import AS_WRITTEN, ORDERS, category_of, number_of, read_date
 
 LONGEST = 200  # characters of a text that may become a category
 MISSING, WHOLE, NUMBER, TEXT = 0, 1, 2, 6
@@ -25,7 +25,7 @@ DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The distinct texts (r,) of a column's cells, how often each stands, and how many cells are empty.
+    """The distinct texts (r,) of a column's cells, their counts, and the number of empty cells.
 
     `read` is how each is read first; see `readings`.
     """
@@ -44,39 +44,38 @@ class Cells:
 
     @property
     def n(self) -> int:
-        """Number of cells."""
+        """The number of cells."""
         return int(self.counts.sum()) + self.empty
 
     @cached_property
     def categories(self) -> dict[str, int]:
-        """How often each category stands, but for those that cannot be one: too long, no Unicode, or the other's name.
+        """The count of each category, except texts that cannot be one: too long, no Unicode, or the other's name.
 
         None of them is a way to say that a value is missing.
         """
-        absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
-        barred = {OTHER, MISSING_LABEL}
+        barred = {OTHER, MISSING_LABEL, *absences(self.read)}
         found: dict[str, int] = {}
         for text, count in zip(self.texts, self.counts.tolist(), strict=True):
             key = category_of(text, self.read)
-            if key not in absences and key not in barred and 0 < len(key) <= LONGEST and _is_text(key):
+            if key not in barred and 0 < len(key) <= LONGEST and is_text(key):
                 found[key] = found.get(key, 0) + count
         return found
 
     @cached_property
     def missing(self) -> int:
-        """How many cells say that the value is missing."""
-        absences = MISSING_FOLDED if self.read == ANY_CASE else MISSING_TEXTS
-        said = (c for t, c in zip(self.texts, self.counts, strict=True) if category_of(t, self.read) in absences)
+        """The number of cells that are empty or hold a text for a missing value."""
+        known = absences(self.read)
+        said = (c for t, c in zip(self.texts, self.counts, strict=True) if category_of(t, self.read) in known)
         return self.empty + int(sum(said))
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """What each text says as a number (r,), NaN where it says none."""
+        """The number that each text states (r,), NaN where it states none."""
         return np.array([number_of(text, self.read) for text in self.texts])
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """How many cells are of each kind (KINDS,)."""
+        """The number of cells of each kind (KINDS,)."""
         return np.bincount(
             [MISSING, *(_kind(text, self.read) for text in self.texts)],
             np.append(self.empty, self.counts),
@@ -93,8 +92,3 @@ def _kind(text: str, how: str) -> int:
     if DECIMAL_COMMA.fullmatch(text):
         return COMMAS
     return next((DATES[order] for order in ORDERS if read_date(text, order)), TEXT)
-
-
-def _is_text(text: str) -> bool:
-    """Whether it can be written and shown on one line: JSON may name halves of a character."""
-    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)

@@ -1,19 +1,24 @@
 """Which columns to begin with, from what is public about them alone."""
 
 from .domain import Domain
+from .recognising import names_people
 
 MANY = 100  # cells of a column that is left for later
 MOST = 10  # columns to begin with
+FEW = 20  # cells of a column that names no people, whatever it is called: `phone: yes or no`
 
 
 def first_columns(domain: Domain, cells: int, most: int = MOST) -> tuple[str, ...]:
-    """Columns in the table's order, as many as have together at most `cells` cells, and no more than `most`.
+    """The first columns in the table's order with together at most `cells` cells, and at most `most` of them.
 
     Columns of one cell say nothing, and those of more than MANY would crowd out the others: both are passed over, as is
-    one that does not fit beside those before it. Where nothing is left, the column with the fewest cells, one at least.
+    one that does not fit beside those before it, or is called as columns are that identify people, and has many cells
+    or such as are to be measured. Where nothing is left, the column with the fewest cells, one at least.
     """
     chosen, product = [], 1
     for column in domain.columns:
+        if (column.size > FEW or column.name in domain.measured) and names_people(column.name):
+            continue
         if 1 < column.size <= MANY and product * column.size <= cells and len(chosen) < most:
             chosen.append(column.name)
             product *= column.size

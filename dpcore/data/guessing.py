@@ -5,9 +5,7 @@ gives one column's values or bounds. Whoever uses either marks the schema as pee
 both, for the command line.
 """
 
-import math
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,35 +14,53 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .cell import MISSING_TEXTS, canonical, distinct
-from .readings import ANY_CASE, AS_WRITTEN, COMMA, ORDERS, PARTS, POINT, WEEKDAYS, folded, number_of, read_date
+from .bounds import BINS, round_bounds
+from .cell import MISSING_TEXTS, distinct
+from .readings import (
+    ANY_CASE,
+    AS_WRITTEN,
+    COMMA,
+    ORDERS,
+    PARTS,
+    POINT,
+    PREFIX,
+    WEEKDAYS,
+    category_of,
+    folded,
+    number_of,
+    of_categories,
+    read_date,
+)
+from .recognising import (
+    BORN,
+    CODE,
+    CODED,
+    EMAIL,
+    IDENTIFIER,
+    MOST,
+    PERSON,
+    POSTAL,
+    formed,
+    header_of,
+    natural,
+)
 from .schema import LARGEST
 
 MOST_VALUES = 200  # categories of a column that is read off
 FEW_ROWS = 20  # fewer say nothing about whether values repeat
 LONG_TEXT = 40  # mean characters of a cell of free text
-EACH, BINS = 20, 10  # whole numbers that get a cell each; about so many bins else
-CROWDED = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
-NEAR = 1e-12  # times their size: numbers that are no farther apart are one
-STRAY = 200  # one row in so many may lie far outside the bounds
-CODES = frozenset({"id", "code", "zip", "zipcode", "postcode"})
-NAMING = frozenset({"id", "ids", "uuid", "guid", "key", "nr", "no", "number", "index", "ssn", "account"})
-NAMING |= {"email", "mail", "phone"}
-# Headers of names, addresses, e-mail and phone in seven languages, without accents; one word more may stand before.
-PERSON = re.compile(
-    "names?|nome?|nombre|naam|(full|first|last|middle|given|family|maiden|patient|customer|employee) ?names?"
-    "|(sur|fore|vor|nach|familien)name|prenom|apellidos?|cognome|sobrenome|apelido|voornaam|achternaam"
-    "|([a-z]+ )?(e ?mail|courriel|correo( electronico)?|address|adresse|anschrift|strasse|direccion|domicilio|indirizzo"
-    "|adres|straat|endereco|morada|phone|telephone|telefono?|telefone|telefoon|telefonnummer|handynummer)"
-    "( address| adresse)?( number| no| nr)?"
-)
-EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+NAMING = re.compile(r"\b(ids?|uuid|guid|key|nr|no|number|index|ssn|account|e?mail|phone)\b")
+STRAYS, UNKNOWN = 5, 0.5  # texts without a digit that may stand beside numbers, and the share of cells they may be
+MOST_CODES = 100  # categories that the first characters of codes are offered for
 DATE, TEXT = "date", "text"
+UNREADABLE = {"missing": "category", "unreadable": "missing"}
 ASIDE = {
     "empty": "no value in any row",
     "constant": "the same value in every row, so there is nothing to learn",
-    "id": "looks like an ID, as nearly every row has a value of its own; it may name a person",
-    "person": "looks like names, addresses, e-mail or phone numbers, which identify people",
+    "id": "looks like an ID, which may name a person",
+    "person": "looks like names, addresses, e-mail, phone or person numbers, which identify people",
+    "birth": "looks like dates of birth, which help to identify people",
+    "code": "holds codes in too many different values; use their first characters",
     "date": "dates are too detailed; use the year, the month or the weekday",
     "text": "looks like free text, with too many different values to count",
     "unnamed": "no name in the header",
@@ -55,7 +71,8 @@ ASIDE = {
 class Guess:
     """What a column seems to be: its kind, or "date" or "text"; how it would be read; why it is set aside, if it is.
 
-    `offers` are other readings that would make something of it: of a date its parts, of spellings one value.
+    `offers` are other readings that would make something of it: of a date its parts, of codes their first characters,
+    of spellings one value. Where it is `unreadable`, a few texts stand beside its numbers, and count as missing.
     """
 
     name: str
@@ -63,14 +80,15 @@ class Guess:
     read: str = AS_WRITTEN
     aside: str = ""
     offers: tuple[str, ...] = ()
+    unreadable: bool = False
 
     @property
     def entry(self) -> dict[str, Any]:
-        """Where a schema begins with it: kind and reading, a date by its first offer, without values or bounds."""
-        if self.kind == DATE:
+        """Where a schema begins with it: kind and reading, of dates and codes the first offer; no values or bounds."""
+        if self.kind == DATE or self.aside == "code":
             return begun(self.offers[0])
         kind = "categorical" if self.kind == TEXT else self.kind
-        return {"kind": kind} | ({"read": self.read} if self.read else {})
+        return {"kind": kind} | ({"read": self.read} if self.read else {}) | (UNREADABLE if self.unreadable else {})
 
     @property
     def why(self) -> str:
@@ -94,6 +112,10 @@ class _Seen:
     def nearly_all_differ(self) -> bool:
         return self.present >= FEW_ROWS and len(self.texts) >= 0.9 * self.present
 
+    @property
+    def many(self) -> bool:
+        return len(self.texts) > FEW_ROWS
+
 
 def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> tuple[Guess, ...]:
     """A guess for every column: a private peek, as it looks at the records. `told` hears how many are done."""
@@ -107,7 +129,7 @@ def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _:
 def guess_column(name: str, cells: pd.Series) -> Guess:
     """What one column seems to be."""
     seen = _seen(cells)
-    words = set(re.sub(r"(?<=[a-z])(?=[A-Z])|[^0-9A-Za-z]+", " ", name).lower().split())
+    header = header_of(name)
     if not name:
         return Guess(name=name, kind=TEXT, aside="unnamed")
     if not seen.texts:
@@ -115,23 +137,29 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
     constant = len(seen.texts) == 1 and not seen.missing
     if orders := _orders(seen.texts):
         offers = tuple(f"{part} of {order}" for order in orders for part in PARTS)
-        return Guess(name=name, kind=DATE, aside="constant" if constant else "date", offers=offers)
-    read, numbers = _numbers(seen.texts)
-    if not constant and _names_people(name, seen):
+        aside = "constant" if constant else "birth" if BORN.fullmatch(header) else "date"
+        return Guess(name=name, kind=DATE, aside=aside, offers=offers)
+    read, numbers, unreadable = _numbers(seen)
+    if not constant and _names_people(header, seen, numbers is not None):
         return Guess(name=name, kind=TEXT, aside="person")
-    if numbers is None or words & CODES:
-        return _of_texts(name, seen, words, constant)
+    if numbers is None or POSTAL.search(header) or CODED.search(header):
+        return _of_texts(name, header, seen, constant)
     whole = bool((numbers == np.floor(numbers)).all())
     kind = "integer" if whole else "numeric"
     counted = whole and len(seen.texts) == seen.present == numbers.max() - numbers.min() + 1 >= FEW_ROWS
-    named = whole and bool(words & NAMING) and seen.nearly_all_differ
+    named = whole and bool(
+        seen.many and IDENTIFIER.fullmatch(header) or seen.nearly_all_differ and NAMING.search(header)
+    )
     aside = "constant" if constant else "id" if counted or named else ""
-    return Guess(name=name, kind=kind, read=read, aside=aside)
+    return Guess(name=name, kind=kind, read=read, aside=aside, unreadable=unreadable)
 
 
-def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> dict[str, Any]:
+def read_off(
+    name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, unreadable: bool = False
+) -> dict[str, Any]:
     """A schema's entry for one column with its values, or round bounds and bins, from the records: a private peek.
 
+    Values stand in their natural order. With `unreadable`, texts that are no number count as missing.
     Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
     """
     spec: dict[str, Any] = {"kind": kind} | ({"read": read} if read else {})
@@ -139,7 +167,8 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
         return public | _policy(_seen(cells).missing)
     if kind == "categorical":
         seen = _seen(cells)
-        values = _spellings(seen) if read == ANY_CASE else sorted({canonical(text) for text in seen.texts})
+        values = _spellings(seen) if read == ANY_CASE else {category_of(text, read) for text in seen.texts}
+        values = sorted(values, key=natural)
         if len(values) > MOST_VALUES:
             raise InputError(
                 f"column {name!r}: {len(values)} different values are more than {MOST_VALUES}; leave it out, or group "
@@ -149,12 +178,15 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN) -> 
             raise InputError(f"column {name!r}: it holds no value that could be read off")
         return spec | {"values": values} | _policy(seen.missing)
     seen = _seen(cells)
-    found = np.array([number_of(text, read) for text in seen.texts])
+    found, counts = np.array([number_of(text, read) for text in seen.texts]), seen.counts
+    if unreadable:
+        spec |= UNREADABLE
+        found, counts = found[~np.isnan(found)], counts[~np.isnan(found)]
     if not len(found) or not (np.abs(found) <= LARGEST).all():
         raise InputError(f"column {name!r}: its values are not all numbers up to {LARGEST:g}; choose another kind")
     whole = bool((found == np.floor(found)).all())
     spec["kind"] = "integer" if whole and kind == "integer" else "numeric"
-    return spec | round_bounds(found, seen.counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
+    return spec | round_bounds(found, counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
 
 
 def propose(
@@ -175,17 +207,19 @@ def propose(
             columns[guess.name] = {"kind": kind}
         elif peek:
             empty = guess.aside == "empty"
-            columns[guess.name] = _blanks(cells) if empty else read_off(guess.name, cells, kind, guess.read)
+            columns[guess.name] = (
+                _blanks(cells) if empty else read_off(guess.name, cells, kind, guess.read, unreadable=guess.unreadable)
+            )
         else:
             open_ = {"values": None} if kind == "categorical" else {"low": None, "high": None}
             bins = {"bins": BINS} if kind == "numeric" else {}
-            columns[guess.name] = {"kind": kind} | ({"read": guess.read} if guess.read else {}) | open_ | bins
+            columns[guess.name] = guess.entry | open_ | bins
     return {"columns": columns} | ({"peeked": True} if peek else {})
 
 
 def begun(read: str) -> dict[str, Any]:
     """The entry of a column that is read so, as far as it is known without the records."""
-    return of_calendar(read) or {"kind": "categorical" if read == ANY_CASE else "integer", "read": read}
+    return of_calendar(read) or {"kind": "categorical" if of_categories(read) else "integer", "read": read}
 
 
 def of_calendar(read: str) -> dict[str, Any]:
@@ -197,95 +231,11 @@ def of_calendar(read: str) -> dict[str, Any]:
     return {}
 
 
-def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dict[str, Any]:
-    """Bounds and bins for numbers (r,) that stand `counts` (r,) times: round, and not quantiles.
-
-    Bins are equally wide, or 1, 2, 5, 10, … where most numbers ≥ 0 would share one, as incomes do.
-    A few rows (one in STRAY, one at least) that lie so far out that the others would fill less than half of the bounds
-    are counted in the outermost bins: one outlier does not swallow a column.
-    """
-    low, high = _bulk(numbers, counts)
-    clip = {"out_of_range": "clip"}
-    if whole and high - low < EACH:
-        return {"low": int(low), "high": int(high)} | clip
-    same = high - low <= NEAR * max(abs(low), abs(high), NEAR)
-    step = max(abs(low), 1.0) / 10 if same else _step(high - low, whole)
-    first, last = math.floor(low / step), math.ceil(high / step)
-    if first == last:
-        first, last = (first - 1, last) if low > 0 else (first, last + 1)
-    kind = int if whole else float
-    least, most = min(_times(first, step), low), max(_times(last, step), high)  # a product may be rounded past them
-    ends = kind(max(least, -LARGEST)), kind(min(most, LARGEST))
-    filled = np.histogram(np.clip(numbers, *ends), last - first, ends, weights=counts)[0]
-    if low >= 0 and not same and filled.max() > CROWDED * filled.sum() and len(edges := _decades(high, kind)) > 2:
-        return {"edges": edges} | clip
-    return {"low": ends[0], "high": ends[1], "bins": last - first} | clip
-
-
-def _decades(high: float, kind: type) -> list:
-    """0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is not below `high`."""
-    powers = range(math.floor(math.log10(high)) - BINS // 3, math.floor(math.log10(high)) + 2)
-    series = [_times(m, 10.0**p) if p < 0 else float(m * 10**p) for p in powers for m in (1, 2, 5)]
-    upto = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
-    return [kind(0), *(kind(v) for v in upto[-BINS:] if kind(v) == v > 0)]
-
-
-def _bulk(numbers: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-    """The ends of the numbers without a few that lie far out; every round keeps at most half of the width."""
-    order = np.argsort(numbers)
-    numbers, counts = numbers[order], counts[order]
-    rows = int(counts.sum())
-    left = max(1, rows // STRAY)  # rows that may still go
-    while left and len(numbers) > 2:
-        lost, first, last = _halved(numbers, counts)
-        if lost > left or first == last:
-            lost, first, last = _quartered(numbers, counts, left)
-        if not lost or 3 * lost >= rows or first == last:
-            break
-        left -= lost
-        numbers, counts = numbers[first : last + 1], counts[first : last + 1]
-    return float(numbers[0]), float(numbers[-1])
-
-
-def _halved(numbers: np.ndarray, counts: np.ndarray) -> tuple[int, int, int]:
-    """How many rows go when those beyond the middle on one side do, whichever are fewer; which numbers stay."""
-    middle, end = (numbers[0] + numbers[-1]) / 2, len(numbers) - 1
-    last = int(np.searchsorted(numbers, middle, side="right")) - 1
-    first = int(np.searchsorted(numbers, middle, side="left"))
-    return min((int(counts[last + 1 :].sum()), 0, last), (int(counts[:first].sum()), first, end))
-
-
-def _quartered(numbers: np.ndarray, counts: np.ndarray, left: int) -> tuple[int, int, int]:
-    """The same for rows on both sides, at most `left`; none where the rest is wider than a quarter."""
-    below = np.cumsum(counts)
-    firsts = np.arange(int(np.searchsorted(below, left, side="right")) + 1)
-    under = np.append(0, below)[firsts]
-    lasts = np.searchsorted(below, below[-1] - (left - under), side="left")
-    widths = np.where(lasts > firsts, numbers[lasts] - numbers[np.minimum(firsts, len(numbers) - 1)], np.inf)
-    best = int(widths.argmin())
-    if widths[best] > (numbers[-1] - numbers[0]) / 4:
-        return 0, 0, len(numbers) - 1
-    first, last = int(firsts[best]), int(lasts[best])
-    return int(counts[:first].sum() + counts[last + 1 :].sum()), first, last
-
-
-def _step(width: float, whole: bool) -> float:
-    """1, 2 or 5 times a power of ten that cuts the width into BINS parts or fewer."""
-    power = 10.0 ** math.floor(math.log10(width / BINS))
-    step = next((m * power for m in (1, 2, 5, 10) if width <= m * power * BINS), 10 * power)
-    return max(step, 1.0) if whole else step
-
-
-def _times(count: int, step: float) -> float:
-    """count · step without the rounding of a step below 1."""
-    return count / round(1 / step) if step < 1 and round(1 / step) * step == 1 else count * step
-
-
 def _blanks(cells: pd.Series) -> dict[str, Any]:
     """The entry of a column without a value: texts that stand for a missing one are then its categories."""
     codes, texts = distinct(cells)
     said = np.array([*map(bool, texts), False])[codes]
-    return {"kind": "categorical", "values": sorted(set(texts) - {""})} | _policy(int((~said).sum()))
+    return {"kind": "categorical", "values": sorted(set(texts) - {""}, key=natural)} | _policy(int((~said).sum()))
 
 
 def _policy(missing: int) -> dict[str, str]:
@@ -309,45 +259,67 @@ def _orders(texts: Sequence[str]) -> tuple[str, ...]:
     return fit[:1] if fit[:1] == ("y-m-d",) else fit
 
 
-def _numbers(texts: Sequence[str]) -> tuple[str, np.ndarray | None]:
-    """How the texts are read as numbers, and the numbers (r,); None where they are none, or too large to tell apart."""
-    for read in (AS_WRITTEN, POINT, COMMA):
-        numbers = np.array([number_of(text, read) for text in texts])
-        if (np.abs(numbers) <= LARGEST).all():
-            return read, numbers
-    return AS_WRITTEN, None
+def _numbers(seen: _Seen) -> tuple[str, np.ndarray | None, bool]:
+    """How texts are read as numbers, those (r,), and whether a few words like `unknown` stand beside them.
+
+    None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a category like them.
+    """
+    for texts, beside in ((seen.texts, False), (_beside_words(seen), True)):
+        for read in (AS_WRITTEN, POINT, COMMA):
+            numbers = np.array([number_of(text, read) for text in texts])
+            if len(texts) and (np.abs(numbers) <= LARGEST).all():
+                return read, numbers, beside
+    return AS_WRITTEN, None, False
 
 
-def _names_people(name: str, seen: _Seen) -> bool:
-    """Whether a column identifies people: all of it is e-mail, or its header says so and its values are many."""
+def _beside_words(seen: _Seen) -> list[str]:
+    """The texts but for a few that have no digit; empty where these are none, or more than a few."""
+    strays = np.array([re.search(r"\d", text) is None for text in seen.texts])
+    few = 0 < strays.sum() <= STRAYS and seen.counts @ strays <= UNKNOWN * seen.present
+    left = [text for text, stray in zip(seen.texts, strays, strict=True) if not stray]
+    return left if few and len(left) > FEW_ROWS else []
+
+
+def _names_people(header: str, seen: _Seen, numbers: bool) -> bool:
+    """Whether a column identifies people: all of it is e-mail, or its header or form says so, and values are many."""
     if all(EMAIL.fullmatch(text) for text in seen.texts):
         return True
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    plain = unicodedata.normalize("NFKD", spaced).casefold()
-    header = " ".join(re.sub("[^0-9a-z]+", " ", re.sub("[\u0300-\u036f]", "", plain)).split())
-    many = len(seen.texts) > FEW_ROWS or 2 * len(seen.texts) > seen.present
-    return many and bool(PERSON.fullmatch(header))
+    half = 2 * len(seen.texts) > seen.present
+    if (seen.many or half) and PERSON.fullmatch(header):
+        return True
+    return not numbers and seen.many and half and formed(seen.texts)
 
 
-def _of_texts(name: str, seen: _Seen, words: set[str], constant: bool) -> Guess:
-    """A guess for categories: used, unless they are names, free text or one value only."""
+def _of_texts(name: str, header: str, seen: _Seen, constant: bool) -> Guess:
+    """A guess for categories: used, unless they are codes, names, free text or one value only."""
     lengths = np.fromiter(map(len, seen.texts), int, len(seen.texts))
     one = len({folded(text) for text in seen.texts}) < len(seen.texts)
     long = float(lengths @ seen.counts) / seen.present > LONG_TEXT
-    many = len(seen.texts) > MOST_VALUES or (len(seen.texts) > FEW_ROWS and 2 * len(seen.texts) > seen.present)
+    many = len(seen.texts) > MOST_VALUES or (seen.many and 2 * len(seen.texts) > seen.present)
     guess = {"name": name, "offers": (ANY_CASE,) * one}
     if constant:
         return Guess(kind="categorical", aside="constant", **guess)
     if long:
         return Guess(kind=TEXT, aside="text", **guess)
-    if seen.nearly_all_differ or (many and words & NAMING):
+    icd = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
+    called = CODED.search(header)
+    coded = POSTAL.search(header) or icd and called or (icd or called) and not seen.nearly_all_differ
+    if seen.many and coded and (offers := _beginnings(seen.texts)):
+        return Guess(kind="categorical", aside="code" * many, name=name, offers=offers)
+    if seen.nearly_all_differ or (many and NAMING.search(header)) or (seen.many and IDENTIFIER.fullmatch(header)):
         return Guess(kind="categorical", aside="id", **guess)
     return Guess(kind=TEXT if many else "categorical", aside="text" * many, **guess)
 
 
-def _spellings(seen: _Seen) -> list[str]:
+def _beginnings(texts: Sequence[str]) -> tuple[str, ...]:
+    """Readings of first characters that make a few categories of codes, the longest first."""
+    found = {read: len({category_of(text, read) for text in texts}) for read in PREFIX}
+    return tuple(reversed([read for read, count in found.items() if 1 < count <= min(MOST_CODES, len(texts) - 1)]))
+
+
+def _spellings(seen: _Seen) -> set[str]:
     """One text for all that are read alike, the most frequent one."""
     best: dict[str, tuple[int, str]] = {}
     for text, count in zip(seen.texts, seen.counts.tolist(), strict=True):
         best[folded(text)] = min(best.get(folded(text), (0, text)), (-count, text))
-    return sorted(text for _, text in best.values())
+    return {text for _, text in best.values()}

@@ -1,6 +1,8 @@
 """The one place that opens what a person brings: a regular file, or an uploaded one, of a size bounded beforehand."""
 
+import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,8 +22,26 @@ KINDS = {
 
 
 @contextmanager
+def explained(label: str, kind: str) -> Iterator[None]:
+    """A context that turns any error of a reader of a `kind` of file into an InputError that begins with `label`.
+
+    The error behind it is left out, as it may quote what is in the file.
+    """
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(str(error) if str(error).startswith(label) else f"{label}: {error}") from None
+    except ImportError:
+        raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
+    except MemoryError:
+        raise InputError(f"{label}: needs more memory than there is") from None
+    except Exception as error:
+        raise InputError(f"{label}: not readable as {kind}: {_why(error)}") from None
+
+
+@contextmanager
 def opened(source: Source, most: int) -> Iterator[BinaryIO]:
-    """`source` open for reading, from its start: at most `most` bytes.
+    """The `source`, opened for reading from its start, with at most `most` bytes.
 
     Only regular files are opened: a pipe would wait for a writer, a device may have no end. What was brought as an open
     file is measured, and left open. Raises InputError, without the name of the file, which the caller knows.
@@ -48,7 +68,7 @@ def opened(source: Source, most: int) -> Iterator[BinaryIO]:
 
 
 def content(source: Source, most: int) -> bytes:
-    """All of `source`, at most `most` bytes; InputError as `opened` raises it."""
+    """The bytes of `source`, at most `most`; InputError as `opened` raises it."""
     with opened(source, most) as file:
         try:
             found = file.read(most + 1)  # files of /proc say that they are empty
@@ -67,3 +87,21 @@ def _check_regular(found: os.stat_result, most: int) -> None:
 def _check_size(size: int, most: int) -> None:
     if size > most:
         raise InputError(f"holds {size:,} bytes, at most {most:,} are read")
+
+
+def _why(error: Exception) -> str:
+    """The reason why a text file could not be read, in everyday words; empty for most other files."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} in line {error.lineno}, column {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    said = str(error)
+    if isinstance(error, RecursionError) or "Exceeds the limit" in said:
+        return "it is nested too deeply, or a number is too long"
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said):
+        return f"line {found[2]} has {found[3]} values, the header has {found[1]}"
+    if found := re.search(r"EOF inside string starting at row (\d+)", said):
+        return f"a value in quotes that begins in line {int(found[1]) + 1} has no end"
+    if "Buffer overflow" in said or "out of memory" in said:
+        return "a value or a line has no end"
+    return "it is damaged, or a file of another kind"

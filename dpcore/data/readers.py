@@ -7,7 +7,6 @@ anybody: readers raise whatever they trip over, and all of it becomes an InputEr
 import io
 import json
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
-from .inputs import Source, content, opened
+from .inputs import Source, content, explained, opened
 from .sheets import first_sheet
 from .text_file import MOST_COLUMNS, OpenQuotesError, TextRows, guessed
 from .text_format import UNSTATED, TextFormat
@@ -35,7 +34,7 @@ WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A table as it was read, and in words how; `format` is what a schema has to say of the file for that."""
+    """A table as it was read, a description of how, and its `format`, as a schema would state it."""
 
     frame: pd.DataFrame
     how: str
@@ -43,7 +42,7 @@ class Reading:
 
 
 def read_table(source: Source, name: str = "", format: TextFormat = UNSTATED) -> pd.DataFrame:
-    """The table in `source`, a text file by what a schema says of it; see `read`."""
+    """The table in `source`, a text file in the schema's format; see `read`."""
     return read(source, name, format=format).frame
 
 
@@ -55,7 +54,7 @@ def read(
     format: TextFormat | None = None,
     told: Callable[[float], object] = lambda _: None,
 ) -> Reading:
-    """Read `source`; the ending of `name` (default: the path) says the kind, `cells` how many Parquet may hold.
+    """The table in `source`; `name`'s ending (default: the path's) is the kind, `cells` a limit for Parquet.
 
     Of a text file without a `format` the encoding, and whether cells hold line breaks, are guessed from all of its
     rows, a private peek: a release states what they are. `told` hears which share of a text or of a sheet is read,
@@ -67,7 +66,7 @@ def read(
     ending = Path(label).suffix.lower()
     if ending not in ENDINGS:
         raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(ENDINGS)}")
-    try:
+    with explained(label, ending[1:]):
         if ending == ".parquet":
             reading = Reading(_parquet(source, cells), "Parquet")
         elif ending == ".xlsx":
@@ -75,66 +74,40 @@ def read(
         else:
             with opened(source, MOST_TEXT) as file:
                 reading = _guessed(file, ending, told) if format is None else _text(file, ending, format, told)
-    except ImportError:
-        raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
-    except InputError as error:
-        raise InputError(f"{label}: {error}") from None
-    except MemoryError:
-        raise InputError(f"{label}: needs more memory than there is") from None
-    except Exception as error:
-        raise InputError(f"{label}: not readable as {ending[1:]}: {why(error)}") from None
-    check_names([str(c) for c in reading.frame.columns], label)
+        check_names([str(c) for c in reading.frame.columns])
     return reading
 
 
-def check_names(names: Sequence[str], label: str) -> None:
+def check_names(names: Sequence[str]) -> None:
     """Raise InputError for a column that a header has twice."""
     if (again := pd.Index(names).duplicated()).any():
-        raise InputError(f"{label}: column {names[int(again.argmax())]!r} is in the header twice")
+        raise InputError(f"column {names[int(again.argmax())]!r} is in the header twice")
 
 
 def read_json(source: Source, name: str = "") -> Any:
-    """Read a JSON file; InputError says what is wrong with it and where."""
-    label = name or str(source)
-    try:
+    """The content of a JSON file; InputError says what is wrong with it and where."""
+    with explained(name or str(source), "JSON"):
         return json.loads(content(source, MOST_JSON).decode("utf-8-sig"))
-    except InputError as error:
-        raise InputError(f"{label}: {error}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{label}: not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{label}: not UTF-8 text") from None
-    except (RecursionError, ValueError):
-        raise InputError(f"{label}: nested too deeply, or a number too long") from None
-    except MemoryError:
-        raise InputError(f"{label}: needs more memory than there is") from None
 
 
 def read_matrix(source: Source) -> np.ndarray:
-    """Read a matrix of numbers in numpy's format .npy; what its header says must be what follows it."""
-    try:
-        with opened(source, MOST_MATRIX) as file:
-            version = np.lib.format.read_magic(file)
-            header = {
-                (1, 0): np.lib.format.read_array_header_1_0,
-                (2, 0): np.lib.format.read_array_header_2_0,
-            }[version]
-            shape, by_columns, dtype = header(file)
-            start = file.tell()
-            if dtype.kind not in MATRIX_KINDS or not 1 <= len(shape) <= 2:
-                raise InputError(f"{len(shape)} axes of {dtype} are no matrix of numbers")
-            count, there = math.prod(shape), file.seek(0, io.SEEK_END) - start
-            if min(shape) < 0 or count * dtype.itemsize != there:
-                raise InputError(f"its header says {' × '.join(map(str, shape))} of {dtype}, {there:,} bytes follow it")
-            file.seek(start)
-            flat = np.frombuffer(file.read(there), dtype, count)
+    """A matrix of numbers from numpy's .npy format; InputError where its header contradicts the content."""
+    with explained(str(source), ".npy matrix of numbers"), opened(source, MOST_MATRIX) as file:
+        version = np.lib.format.read_magic(file)
+        header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, by_columns, dtype = header(file)
+        start = file.tell()
+        if dtype.kind not in MATRIX_KINDS or not 1 <= len(shape) <= 2:
+            raise InputError(f"{len(shape)} axes of {dtype} are no matrix of numbers")
+        count, there = math.prod(shape), file.seek(0, io.SEEK_END) - start
+        if min(shape) < 0 or count * dtype.itemsize != there:
+            raise InputError(f"its header says {' × '.join(map(str, shape))} of {dtype}, {there:,} bytes follow it")
+        file.seek(start)
+        flat = np.frombuffer(file.read(there), dtype, count)
         return flat.reshape(shape, order="F" if by_columns else "C")
-    except InputError as error:
-        raise InputError(f"{source}: {error}") from None
-    except MemoryError:
-        raise InputError(f"{source}: needs more memory than there is") from None
-    except Exception:
-        raise InputError(f"{source}: not readable as a .npy matrix of numbers") from None
 
 
 def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float], object]) -> Reading:
@@ -150,7 +123,7 @@ def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float
 
 
 def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> Reading:
-    """A text file in the format that it seems to have."""
+    """The table of a text file, read in the format that it seems to have."""
     format = guessed(file)
     try:
         return _text(file, ending, format, told)
@@ -165,8 +138,8 @@ def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> Re
 def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:
     with opened(source, MOST_BYTES[".xlsx"]) as file:
         rows = first_sheet(file, told)
-    if rows and len(rows[0]) > 1:  # an empty row is none, as in a text file
-        rows = [row for row in rows if any(cell != "" for cell in row)]
+    above = next((place for place, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
+    rows = rows[above:]  # an empty row further down is a row: whether it counts must not depend on what it holds
     if not rows:
         raise InputError("the first sheet is empty")
     return _headed(pd.DataFrame(rows, dtype=object))
@@ -186,7 +159,7 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
 
 
 def sound(table: pa.Table) -> pa.Table:
-    """The table without anything damaged in it: a text that is no UTF-8 says its bytes, as in a text file.
+    """The table with damaged texts repaired: one that is no UTF-8 shows its bytes, as in a text file.
 
     Raises ArrowException for what else is damaged.
     """
@@ -204,24 +177,12 @@ def sound(table: pa.Table) -> pa.Table:
 
 
 def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
-    """The cells of a Parquet column: whole numbers as they were written, also where one beside them is missing."""
+    """The cells of a Parquet column: whole numbers stay as written, even beside a missing one."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     return pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
 
 
-def why(error: Exception) -> str:
-    """What a reader of text files stumbled over, in a person's words; readers of other formats say nothing of use."""
-    said = str(error)
-    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said):
-        return f"line {found[2]} has {found[3]} values, the header has {found[1]}"
-    if found := re.search(r"EOF inside string starting at row (\d+)", said):
-        return f"a value in quotes that begins in line {int(found[1]) + 1} has no end"
-    if "Buffer overflow" in said or "out of memory" in said:
-        return "a value or a line has no end"
-    return "it is damaged, or a file of another kind"
-
-
 def _headed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Take the first row as header, so that a doubled name is seen and not renamed."""
+    """The table with its first row as header, so that a doubled name is seen and not renamed."""
     return frame.iloc[1:].set_axis([str(c) for c in frame.iloc[0]], axis=1).reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""How the cells of a column are read before they are counted: dates, amounts of money, spellings.
+"""How the cells of a column are read before they are counted: dates, amounts of money, spellings, first characters.
 
 A reading is stated in the schema. It reads every cell by itself, whatever else the column holds, so replacing one
 person's rows changes what is read in those rows only. What it cannot read stays as it was written, and is then missing
@@ -9,13 +9,14 @@ import math
 import re
 from datetime import date
 
-from .cell import Number, canonical
+from .cell import MISSING_TEXTS, Number, canonical
 
 AS_WRITTEN, ANY_CASE = "", "any case"
 POINT, COMMA = "amount, decimal point", "amount, decimal comma"
 PARTS, ORDERS = ("year", "month", "weekday"), ("y-m-d", "d/m/y", "m/d/y")
 DATES = tuple(f"{part} of {order}" for part in PARTS for order in ORDERS)
-READINGS = (AS_WRITTEN, ANY_CASE, POINT, COMMA, *DATES)
+PREFIX = {"first character": 1} | {f"first {k} characters": k for k in range(2, 7)}
+READINGS = (AS_WRITTEN, ANY_CASE, POINT, COMMA, *DATES, *PREFIX)
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 PIVOT = 69  # two-digit years from here on are of the last century, as POSIX has it
 YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T].*)?", re.ASCII | re.DOTALL)
@@ -29,7 +30,7 @@ AMOUNT = {
 
 
 def number_of(text: str, how: str = AS_WRITTEN) -> float:
-    """The finite number that one cell's text says as `how` (of READINGS) reads it; NaN where it says none.
+    """The finite number in a cell's text, read as `how` (of READINGS); NaN where it has none.
 
     Without a reading a number has a decimal point, and no other sign between its digits.
     """
@@ -47,21 +48,28 @@ def number_of(text: str, how: str = AS_WRITTEN) -> float:
 
 
 def category_of(text: str, how: str = AS_WRITTEN) -> str:
-    """The category that one cell's text says as `how` reads it."""
+    """The category in a cell's text, read as `how`."""
     if how == ANY_CASE:
         return folded(canonical(text))
     if how.startswith("weekday") and (day := read_date(text, how.partition(" of ")[2])):
         return WEEKDAYS[day.weekday()]
+    if how in PREFIX and text not in MISSING_TEXTS:
+        return canonical(canonical(text)[: PREFIX[how]].strip())
     return canonical(text)
 
 
+def of_categories(how: str) -> bool:
+    """Whether a reading makes categories, not numbers."""
+    return how == ANY_CASE or how in PREFIX or how.startswith("weekday")
+
+
 def folded(text: str) -> str:
-    """A text without what its letters' case and the spaces in and around it say."""
+    """The text without its letters' case and without spaces in and around it."""
     return " ".join(text.split()).casefold()
 
 
 def read_date(text: str, order: str) -> date | None:
-    """The day that begins a text: year first where four digits are, else in this order; None for no such day."""
+    """The day at the start of a text: year first where it has four digits, else in this order; None if invalid."""
     if found := YEAR_FIRST.fullmatch(text):
         year, month, day = found[1], found[3], found[4]
     elif found := YEAR_LAST.fullmatch(text):

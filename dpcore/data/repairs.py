@@ -11,11 +11,12 @@ import pandas as pd
 
 from ..errors import InputError
 from .column import Column
-from .guessing import DATE, TEXT, guess_column, read_off
+from .guessing import DATE, TEXT, UNREADABLE, guess_column, read_off
 from .readings import ANY_CASE, AS_WRITTEN, READINGS, folded
 from .schema import KINDS, domain_from_json
 
 READ, ASIDE, MISSING, CLIP, ONE, ADD, GUESS = "read", "aside", "missing", "clip", "one", "add", "guess"
+WORDS, OWN = "words", "own"
 FIXES = {
     READ: "Fill in from my data (not protected)",
     ADD: "Add the values that are there",
@@ -23,14 +24,16 @@ FIXES = {
     ONE: "Count its spellings as one value",
     MISSING: "Make missing a value of its own",
     CLIP: "Count them in the outermost bins",
+    WORDS: "Count words as missing",
+    OWN: "Make them values of their own",
     ASIDE: "Leave it out",
 }
-PEEKS = frozenset({READ, ADD, GUESS, ONE})  # repairs that write into the schema what the records say
+PEEKS = frozenset({READ, ADD, GUESS, ONE, OWN})  # repairs that write into the schema what the records say
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a column, and what would mend it, best first; `open`: nothing is said of it yet."""
+    """A problem with a column, and its repairs, best first; `open`: the schema says nothing of the column yet."""
 
     column: str
     what: str
@@ -39,7 +42,7 @@ class Problem:
 
 
 def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
-    """All that is wrong with one column; empty where it can be used."""
+    """All problems of one column; empty where it can be used."""
     column, wrong = _column(name, entry)
     if column is None:
         if not isinstance(entry, Mapping) or entry.get("kind") not in KINDS:
@@ -49,7 +52,7 @@ def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
     try:
         missing, outside = column.findings(cells)
     except InputError as error:
-        return (Problem(name, str(error), (GUESS, ASIDE)),)
+        return (Problem(name, str(error), (GUESS, WORDS, ASIDE)),)
     found = []
     if outside and (column.values or column.out_of_range == "refuse"):
         fixes = (ONE, ADD, ASIDE) if _one_helps(column, cells) else (ADD, ASIDE) if column.values else (CLIP, ASIDE)
@@ -60,8 +63,15 @@ def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
     return tuple(found)
 
 
+def words_missing(name: str, cells: pd.Series, entry: Any) -> dict[str, int]:
+    """The texts with a letter, such as `none`, that count as missing in a used column, and their counts."""
+    column, _ = _column(name, entry)
+    found = {} if column is None else column.said_missing(cells)
+    return {text: count for text, count in found.items() if any(map(str.isalpha, text))}
+
+
 def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] | None:
-    """The column's entry after a repair, None for a column that is left out; raises InputError where it cannot be."""
+    """The column's entry after a repair, None if the column is left out; InputError where it cannot be repaired."""
     entry = dict(entry) if isinstance(entry, Mapping) else {}
     read = entry.get("read") if entry.get("read") in READINGS else AS_WRITTEN
     if fix == ASIDE:
@@ -70,6 +80,10 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] 
         return entry | {"missing": "category"}
     if fix == CLIP:
         return entry | {"out_of_range": "clip"}
+    if fix == WORDS:
+        return entry | UNREADABLE
+    if fix == OWN:
+        return entry | {"values": [*entry["values"], *words_missing(name, cells, entry)]}
     if fix == ADD:
         there = read_off(name, cells, "categorical", read)["values"]
         column, _ = _column(name, entry)
@@ -81,19 +95,20 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] 
         guess = guess_column(name, cells)
         if guess.kind in (DATE, TEXT) or guess.aside == "id":
             raise InputError(f"column {name!r}: {guess.why}; leave it out")
-        return read_off(name, cells, guess.kind, guess.read)
-    found = _kept(entry) | read_off(name, cells, entry["kind"], read)
+        return read_off(name, cells, guess.kind, guess.read, unreadable=guess.unreadable)
+    unreadable = entry.get("unreadable") == "missing"
+    found = _kept(entry) | read_off(name, cells, entry["kind"], read, unreadable=unreadable)
     beside = _kept(entry) | _unsaid(found, entry)
     return found if _column(name, beside)[0] is None else beside
 
 
 def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The policies that a person chose."""
-    return {key: value for key, value in entry.items() if key in ("ordered", "missing", "out_of_range")}
+    """The parts of an entry that the user chose: its policies."""
+    return {key: value for key, value in entry.items() if key in ("ordered", "missing", "out_of_range", "unreadable")}
 
 
 def _unsaid(read: dict[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What was read off, but for the bounds that a person has said already."""
+    """The entry read from the data, without the bounds that the user has already given."""
     typed = {key: entry[key] for key in ("low", "high") if entry.get(key) is not None}
     if typed and "edges" in read:
         read = {key: value for key, value in read.items() if key != "edges"} | {
@@ -118,7 +133,7 @@ def _refused(column: Column, cells: pd.Series) -> str:
 
 
 def _one_helps(column: Column, cells: pd.Series) -> bool:
-    """Whether all cells are listed values but for case and spaces."""
+    """Whether all cells are listed values except for case and spaces."""
     if column.read or not column.values:
         return False
     listed = {folded(str(value)) for value in column.values}

@@ -12,7 +12,7 @@ from .schema import domain_from_json
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A table with its schema, where it comes from, and its data-generating P (k,) where that is known."""
+    """A table with its schema, its origin, and its data-generating P (k,) where that is known."""
 
     frame: pd.DataFrame
     domain: Domain
@@ -20,38 +20,38 @@ class Sample:
     population: np.ndarray | None = None
 
 
-# Department × gender × (admitted, rejected).
-BERKELEY = {
-    ("A", "Male"): (512, 313),
-    ("A", "Female"): (89, 19),
-    ("B", "Male"): (353, 207),
-    ("B", "Female"): (17, 8),
-    ("C", "Male"): (120, 205),
-    ("C", "Female"): (202, 391),
-    ("D", "Male"): (138, 279),
-    ("D", "Female"): (131, 244),
-    ("E", "Male"): (53, 138),
-    ("E", "Female"): (94, 299),
-    ("F", "Male"): (22, 351),
-    ("F", "Female"): (24, 317),
-}
-# Class × sex × age × (died, survived).
-TITANIC = {
-    ("1st", "Male", "Adult"): (118, 57),
-    ("1st", "Male", "Child"): (0, 5),
-    ("1st", "Female", "Adult"): (4, 140),
-    ("1st", "Female", "Child"): (0, 1),
-    ("2nd", "Male", "Adult"): (154, 14),
-    ("2nd", "Male", "Child"): (0, 11),
-    ("2nd", "Female", "Adult"): (13, 80),
-    ("2nd", "Female", "Child"): (0, 13),
-    ("3rd", "Male", "Adult"): (387, 75),
-    ("3rd", "Male", "Child"): (35, 13),
-    ("3rd", "Female", "Adult"): (89, 76),
-    ("3rd", "Female", "Child"): (17, 14),
-    ("Crew", "Male", "Adult"): (670, 192),
-    ("Crew", "Female", "Adult"): (3, 20),
-}
+# Department, gender, how many were admitted and rejected.
+BERKELEY = """
+A Male 512 313
+A Female 89 19
+B Male 353 207
+B Female 17 8
+C Male 120 205
+C Female 202 391
+D Male 138 279
+D Female 131 244
+E Male 53 138
+E Female 94 299
+F Male 22 351
+F Female 24 317
+"""
+# Class, sex, age, how many died and survived.
+TITANIC = """
+1st Male Adult 118 57
+1st Male Child 0 5
+1st Female Adult 4 140
+1st Female Child 0 1
+2nd Male Adult 154 14
+2nd Male Child 0 11
+2nd Female Adult 13 80
+2nd Female Child 0 13
+3rd Male Adult 387 75
+3rd Male Child 35 13
+3rd Female Adult 89 76
+3rd Female Child 17 14
+Crew Male Adult 670 192
+Crew Female Adult 3 20
+"""
 
 
 def berkeley() -> Sample:
@@ -60,7 +60,7 @@ def berkeley() -> Sample:
     Source: Bickel, Hammel, O'Connell, "Sex bias in graduate admissions", Science 187 (1975); Freedman, Pisani, Purves.
     """
     source = "Rebuilt from the published counts of the 1973 UC Berkeley admissions (Bickel, Hammel, O'Connell 1975)."
-    return _from_counts(["Department", "Gender", "Admission"], BERKELEY, ("Admitted", "Rejected"), source)
+    return _from_counts(["Department", "Gender", "Admission"], _counts(BERKELEY), ("Admitted", "Rejected"), source)
 
 
 def titanic() -> Sample:
@@ -69,17 +69,23 @@ def titanic() -> Sample:
     Source: British Board of Trade inquiry report 1912, as tabulated by Dawson, J. Statistics Education 3 (1995).
     """
     source = "Rebuilt from the published counts of the British Board of Trade inquiry of 1912 (Dawson 1995)."
-    return _from_counts(["Class", "Sex", "Age", "Survived"], TITANIC, ("No", "Yes"), source)
+    return _from_counts(["Class", "Sex", "Age", "Survived"], _counts(TITANIC), ("No", "Yes"), source)
 
 
 def coins() -> Sample:
-    """2,000 invented rows: two coins, and whether they show the same side, which no pair of the columns tells."""
+    """Invented rows (2,000): two coins, and whether they show the same side, which no pair of columns reveals."""
     counts = {(a, b): (500 * (a == b), 500 * (a != b)) for a in ("Heads", "Tails") for b in ("Heads", "Tails")}
     return _from_counts(["First coin", "Second coin", "Same side"], counts, ("Yes", "No"), "Invented: a rule to find.")
 
 
+def _counts(text: str) -> dict[tuple[str, ...], tuple[int, int]]:
+    """The two counts of every group of a table, from its lines."""
+    lines = map(str.split, text.strip().splitlines())
+    return {tuple(group): (int(a), int(b)) for *group, a, b in lines}
+
+
 def _from_counts(columns: list[str], counts: dict[tuple, tuple], outcomes: tuple[str, ...], source: str) -> Sample:
-    """One row a person, from how many there were with each outcome; categories in the order they first appear."""
+    """A table with one row a person, from counts by outcome; categories in order of first appearance."""
     rows = [
         (*group, outcome)
         for group, numbers in counts.items()
@@ -112,7 +118,7 @@ CENSUS_SCHEMA = {
 
 
 def census(n: int = 20_000, seed: int = 0) -> Sample:
-    """n people of an invented census, drawn from a small Bayesian network over 16,800 cells: P is known exactly.
+    """An invented census of n people, drawn from a small Bayesian network over 16,800 cells with known P.
 
     age, sex → education, marital → occupation → hours → income; within a bin, numbers are uniform.
     """
@@ -128,7 +134,7 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
 
 
 def _census_population() -> np.ndarray:
-    """P (k,) as the product of the network's conditional tables, in the schema's order of columns."""
+    """The P (k,) as the product of the network's conditional tables, in the schema's order of columns."""
     young, old = np.linspace(1, -1, 7), np.linspace(-1, 1, 7)
     age = np.array([0.16, 0.20, 0.19, 0.17, 0.14, 0.09, 0.05])
     sex = np.array([0.51, 0.49])
@@ -177,5 +183,5 @@ def _soft(logits: np.ndarray) -> np.ndarray:
 
 
 def _along(axis: int, values: list[float]) -> np.ndarray:
-    """`values` laid along one of the six axes in front of income."""
+    """The `values` reshaped along one of the six axes in front of income."""
     return np.reshape(values, [-1 if i == axis else 1 for i in range(6)])

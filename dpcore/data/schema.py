@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from .cell import is_text
 from .column import MAX_COLUMN_CELLS, OTHER, Column, _key, _whole_bins
 from .domain import Domain
-from .readings import ANY_CASE, AS_WRITTEN, READINGS
+from .readings import AS_WRITTEN, READINGS, of_categories
 from .statements import constrained, stated
 from .text_format import DELIMITERS, ENCODINGS, TextFormat
 
@@ -29,7 +30,7 @@ FILE = {"delimiter": [*DELIMITERS], "encoding": [*ENCODINGS], "line_breaks": [Tr
 
 
 def domain_from_json(schema: Any) -> Domain:
-    """Read a schema, or a plain {"name": size} domain file of integer codes; InputError names column and key."""
+    """The domain of a schema, or of a {"name": size} file of integer codes; InputError names column and key."""
     if not isinstance(schema, Mapping) or not schema:
         raise InputError('the schema must be a JSON object: {"columns": {NAME: {"kind": …}}} or {NAME: size}')
     if all(type(size) is int for size in schema.values()):
@@ -80,7 +81,7 @@ def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
 
 
 def format_from_json(said: Any) -> TextFormat:
-    """How a text file is written, from the entry "file" of a schema; InputError for anything else."""
+    """The format of a text file, from the entry "file" of a schema; InputError for anything else."""
     if not isinstance(said, Mapping):
         raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
     for name, value in said.items():
@@ -92,7 +93,7 @@ def format_from_json(said: Any) -> TextFormat:
 
 
 def _column(name: Any, spec: Any) -> Column:
-    if not isinstance(name, str) or not name or not _is_text(name):
+    if not isinstance(name, str) or not name or not is_text(name):
         raise InputError(f"column {name!r}: a column's name must be a text of at least one character")
     if not isinstance(spec, Mapping):
         raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
@@ -112,7 +113,7 @@ def _column(name: Any, spec: Any) -> Column:
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
     read = _one_of(name, spec, "read", READINGS, AS_WRITTEN)
-    if (read == ANY_CASE or read.startswith("weekday")) != (kind == "categorical") and read:
+    if of_categories(read) != (kind == "categorical") and read:
         raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
     common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered, "read": read}
     common |= {"unreadable": unreadable}
@@ -132,11 +133,6 @@ def _column(name: Any, spec: Any) -> Column:
     return column
 
 
-def _is_text(text: str) -> bool:
-    """Whether it can be written: JSON may name halves of a character."""
-    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
-
-
 def _values(name: str, spec: Mapping[str, Any]) -> tuple:
     _only(name, spec, ("values",))
     values = spec.get("values")
@@ -147,13 +143,13 @@ def _values(name: str, spec: Mapping[str, Any]) -> tuple:
     for v in values:
         if not isinstance(v, (str, int, float)) or (isinstance(v, float) and not math.isfinite(v)):
             raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
-    if odd := [key for key in map(_key, values) if not _is_text(key)]:
+    if odd := [key for key in map(_key, values) if not is_text(key)]:
         raise InputError(f"column {name!r}: {odd[0]!r} in values is not Unicode text")
     return tuple(values)
 
 
 def _check_distinct(column: Column) -> None:
-    """Refuse values that are one category, as the column's cells are read."""
+    """Raise InputError for values that are one category under the column's reading."""
     keys = [column.key(v) for v in column.values]
     if len(set(keys)) < len(keys):
         twice = next(key for key, times in Counter(keys).items() if times > 1)
@@ -161,7 +157,7 @@ def _check_distinct(column: Column) -> None:
 
 
 def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """low, high and edges of a numeric or integer column."""
+    """The low, high and edges of a numeric or integer column."""
     if "size" in spec:
         _only(name, spec, ("size",))
         size = spec["size"]
@@ -201,7 +197,7 @@ def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _only(name: str, spec: Mapping[str, Any], used: tuple[str, ...]) -> None:
-    """Refuse keys that say the same thing twice, or nothing for this kind."""
+    """Raise InputError for keys that repeat each other, or have no meaning for this kind."""
     for key in ("values", "low", "high", "bins", "edges", "size"):
         if key not in used and spec.get(key) is not None:
             raise InputError(f"column {name!r}: {key} does not go with {' and '.join(used)} in a {spec['kind']} column")

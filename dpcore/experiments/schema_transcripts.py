@@ -36,7 +36,7 @@ def transcribe_schema(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[AuditResult, AuditResult]:
-    """What a number and a category that are measured with the whole budget show of μ, and of δ₀.
+    """The evidence on μ and δ₀ from a number and a category column measured with the whole budget.
 
     Raises InputError at δ = 0, where no category can be measured, and for transcripts outside 1,000..10,000,000.
     """
@@ -61,7 +61,7 @@ def transcribe_schema(
 
 
 class _Counted(Noise):
-    """All counts of both columns: the category stands so often that it surely passes."""
+    """The test on all counts of both columns, in which the category occurs often enough to pass surely."""
 
     def __init__(self, plan: SchemaPlan) -> None:
         values: Any = plan.values
@@ -102,7 +102,7 @@ class _Counted(Noise):
 
 
 class _Passed:
-    """A category that stands so often that it gets no noise, or once more: whether it passes the threshold.
+    """The test of whether a category passes the threshold, on tables where it has one row more or less.
 
     On the first table no noise is drawn for it, so that how often it passes on the second is what δ₀ allows.
     """
@@ -118,21 +118,21 @@ class _Passed:
 
     @property
     def needed(self) -> int:
-        """Transcripts for SHARES of δ₀, half of them of the second table."""
+        """The number of transcripts for SHARES of δ₀, half of them of the second table."""
         room = self.there - SHARES[self.kind] * self.promised
         return math.ceil(min(2 * self.there * ((ndtri(TRUST) + SPARE) / room) ** 2, MOST)) if room > 0 else MOST
 
     def score(self, curator: ColumnCurator) -> float:
-        """Whether it passed."""
+        """Whether the category passed in a transcript."""
         return float(len(curator.frequent(1, self.plan.values).texts))  # type: ignore[arg-type]
 
     def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
-        """δ₀ is at least this: P(passes) on the second table less that on the first."""
+        """A lower bound on δ₀: P(passes) on the second table minus that on the first."""
         p, q = hit_rates(first, second, trust)
         return max(p - q, 0.0) if first.any() else p
 
     def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:  # noqa: ARG002
-        """Nothing bounds it from above."""
+        """The upper bound on δ₀, which is infinite."""
         return None
 
 

@@ -7,7 +7,7 @@ from .junction import JunctionTree, fewest_cells, junction_tree
 
 
 def tied(domain: Domain) -> JunctionTree:
-    """The tree over single columns and the tables of constraints: what every model holds.
+    """The junction tree over single columns and the constraints' tables, which every model contains.
 
     InputError where that is more than can be held.
     """

@@ -17,6 +17,9 @@ HELP = (
     "numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × k, in -1..1); "
     "given several times, they are asked together"
 )
+WORDS = {
+    "marginals:1": "every single column", "marginals:2": "every pair of columns", "marginals:3": "every three columns",
+}  # fmt: skip
 
 
 def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[str]]:
@@ -78,9 +81,4 @@ def join_names(names: Sequence[str]) -> str:
 
 def in_words(text: str) -> str:
     """What is asked, for a reader who does not know the grammar: "every pair of columns"; other texts as they are."""
-    kind, _, rest = text.partition(":")
-    named = {"1": "every single column", "2": "every pair of columns", "3": "every three columns"}
-    if kind == "marginals":
-        return named.get(rest, f"tables of every {rest} columns" if rest.isdigit() else f"tables of {rest}")
-    kinds = {"ranges": "all ranges of ", "prefixes": "all thresholds of ", "question": "the question "}
-    return kinds[kind] + rest if kind in kinds else text
+    return WORDS.get(text, text.removeprefix("question:"))

@@ -25,7 +25,7 @@ COUNTED: Final = (KindCounts, Magnitudes, TreeCounts)
 
 @dataclass(frozen=True, eq=False)
 class Frequent:
-    """The categories that passed, sorted by their text, and their noisy counts, each at least `threshold`.
+    """The categories whose noisy counts passed, sorted by text, and those counts, each at least `threshold`.
 
     `missing` is the noisy count of missing cells, whatever it is.
     """
@@ -39,14 +39,14 @@ class Frequent:
 
 @dataclass(frozen=True, eq=False)
 class NoisyCounts:
-    """Noisy counts as they left, and the standard deviation of the noise on each of them."""
+    """Noisy counts as released, and the standard deviation of the noise on each of them."""
 
     values: np.ndarray
     stddev: float
 
 
 def passing(spend: Gaussian | Approximate, group: int, whole: bool) -> tuple[float, int, float]:
-    """What `ColumnCurator.frequent` pays for, from public numbers: its noise's scale, m, and the threshold H."""
+    """The noise scale, m and threshold H of `ColumnCurator.frequent`, from public numbers alone."""
     laplace = isinstance(spend, Approximate)
     scale = 2 * group / spend.epsilon if laplace else math.sqrt(2) * group / spend.mu
     low = int(scale // 4)
@@ -57,7 +57,7 @@ def passing(spend: Gaussian | Approximate, group: int, whole: bool) -> tuple[flo
 
 
 class ColumnCurator(Holder):
-    """Holds the raw cells of a table's columns, grouped one by one, and a ledger of what a plan allows.
+    """The holder of a table's raw cells: it charges a ledger before it counts cells of one column.
 
     Args: `columns`, one `Cells` each, of the same n rows; all else as `Holder`. Rows in which neighbours differ are
     replaced by others.
@@ -74,7 +74,7 @@ class ColumnCurator(Holder):
         self._columns = tuple(columns)
 
     def read(self, column: int, how: str) -> None:
-        """From now on the cells of a column are read so, one by one: a public choice, which touches none of them."""
+        """Set how a column's cells are read from now on: a public choice, which touches no cell."""
         place = self._place(column)
         if (how := plain(how)) not in READINGS:
             raise InputError(f"read={str(how)[:40]!r} is no reading")
@@ -83,7 +83,7 @@ class ColumnCurator(Holder):
         self._columns = (*self._columns[:place], own, *self._columns[place + 1 :])
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
-        """Noisy counts of one column: all of them, because the grid they are of is public.
+        """Noisy counts of one column on a public grid, with every count released.
 
         - Gaussian(μ): The noise is N(0, (bΔ₂/μ)²), or its discrete twin.
         - Pure(ε): The noise is Laplace(bΔ₁/ε), or its discrete twin.
@@ -101,7 +101,7 @@ class ColumnCurator(Holder):
         return NoisyCounts(noisy, scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2)))
 
     def frequent(self, column: int, spend: Gaussian | Approximate) -> Frequent:
-        """The categories whose noisy count reaches a threshold; how they are sorted depends on their texts alone.
+        """The categories of one column whose noisy count reaches a threshold, sorted by their texts alone.
 
         `spend` has a failure δ₀ > 0. Only values with a count above m, a quarter of the noise's scale, get noise,
         N(0, (√2 b/μ)²) for Gaussian(μ) or Laplace(2b/ε₀) for Approximate(ε₀), and leave from H = m + b + t on, with
@@ -133,7 +133,7 @@ class ColumnCurator(Holder):
         return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
 
     def _asked(self, column: int, spend: Any, payable: tuple[type, ...]) -> tuple[int, Any]:
-        """The column's place and the spend, both made anew of plain parts and checked."""
+        """The column's index and the spend, both rebuilt from plain parts and checked."""
         paid = self._paid(spend, payable)
         return self._place(column), paid
 
@@ -144,7 +144,7 @@ class ColumnCurator(Holder):
         return place
 
     def _noisy(self, counts: np.ndarray, scale: float, gaussian: bool) -> np.ndarray:
-        """Counts with noise; charged by the caller."""
+        """The counts with noise added; the caller has charged for it."""
         if self._ledger.plan.exact:
             self._note("discrete Gaussian" if gaussian else "discrete Laplace")
             return exact.gaussian(counts, scale) if gaussian else exact.laplace(counts, scale)

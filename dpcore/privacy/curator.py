@@ -25,14 +25,14 @@ PLANNED = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, Subsampled
 
 
 def check_readable(rows: Countable, plan: Plan) -> None:
-    """Raise InputError where a plan asks of rows one by one what is known as counts of tables only."""
+    """Raise InputError where a plan reads single rows but only counts of tables are known."""
     kinds = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges)
     if isinstance(rows, Counts) and any(issubclass(kind, Statistic) and kind.one_by_one for kind in kinds):
         rows.refuse()
 
 
 class Holder:
-    """A ledger of what a plan allows to be asked of n rows, and the noise that pays for it.
+    """The base of curators: a ledger of what a plan allows to be asked of n rows, and the noise generator.
 
     Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`, how many rows
     neighbours may differ in (each sensitivity is that many times larger). With a plan that is `exact`, noise is drawn
@@ -52,34 +52,34 @@ class Holder:
 
     @property
     def plan(self) -> Plan:
-        """The plan as it was given; what may be charged was copied from it at the start."""
+        """The plan as it was given; the ledger holds its own copy of the charges, made at the start."""
         return self._plan
 
     @property
     def ledger(self) -> Ledger:
-        """A copy of the ledger as it stands now: whatever is done to the copy gives no budget back."""
+        """A copy of the ledger as of now; changing the copy gives no budget back."""
         return self._ledger.statement(self._plan)
 
     @property
     def exactly(self) -> Counter[str]:
-        """How often each law was drawn on whole numbers, without rounding."""
+        """The number of times that each law was drawn exactly, on whole numbers without rounding."""
         return self._exactly.copy()
 
     def _paid(self, spend: Any, payable: tuple[type, ...]) -> Any:
-        """The spend made anew of plain parts, and checked."""
+        """The spend, rebuilt from plain parts and checked against the payable kinds."""
         if type(spend) not in payable:
             names = " or ".join(kind.__name__ for kind in payable)
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
         return plain(spend, payable)
 
     def _note(self, law: str, times: int = 1) -> None:
-        """Note that a law was drawn exactly, where the plan is exact: else it was drawn in floating point."""
+        """Record that a law was drawn exactly, where the plan is exact; otherwise do nothing."""
         if self._ledger.plan.exact:
             self._exactly[law] += times
 
 
 class Curator(Holder):
-    """Holds the rows of a problem; answers what a plan has paid for, with noise from the generator it was given.
+    """The holder of a problem's rows: it charges a ledger, then answers with noise from its generator.
 
     Args: `rows`, grouped rows, or counts of their tables; all else as `Holder`. A class lists in `_measures` the
     closed set of statistics that it measures, and in `_made_of` what those are made of beside numbers and arrays: every
@@ -104,7 +104,7 @@ class Curator(Holder):
 
     @property
     def unit(self) -> float:
-        """n, or n/b for neighbours that differ in a group of b rows: what sensitivities are divided by."""
+        """The unit n, or n/b where neighbours differ in a group of b rows: sensitivities are divided by it."""
         return self._unit
 
     @property
@@ -114,15 +114,15 @@ class Curator(Holder):
 
     @property
     def measured(self) -> list[MeasuredAnswers]:
-        """The noisy answers that left up to now, and their standard errors, workload by workload, in new arrays."""
+        """The noisy answers released so far and their standard errors, by workload, in new arrays."""
         return self._measured.averages()
 
     def affords(self, spend: Spend, times: int = 1) -> bool:
-        """Whether the plan allows `spend`, so many times, now; from what was charged, so it touches no row."""
+        """Whether the plan still allows `times` of `spend`; decided from charges, so no row is touched."""
         return self._ledger.fits(spend, times)
 
     def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
-        """The statistic after noise is added. Raises BudgetError, before any row is read, where the plan has no room.
+        """The statistic with noise added. Raises BudgetError, before reading rows, where the budget does not suffice.
 
         - Gaussian(μ): The noise is N(0, (Δ₂/(nμ))²).
         - Pure(ε): The noise is Laplace(Δ₁/(nε)).
@@ -146,7 +146,7 @@ class Curator(Holder):
     def _check(
         self, question: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...] | None = None
     ) -> tuple[Any, Any]:
-        """The question and the spend made anew and checked; `payable` is what the question says unless it is given."""
+        """The question and the spend, rebuilt and checked; `payable` is the question's own list unless it is given."""
         if type(question) not in known:
             raise BudgetError(f"{type(question).__name__} is not a statistic with a derived sensitivity")
         paid = self._paid(spend, payable or type(question).payable)
@@ -155,11 +155,11 @@ class Curator(Holder):
         return own, paid
 
     def _own(self, question: Any) -> Any:
-        """The question made anew of plain parts."""
+        """The question, rebuilt from plain parts so that no caller can change it afterwards."""
         return plain(question, (type(question), *self._made_of))
 
     def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> np.ndarray:
-        """What leaves, with noise in floating point; charged by the caller."""
+        """The released measurement, with noise in floating point; already charged."""
         value, scale = self._value(statistic), noise_scale(statistic, spend, self.unit)
         if isinstance(spend, Gaussian):
             noisy = mechanisms.gaussian(value, scale, self._rng)
@@ -171,7 +171,7 @@ class Curator(Holder):
         return statistic.postprocess(noisy)
 
     def _noisy_on_grid(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, np.ndarray]:
-        """The statistic on its grid, and what leaves with whole noise in steps of that; charged by the caller."""
+        """The statistic on its grid and its measurement with whole noise in grid steps; already charged."""
         own, step, counted = self._on_grid(statistic)
         whole, scale = counted / step, noise_scale(own, spend, step / (self._n / self.unit))
         self._step = min(self._step, step)
@@ -189,6 +189,6 @@ class Curator(Holder):
         return statistic.value(self._rows)
 
     def _on_grid(self, statistic: Any) -> tuple[Any, float, np.ndarray]:
-        """The statistic on its grid, the step of that, and n times its value, without error."""
+        """The statistic on its grid, the grid's step, and n times its value without rounding error."""
         own, step = statistic.on_grid(self._n)
         return own, step, own.value(self._rows.counted)

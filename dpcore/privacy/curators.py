@@ -19,7 +19,7 @@ CURATORS: Final[dict[type, type[Curator]]] = {
 
 
 def curator_of(problem: Any, rows: Any, plan: Plan, rng: np.random.Generator) -> Any:
-    """A new curator of the rows `rows` of a problem, who are as many as it says and grouped as it says."""
+    """A new curator of a problem's `rows`, after their number and grouping were checked against the problem."""
     if isinstance(problem, QueryRelease):
         return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)
     return CURATORS[type(problem)](rows, problem.n, plan, rng, group=problem.group)

@@ -14,7 +14,7 @@ NAME = "ChaCha20, keyed by the operating system's entropy"
 
 
 def generator() -> np.random.Generator:
-    """A new generator, with a key that nobody knows and that cannot be chosen."""
+    """A new random generator, with a key from the operating system that nobody knows or chooses."""
     return np.random.Generator(cast("np.random.BitGenerator", _cipher(secrets.randbits(256))))
 
 

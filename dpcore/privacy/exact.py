@@ -19,7 +19,7 @@ STEPS = 2**20  # of a grid, in the scale of the noise that is drawn on it
 
 
 def version() -> str:
-    """The version of the library that draws."""
+    """The version of the library that draws the exact noise."""
     return metadata.version("opendp")
 
 
@@ -45,7 +45,7 @@ def laplace(counts: np.ndarray, scale: float) -> np.ndarray:
 
 
 def laplace_above(counts: np.ndarray, scale: float, failure: float, group: int) -> np.ndarray:
-    """Positive counts plus discrete Laplace noise where that reaches a threshold, 0 elsewhere; see `Curator.measure`.
+    """Positive counts plus discrete Laplace noise where the sum reaches a threshold, else 0; see `Curator.measure`.
 
     A count of c ≤ b = `group` that a neighbour lacks must reach the threshold b + t with probability ≤ failure/b. On
     ℤ P(noise ≥ t) = rᵗ/(1 + r) for t ≥ 1, r = e^{−1/scale}: t is the smallest whole number that does.
@@ -55,7 +55,7 @@ def laplace_above(counts: np.ndarray, scale: float, failure: float, group: int) 
 
 
 def threshold(scale: float, failure: float, group: int, of_laplace: bool) -> float:
-    """b + t with P(noise ≥ t) ≤ failure/b, for b = `group` and discrete Laplace or Gaussian noise.
+    """The threshold b + t with P(noise ≥ t) ≤ failure/b, for b = `group` and discrete Laplace or Gaussian noise.
 
     On ℤ the tail of the Laplace law is rᵗ/(1 + r), and that of the Gaussian one at t is at most that of N(0, σ²) at
     t − 1 (Canonne, Kamath, Steinke 2020, Proposition 25).
@@ -68,7 +68,7 @@ def threshold(scale: float, failure: float, group: int, of_laplace: bool) -> flo
 
 
 def blur(scale: float, sensitivity: float) -> tuple[float, float]:
-    """The step of a public grid for values of that sensitivity, and the scale, in steps, of noise on it.
+    """The step of a public grid for values of the given sensitivity, and the scale, in steps, of noise on that grid.
 
     Rounding to the nearest step moves each value by half of it at the most, so that between neighbours they move by at
     most one step more; the scale grows by as much. Nothing has to be drawn where no row moves them: (1, 0).
@@ -80,7 +80,7 @@ def blur(scale: float, sensitivity: float) -> tuple[float, float]:
 
 
 def first_above(values: np.ndarray, level: float, scale: float) -> int | None:
-    """As `mechanisms.first_above` of values, level and noise that are whole numbers."""
+    """The index that `mechanisms.first_above` finds, for values, level and noise that are whole numbers."""
     above = laplace(values, scale) >= level
     return int(np.argmax(above)) if above.any() else None
 

@@ -32,7 +32,7 @@ def flips(x: np.ndarray, rng: np.random.Generator, exactly: Callable[[int], Frac
 
 
 def _settle(word: int, x: Fraction, rng: np.random.Generator) -> bool:
-    """Whether U < exp(−x), of whose bits the first 53 are given."""
+    """Whether U < exp(−x) for the uniform U whose first 53 bits are `word`; further bits are drawn as needed."""
     bits = BITS
     while x > 0:
         if bits > x:
@@ -48,7 +48,7 @@ def _settle(word: int, x: Fraction, rng: np.random.Generator) -> bool:
 
 
 def _exp(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Bounds of exp(−x) to about so many bits; `Decimal.exp` is correctly rounded."""
+    """Lower and upper bounds of exp(−x) to about `bits` bits; `Decimal.exp` is correctly rounded."""
     near = Context(prec=bits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     down, up = near.copy(), near.copy()
     down.rounding, up.rounding = ROUND_FLOOR, ROUND_CEILING

@@ -21,7 +21,7 @@ LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 
 
 def step(n: int) -> float:
-    """2^-32, or the coarser power of two with which sums over n rows stay exact; InputError for n beyond 2^35."""
+    """The grid step for n rows: 2^-32, or a coarser power of two that keeps sums exact; n is at most 2^35."""
     digits = min(FINEST, DIGITS - int(n).bit_length())
     if digits < COARSEST:
         raise InputError(f"n={n} rows are too many for exact noise on queries that are no counts; use noise float")
@@ -29,12 +29,12 @@ def step(n: int) -> float:
 
 
 def gridded(statistic: Any) -> bool:
-    """Whether whole noise can stand for the noise of a statistic; of a class, as a plan names it, for most of it."""
+    """Whether whole noise can replace the noise of a statistic, or of most statistics of a class."""
     return bool(getattr(statistic, "gridded", False))
 
 
 def whole(workload: Workload) -> bool:
-    """Whether a workload's answers count rows, times whole numbers, so that n · P_n gives whole numbers.
+    """Whether n times a workload's answers are whole numbers: its queries count rows, times whole numbers.
 
     The entries are kept small, so that such a sum over up to 2³² rows is exact in floating point.
     """
@@ -50,7 +50,7 @@ def whole(workload: Workload) -> bool:
 
 
 def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
-    """The workload, its entries rounded where they are no whole numbers, and the step that all are multiples of."""
+    """The workload with entries rounded to a grid unless they are whole numbers, and the grid's step."""
     if whole(workload):
         return workload, 1.0
     fine = step(n)
@@ -58,7 +58,7 @@ def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
 
 
 def on_steps(weights: np.ndarray, fine: float) -> np.ndarray:
-    """Weights rounded to multiples of a step, none of them to 0."""
+    """The weights rounded to multiples of a step, none of them to 0."""
     return np.maximum(np.rint(weights / fine), 1) * fine
 
 

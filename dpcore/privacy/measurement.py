@@ -30,7 +30,7 @@ def noise_scale(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, uni
 
 
 def deviation(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit: float) -> Any:
-    """Standard deviation of the noise on what leaves: one for all values, or an array (m,) where they differ.
+    """The standard deviation of the noise on the released values: one for all, or an array (m,) where they differ.
 
     The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times ‖q_j‖ where noise is
     drawn on cells and query j sees it. Discrete noise has no more than that.
@@ -40,7 +40,7 @@ def deviation(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """A statistic as it was asked for, its noisy `values` as they left, and the standard deviation of their noise.
+    """A statistic as it was asked for, its noisy `values` as released, and the standard deviation of their noise.
 
     `stddev` is one number, or (m,) where values differ; 0 where no row moves them. What sampling adds is not in it.
     """
@@ -53,7 +53,7 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredAnswers:
-    """All measurements of a workload's answers (m,) in one, and their standard errors (m,); NaN: not measured."""
+    """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured."""
 
     workload: Workload
     answers: np.ndarray
@@ -61,13 +61,13 @@ class MeasuredAnswers:
 
 
 class MeasurementRecorder:
-    """Keeps what was measured of every workload: answers measured several times are averaged, by their precision."""
+    """The record of every workload's measurements: repeated ones are averaged by their precision."""
 
     def __init__(self) -> None:
         self._sums: dict[int, tuple[Workload, np.ndarray, np.ndarray]] = {}  # Σ precision · answer, Σ precision
 
     def add(self, measurement: Measurement, sealed: Any) -> None:
-        """One more; only answers of a workload are kept. `sealed`: the statistic that nobody outside can have changed.
+        """Add one measurement of a workload's answers. `sealed` is the statistic that no caller can change.
 
         It says how many answers there are and which ones these are; the workload that was asked about is kept by name.
         """
@@ -81,7 +81,7 @@ class MeasurementRecorder:
         precision[part] += weight
 
     def averages(self) -> list[MeasuredAnswers]:
-        """What was measured up to now, in arrays of its own."""
+        """The averaged answers measured so far, in new arrays."""
         out = []
         for workload, weighted, precision in self._sums.values():
             with np.errstate(divide="ignore", invalid="ignore"):

@@ -10,23 +10,23 @@ MOST_FLIPS = 4_000_000  # at once
 
 
 def gaussian(values: np.ndarray, sigma: float, rng: np.random.Generator) -> np.ndarray:
-    """`values` plus independent N(0, σ²): μ-GDP with μ = Δ₂/σ for values of ℓ2-sensitivity Δ₂."""
+    """The `values` plus independent N(0, σ²) noise: μ-GDP with μ = Δ₂/σ for values of ℓ2-sensitivity Δ₂."""
     return values + sigma * rng.standard_normal(values.shape)
 
 
 def laplace(values: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:
-    """`values` plus independent Laplace noise: ε-DP with ε = Δ₁/scale for values of ℓ1-sensitivity Δ₁."""
+    """The `values` plus independent Laplace noise: ε-DP with ε = Δ₁/scale for values of ℓ1-sensitivity Δ₁."""
     return values + rng.laplace(0.0, scale, values.shape)
 
 
 def laplace_above(values: np.ndarray, scale: float, threshold: float, rng: np.random.Generator) -> np.ndarray:
-    """Positive values plus Laplace noise where that reaches `threshold`, 0 elsewhere; see `Curator.measure`."""
+    """Positive values plus Laplace noise where the sum reaches `threshold`, else 0; see `Curator.measure`."""
     noisy = laplace(values, scale, rng)
     return np.where((values > 0) & (noisy >= threshold), noisy, 0.0)
 
 
 def exponential(scores: np.ndarray, scale: float, rng: np.random.Generator) -> int:
-    """argmax of `scores` plus Gumbel noise, which picks i with probability ∝ exp(scores[i]/scale).
+    """The argmax of `scores` plus Gumbel noise, which picks i with probability ∝ exp(scores[i]/scale).
 
     With scale = 2Δ/ε₀ and scores of sensitivity Δ it is ε₀-bounded-range, hence ε₀-DP. Source: McSherry, Talwar 2007;
     Durfee, Rogers 2019, Lemma 4.2.
@@ -36,7 +36,7 @@ def exponential(scores: np.ndarray, scale: float, rng: np.random.Generator) -> i
 
 
 def permute_and_flip(scores: np.ndarray, scale: float, rng: np.random.Generator) -> int:
-    """In random order, the first i whose coin shows heads, with probability exp((scores[i] − max)/scale).
+    """The first i in random order whose coin, of probability exp((scores[i] − max)/scale), shows heads.
 
     With scale = 2Δ/ε and scores of sensitivity Δ it is ε-DP, not bounded-range, and its mean score is never below that
     of `exponential`. Which coins show heads does not depend on the order, and the first of them in random order is any
@@ -50,7 +50,8 @@ def permute_and_flip(scores: np.ndarray, scale: float, rng: np.random.Generator)
 
 
 def exponential_exactly(scores: np.ndarray, scale: float, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """As `categorical` (draws,), without rounding: any i is picked, and kept with probability exp((s_i − max)/scale).
+    """Draws (draws,) by the law of `categorical`, without rounding: each uniform i is kept with
+    probability exp((s_i − max)/scale).
 
     How many have to be picked depends on the scores, and so does the time it takes.
     """
@@ -66,7 +67,7 @@ def exponential_exactly(scores: np.ndarray, scale: float, draws: int, rng: np.ra
 
 
 def categorical(scores: np.ndarray, scale: float, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """`draws` independent draws (draws,) of i with probability ∝ exp(scores[i]/scale): each one is `exponential`.
+    """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale); each has the law of `exponential`.
 
     By the inverse of the cumulative law, as many draws are made from the same scores. Scale 0 stands for scores that no
     row moves, where every i is as good.
@@ -83,7 +84,7 @@ def coins(log_probability: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def first_above(values: np.ndarray, level: float, scale: float, rng: np.random.Generator) -> int | None:
-    """The first i with values[i] + Laplace(scale) ≥ level, each noise new; None where no value is.
+    """The first i with values[i] + Laplace(scale) ≥ level, with fresh noise for each i; None where no value is.
 
     The sparse vector: with level itself blurred once, by ν ~ Laplace(Δ/ε₁), and scale = 2Δ/ε₂, all answers up to and
     with the first "above" are (ε₁ + ε₂)-DP together, however many, for values that each move by Δ at the most. Fix the
@@ -98,7 +99,7 @@ def first_above(values: np.ndarray, level: float, scale: float, rng: np.random.G
 
 
 def _gaps(scores: np.ndarray, scale: float, found: np.ndarray, rng: np.random.Generator) -> tuple:
-    """What `flips` takes: (max − scores[found])/scale in floating point, the generator, and the same as fractions."""
+    """The arguments of `flips`: (max − scores[found])/scale as floats, the generator, and the gaps as fractions."""
     top = scores.max()
 
     def exactly(i: int) -> Fraction:

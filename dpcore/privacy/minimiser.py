@@ -32,7 +32,7 @@ LEAST = 30  # η that a goal must hold
 
 
 def rounding(loss: Sloped, *, far: float, mu: float, n: int, d: int, offset: float) -> float:
-    """η where D is `far`; `offset` is ‖c‖ for a margin, else 0."""
+    """The rounding error η of a gradient when the distance D is `far`; `offset` is ‖c‖ for a margin, else 0."""
     width = loss.width if isinstance(loss, PiecewiseLinear) else 1.0
     residual = (d + 4) * (3 * far + width + offset)
     return UNIT * (
@@ -44,7 +44,7 @@ def minimiser(
     risk: Risk, c: np.ndarray, *, mu: float, goal: float, aim: float | None = None, tilt: np.ndarray | float = 0.0,
     path: tuple[float, ...] = (1.0,),
 ) -> np.ndarray:  # fmt: skip
-    """y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss that is not strongly convex itself and a `goal` of 30 η or more.
+    """A point y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss, not strongly convex, and a `goal` of at least 30 η.
 
     Newton's steps go on until a gradient of `aim`, goal/4 unless given. `path`: multiples of the loss's width, the last
     one 1, over which its kink is rounded off on the way.
@@ -73,7 +73,7 @@ def minimiser(
 def descent(
     slope: Callable[[np.ndarray], np.ndarray], y: np.ndarray, *, far: float, mu: float, bend: float, goal: float
 ) -> np.ndarray:
-    """Accelerated gradient descent from y, ‖y‖ ≤ `far`, in rounds that each halve the distance to y*."""
+    """The end of accelerated gradient descent from y, ‖y‖ ≤ `far`, in rounds that each halve the distance to y*."""
     steps = math.ceil(4 * math.sqrt(bend / mu))
     for _ in range(max(1, math.ceil(math.log2(12 * far * mu / goal)))):
         z, t = y, 1.0
@@ -85,14 +85,14 @@ def descent(
 
 
 def _about(risk: Risk, c: np.ndarray, far: float) -> Risk:
-    """F as a function of x − c, with targets at most `far` away."""
+    """The risk F as a function of x − c, with targets at most `far` away."""
     moved = risk.with_loss(risk.loss)
     moved.b = np.clip(risk.b - (risk.A * c).sum(1), -far, far)  # each row by itself: not as BLAS would, by its place
     return moved
 
 
 def _gradient(risk: Risk, x: np.ndarray) -> np.ndarray:
-    """∇F (d,) at x, summed in blocks."""
+    """The gradient ∇F (d,) at x, summed in blocks."""
     total, loss = np.zeros(risk.d), sloped(risk.loss)
     for start in range(0, len(risk.w), BLOCK):
         part = slice(start, start + BLOCK)
@@ -102,7 +102,7 @@ def _gradient(risk: Risk, x: np.ndarray) -> np.ndarray:
 
 
 def _within(y: np.ndarray, far: float) -> np.ndarray:
-    """The nearest point no further than `far`; 0 for one that is no number."""
+    """The nearest point to y at a norm of at most `far`; 0 where y is not a number."""
     length = float(np.linalg.norm(y))
     if not math.isfinite(length):
         return np.zeros_like(y)

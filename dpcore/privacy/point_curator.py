@@ -5,7 +5,7 @@ from .statistics.votes import Votes
 
 
 class PointCurator(Curator):
-    """Holds points (r, d)."""
+    """The holder of points (r, d), which counts their votes."""
 
     _measures = (Votes,)
     __slots__ = ()

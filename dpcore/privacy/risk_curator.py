@@ -20,7 +20,7 @@ DRAWN: Final = (RegularisedRisk, PlainRisk, RankError, PerturbedRisk)
 
 
 class RiskCurator(Curator):
-    """Holds the rows that a risk is the mean loss of."""
+    """The holder of the rows over which a risk is the mean loss."""
 
     _measures = (MeanGradient, RegularisedMinimiser)
     _made_of = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance)
@@ -43,7 +43,7 @@ class RiskCurator(Curator):
         return Measurement(values, deviation(own, paid, self._n), statistic, spend)
 
     def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> np.ndarray:
-        """A parameter (d,) drawn from the law above.
+        """A parameter (d,) drawn from the target's law by a sampler.
 
         The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ. The time taken depends
         on the rows. Raises InputError and BudgetError before any row is read.

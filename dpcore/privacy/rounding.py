@@ -13,7 +13,7 @@ NARROWEST = 1 / 1024  # range of a query that is not constant
 
 
 def near(answers: np.ndarray | float, times: int = 1) -> np.ndarray:
-    """Public answers cut to where they may be taken off `times` a true answer, which lies in [-1, 1], at no cost.
+    """Public answers clipped so that subtracting `times` a true answer in [-1, 1] loses no precision that matters.
 
     The larger they are the coarser the difference is rounded: at 2⁵³ it would jump by 1 as the true answer passes ½,
     whatever one row moves. Cut off, it is rounded by 2⁻⁴³ times at the most.
@@ -22,6 +22,6 @@ def near(answers: np.ndarray | float, times: int = 1) -> np.ndarray:
 
 
 def check_range(width: float) -> None:
-    """Refuse queries so narrow that rounding moves an answer by more than a row does."""
+    """Raise InputError for queries so narrow that rounding moves an answer by more than a row does."""
     if 0 < width < NARROWEST:
         raise InputError(f"the values of a query range over {width:.3g} only; scale it up, to {NARROWEST:g} at least")

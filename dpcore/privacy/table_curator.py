@@ -26,7 +26,7 @@ MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vecto
 
 
 class TableCurator(Curator):
-    """Holds the rows of a table; `domain` is theirs, where they have one: workloads of another one are refused.
+    """The holder of a table's rows; with a `domain`, it refuses workloads of any other domain.
 
     All is counted on twins of workloads that nobody outside holds.
     """
@@ -82,7 +82,7 @@ class TableCurator(Curator):
         return mechanisms.categorical(scores, 2 * delta / (unit * spend.epsilon), times, self._rng)
 
     def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> np.ndarray:
-        """One bit (s,) for each drawn query: True, with the probability above, to keep it.
+        """Bits (s,), one for each drawn query: True, with the probability above, to keep it.
 
         The bits are released. Each is B-bounded-range and has a cost of its own. Raises BudgetError, before any
         row is read, when the plan does not allow all of them, or when `spend` is below B for this number of rows.
@@ -98,7 +98,7 @@ class TableCurator(Curator):
         return mechanisms.coins(score.rounded(workload, self._n).value(counts / self._n), self._rng)
 
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
-        """The place in a batch of the first query whose error is above the level, by sparse vector; None if none is.
+        """The index in a batch of the first query whose error exceeds the level, by sparse vector; else None.
 
         One noisy threshold, ν ~ Laplace(Δ/(nε₁)), serves any number of queries, each with noise Laplace(2Δ/(nε₂)), up
         to and with the first one above (`mechanisms.first_above`); ε₀ = ε₁ + ε₂ is divided between both. While none
@@ -129,7 +129,7 @@ class TableCurator(Curator):
         return place
 
     def _scores(self, score: Any) -> tuple[np.ndarray, float, float]:
-        """Scores, Δ and the unit it is of: shares of n; or, in an exact plan, exact counts with room for rounding.
+        """The scores, Δ and the unit n or n/b; in an exact plan, the scores are exact counts with room for rounding.
 
         What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
         """
@@ -141,7 +141,7 @@ class TableCurator(Curator):
         return whole.value(counts, self._n), delta, self.unit / self._n
 
     def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[np.ndarray, float, float]:
-        """Errors of exact counts in steps of a public grid, and both scales in steps, the same for every batch."""
+        """The errors as exact counts in steps of a public grid, and both noise scales in steps."""
         workload, counts = self._true_counts(errors.workload)
         n = self._n
         whole, room = errors.in_counts(workload, n)
@@ -175,7 +175,7 @@ class TableCurator(Curator):
         return own, self._counts[id(own)][1]
 
     def _true_answers(self, workload: Workload) -> np.ndarray:
-        """⟨q_j, P_n⟩, counted once per workload; the workload is kept so that its id stays its own."""
+        """The answers ⟨q_j, P_n⟩, counted once per workload, which is kept alive so that its id stays unique."""
         if id(workload) not in self._answers:
             self._answers[id(workload)] = (workload, workload.answers_of_rows(self._rows))
         return self._answers[id(workload)][1]
@@ -195,7 +195,7 @@ class TableCurator(Curator):
         return type(question)(workload=twin, **{name: plain(part) for name, part in parts.items()})
 
     def _twin(self, workload: Workload) -> Workload:
-        """The workload's twin, on which all is counted; nobody outside holds it."""
+        """The workload's twin, on which all counting is done; no caller holds it."""
         if id(workload) not in self._twins:
             self._twins[id(workload)] = (workload, sealed(workload, self._domain))
         return self._twins[id(workload)][1]

@@ -1,7 +1,6 @@
 """The card of a release: a first page for a board, and a second with all settings; made of public facts only."""
 
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,8 +10,10 @@ from ..parsing.queries import in_words
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, events_from_json
 from ..theory.meaning import Promise, times_in_100
+from .gauge import gauge
 from .printing import page, text
 
+Facts = dict[str, Any]
 OTHERS = "What is true of a large group can be learned, also about people who are not in the table."
 OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
 SEVERAL = "A person with several rows is protected for each row, not for all of them together."
@@ -23,8 +24,8 @@ FLOATING = "Noise was drawn with floating-point numbers. What their last digits 
 SIGNED = ("Name", "Role", "Date and signature")
 
 
-def card(facts: dict[str, Any]) -> str:
-    """The page (HTML) for the facts of a release as release.json holds them."""
+def card(facts: Facts) -> str:
+    """A release's card as an HTML page, from the facts in release.json."""
     protects, dataset, means = facts["protects"], facts["dataset"], Promise.of_release(facts)
     asked = "; ".join(map(in_words, facts["queries"]["asked"]))
     board = [
@@ -44,8 +45,8 @@ def card(facts: dict[str, Any]) -> str:
     )
 
 
-def _tiles(facts: dict[str, Any], means: Promise) -> str:
-    """How exact the release is and how often a guess is right, by public numbers."""
+def _tiles(facts: Facts, means: Promise) -> str:
+    """The first page's tiles: the accuracy of the release and the chance of a right guess, by public numbers."""
     exact, errors, n = facts["utility"]["as_exact_as_sample"], facts["errors"], facts["protects"]["records"]
     tiles = [] if exact is None else [("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows")]
     if errors is not None:
@@ -55,23 +56,16 @@ def _tiles(facts: dict[str, Any], means: Promise) -> str:
     return "".join(f"<div>{text(head)}<b>{text(value)}</b>{text(beside)}</div>" for head, value, beside in tiles)
 
 
-def _gauge(facts: dict[str, Any]) -> str:
-    """The shares of the data set's budget that were used before, by this release, and are left."""
+def _gauge(facts: Facts) -> str:
+    """A bar of the data set's budget: shares used before, used by this release, and left."""
     kept, total = facts["dataset"], facts["dataset"]["total"]
     lifetime = Lifetime(Budget(**total), Accounting(kept["accounting"]), kept["failure"])
     now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
-    mine = math.ceil(100 * now - 1e-9)
-    before = math.ceil(100 * max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0) - 1e-6)
-    left = max(100 - before - mine, 0)
-    return (
-        '<svg viewBox="0 0 100 4" role="img" aria-label="Budget used">'
-        f'<rect width="100" height="4" fill="#ddd"/><rect width="{before}" height="4" fill="#8a857c"/>'
-        f'<rect x="{before}" width="{mine}" height="4" fill="#0072b2"/></svg>'
-        + f"<p>Used before {before} % · this release {mine} % · left {left} %</p>"
-    )
+    picture, words = gauge(max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0), now)
+    return f"{picture}<p>{words}</p>"
 
 
-def _not_covered(facts: dict[str, Any]) -> list[str]:
+def _not_covered(facts: Facts) -> list[str]:
     said = [
         (True, OTHERS),
         (True, OUTSIDE),
@@ -84,8 +78,8 @@ def _not_covered(facts: dict[str, Any]) -> list[str]:
     return [words for holds, words in said if holds]
 
 
-def _origin(facts: dict[str, Any]) -> str:
-    """Where the ranges and values of columns come from: the data, this or earlier protected releases, a person."""
+def _origin(facts: Facts) -> str:
+    """A sentence on the source of columns' ranges and values: the data, a protected release or a person."""
     if facts["schema"].get("peeked"):
         return "Filled in from the data, not protected."
     measured = facts["schema"].get("measured", [])
@@ -98,7 +92,7 @@ def _origin(facts: dict[str, Any]) -> str:
     return " ".join(said)
 
 
-def _settings(facts: dict[str, Any]) -> str:
+def _settings(facts: Facts) -> str:
     """The second page: parameters, columns, hashes and versions."""
     promise, protects, made, dataset = facts["promise"], facts["protects"], facts["made_by"], facts["dataset"]
     sections = [
@@ -146,8 +140,8 @@ def _rows(rows: Iterable[tuple[str, str]]) -> str:
     return "".join(f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>' for name, value in rows)
 
 
-def _columns(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Every column with its allowed values and, where it was measured with this release, what was found."""
+def _columns(facts: Facts) -> list[tuple[str, str]]:
+    """The table of all columns: their allowed values and, if measured with this release, the values found."""
     out, found = [], {m["column"]: f"; found: {m['found']}" for m in facts["measured"]}
     for name, spec in facts["schema"]["columns"].items():
         if "values" in spec:

@@ -25,7 +25,7 @@ NAME = "schema"  # in the ledger, in place of an algorithm
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SchemaRequest:
-    """A table as it was read and its text file's `format`, the budget for its schema, and as a release has it: whom it
+    """A request to measure a schema: a table as read, its file's `format`, the schema's budget, and whom it
     protects, and its data set in the ledger.
     """
 
@@ -43,7 +43,7 @@ class SchemaRequest:
 
 
 def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any], tuple[Found, ...]]:
-    """Reserve, then measure every column but that of the person; the schema as its file, and what was found.
+    """Reserve the budget, measure every column except the person's; return the schema's JSON and the findings.
 
     The header and the number of rows are public. At δ = 0 a column that seems to hold categories is left out. Whatever
     fails after the charge leaves it charged.

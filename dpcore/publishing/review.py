@@ -15,9 +15,11 @@ from ..numbers import brief
 from ..theory.meaning import Promise
 from .printing import page, text
 
+Facts = dict[str, Any]
+
 
 class Standing(StrEnum):
-    """What an answer rests on."""
+    """The kind of evidence that an answer rests on."""
 
     PROVED = "proved"
     MEASURED = "measured"
@@ -25,6 +27,7 @@ class Standing(StrEnum):
     OPEN = "not covered"
 
 
+Said = tuple[Standing, str]
 MEANING = {
     Standing.PROVED: "follows by arithmetic from release.json and account.json; verify.py does it again",
     Standing.MEASURED: "computed from this release's own files",
@@ -36,7 +39,7 @@ LEVELS = ("The guarantee", "How it was made", "What it rests on")
 
 @dataclass(frozen=True)
 class Answer:
-    """One question, where it stands in the pyramid, and one sentence."""
+    """The answer to one question: its place in the pyramid, its evidence and one sentence."""
 
     level: str
     question: str
@@ -44,13 +47,13 @@ class Answer:
     sentence: str
 
 
-def review(facts: dict[str, Any]) -> list[Answer]:
-    """An answer to every question, by the facts of a release."""
+def review(facts: Facts) -> list[Answer]:
+    """The answers to all questions, from the facts of a release."""
     return [Answer(level, question, *answer(facts)) for level, question, answer in _QUESTIONS]
 
 
-def review_page(facts: dict[str, Any]) -> str:
-    """The answers as a page (HTML) to print."""
+def review_page(facts: Facts) -> str:
+    """The answers as an HTML page to print."""
     answers = review(facts)
     body = []
     for level in LEVELS:
@@ -68,35 +71,7 @@ def review_page(facts: dict[str, Any]) -> str:
     return page(title, f"{first}{''.join(body)}<h2>What the words mean</h2><ul>{told}</ul>")
 
 
-def _unit(facts: dict[str, Any]) -> tuple[Standing, str]:
-    protects = facts["protects"]
-    return Standing.DECLARED, (
-        f"{protects['unit']} is protected, in a table of {protects['records']:,} rows. Only the owner of the table "
-        "knows whether someone has more rows elsewhere."
-    )
-
-
-def _epsilon(facts: dict[str, Any]) -> tuple[Standing, str]:
-    told = facts["promise"]
-    return Standing.PROVED, (
-        f"All uses of the budget together cost no more than ε = {told['epsilon']:g} at δ = {brief(told['delta'])} by "
-        f"{told['accounting']} ({told['cost']})."
-    )
-
-
-def _meaning(facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.PROVED, Promise.of_release(facts).words
-
-
-def _total(facts: dict[str, Any]) -> tuple[Standing, str]:
-    spent, total = facts["dataset"]["spent"], facts["dataset"]["total"]
-    return Standing.PROVED, (
-        f"All releases about this data set together cost ε = {spent['epsilon']:.4g} of {total['epsilon']:g} at "
-        f"δ = {brief(total['delta'])}; releases outside this ledger are not in it."
-    )
-
-
-def _algorithm(facts: dict[str, Any]) -> tuple[Standing, str]:
+def _algorithm(facts: Facts) -> Said:
     made, plan = facts["made_by"], sum(c["times"] for c in facts["promise"]["charges"] if c["kind"] != "Drawn")
     before = ", and the measurement of its schema before it," if facts.get("measured") else ""
     return Standing.DECLARED, (
@@ -106,11 +81,7 @@ def _algorithm(facts: dict[str, Any]) -> tuple[Standing, str]:
     )
 
 
-def _noise(facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.DECLARED, f"The noise: {facts['made_by']['noise']}."
-
-
-def _utility(facts: dict[str, Any]) -> tuple[Standing, str]:
+def _utility(facts: Facts) -> Said:
     told, useful = facts.get("errors"), facts["utility"]
     if told is None:
         return Standing.MEASURED if useful["good_for"] or useful["not_for"] else Standing.OPEN, (
@@ -124,14 +95,7 @@ def _utility(facts: dict[str, Any]) -> tuple[Standing, str]:
     )
 
 
-def _bias(facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.OPEN, (
-        "Answers that are fitted, counts that cannot fall below zero and rows that were refused or clipped lean one "
-        f"way, most of all for small groups among the {facts['protects']['records']:,} rows. By how much is unknown."
-    )
-
-
-def _bounds(facts: dict[str, Any]) -> tuple[Standing, str]:
+def _bounds(facts: Facts) -> Said:
     if facts["schema"].get("peeked"):
         return Standing.OPEN, (
             f"The schema's bounds were {facts['bounds']}, outside the guarantee, for this reason: {facts['reason']}"
@@ -142,66 +106,60 @@ def _bounds(facts: dict[str, Any]) -> tuple[Standing, str]:
     return Standing.DECLARED, f"The schema's bounds were {facts['bounds']}, as public knowledge."
 
 
-def _peek(facts: dict[str, Any]) -> tuple[Standing, str]:
+def _peek(facts: Facts) -> Said:
     if facts["reason"]:
         return Standing.OPEN, f"Someone looked at the data before, for this reason: {facts['reason']}"
     return Standing.DECLARED, "Nobody declared a look at the data before the release."
 
 
-def _time(_facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.OPEN, "How long the run took may depend on the data, and is not protected."
-
-
-def _bits(facts: dict[str, Any]) -> tuple[Standing, str]:
+def _bits(facts: Facts) -> Said:
     if "floating-point" in facts["made_by"]["noise"]:
         return Standing.OPEN, ("Part of the noise is drawn in floating point, whose rounding may leak information.")
     return Standing.DECLARED, "All noise is whole numbers or coins drawn without rounding, so rounding leaks nothing."
 
 
-def _trust(_facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.DECLARED, (
-        "The central model: whoever holds the table and runs the program sees every row and is trusted with them."
-    )
-
-
-def _access(facts: dict[str, Any]) -> tuple[Standing, str]:
-    ledger = facts["ledger"]
-    return Standing.PROVED, (
-        f"Entry {ledger['entry']} of ledger {ledger['id']} holds exactly this use of the budget. Its owner's "
-        "key signed every file."
-    )
-
-
-def _exposure(_facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.OPEN, (
-        "How the data were collected, stored and deleted, and who else has a copy, is outside the guarantee."
-    )
-
-
-def _aimed(_facts: dict[str, Any]) -> tuple[Standing, str]:
-    return Standing.OPEN, (
-        "What is true of many people is shown on purpose. It may be used for or against someone who is not in the "
-        "table at all."
-    )
-
-
 _TOP, _MIDDLE, _BASE = LEVELS
-_Question = tuple[str, str, Callable[[dict[str, Any]], tuple[Standing, str]]]
-_QUESTIONS: tuple[_Question, ...] = (
-    (_TOP, "Who is protected (unit of privacy)?", _unit),
-    (_TOP, "How large are ε and δ?", _epsilon),
-    (_TOP, "What does that mean to one of them?", _meaning),
-    (_TOP, "What do all releases cost together?", _total),
+PROVED, DECLARED, OPEN = Standing.PROVED, Standing.DECLARED, Standing.OPEN
+_QUESTIONS: tuple[tuple[str, str, Callable[[Facts], Said]], ...] = (
+    (_TOP, "Who is protected (unit of privacy)?", lambda f: (DECLARED, (
+        f"{f['protects']['unit']} is protected, in a table of {f['protects']['records']:,} rows. Only the owner of the "
+        "table knows whether someone has more rows elsewhere."
+    ))),
+    (_TOP, "How large are ε and δ?", lambda f: (PROVED, (
+        f"All uses of the budget together cost no more than ε = {f['promise']['epsilon']:g} at "
+        f"δ = {brief(f['promise']['delta'])} by {f['promise']['accounting']} ({f['promise']['cost']})."
+    ))),
+    (_TOP, "What does that mean to one of them?", lambda f: (PROVED, Promise.of_release(f).words)),
+    (_TOP, "What do all releases cost together?", lambda f: (PROVED, (
+        f"All releases about this data set together cost ε = {f['dataset']['spent']['epsilon']:.4g} of "
+        f"{f['dataset']['total']['epsilon']:g} at δ = {brief(f['dataset']['total']['delta'])}; releases outside this "
+        "ledger are not in it."
+    ))),
     (_MIDDLE, "Is the algorithm correct, and the one that ran?", _algorithm),
-    (_MIDDLE, "Where does the noise come from?", _noise),
+    (_MIDDLE, "Where does the noise come from?", lambda f: (DECLARED, f"The noise: {f['made_by']['noise']}.")),
     (_MIDDLE, "How useful is it?", _utility),
-    (_MIDDLE, "Who gets less accurate results (bias)?", _bias),
+    (_MIDDLE, "Who gets less accurate results (bias)?", lambda f: (OPEN, (
+        "Answers that are fitted, counts that cannot fall below zero and rows that were refused or clipped lean one "
+        f"way, most of all for small groups among the {f['protects']['records']:,} rows. By how much is unknown."
+    ))),
     (_MIDDLE, "Can rounding leak information (floating point)?", _bits),
-    (_MIDDLE, "Can running time leak information?", _time),
+    (_MIDDLE, "Can running time leak information?", lambda _: (
+        OPEN, "How long the run took may depend on the data, and is not protected."
+    )),
     (_MIDDLE, "Where do bounds and categories come from?", _bounds),
     (_MIDDLE, "Did anyone look before?", _peek),
-    (_BASE, "Who has to be trusted?", _trust),
-    (_BASE, "Who may release, and is it recorded?", _access),
-    (_BASE, "How were the data collected and kept?", _exposure),
-    (_BASE, "What is not hidden by design?", _aimed),
-)
+    (_BASE, "Who has to be trusted?", lambda _: (DECLARED, (
+        "The central model: whoever holds the table and runs the program sees every row and is trusted with them."
+    ))),
+    (_BASE, "Who may release, and is it recorded?", lambda f: (PROVED, (
+        f"Entry {f['ledger']['entry']} of ledger {f['ledger']['id']} holds exactly this use of the budget. Its owner's "
+        "key signed every file."
+    ))),
+    (_BASE, "How were the data collected and kept?", lambda _: (OPEN, (
+        "How the data were collected, stored and deleted, and who else has a copy, is outside the guarantee."
+    ))),
+    (_BASE, "What is not hidden by design?", lambda _: (OPEN, (
+        "What is true of many people is shown on purpose. It may be used for or against someone who is not in the "
+        "table at all."
+    ))),
+)  # fmt: skip

@@ -24,7 +24,7 @@ MOSTLY = 0.9  # of present cells: what makes a column one of numbers, or of date
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What was found of one column, in words, with its noisy counts by cell: released, and paid for.
+    """The findings on one column, in words, with its noisy counts by cell: released, and protected.
 
     `nothing` says that no value passed, or no number was seen.
     """
@@ -37,7 +37,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSchema:
-    """The domain that was found, column by column; what was charged for it."""
+    """The measured domain, column by column, and the charges for it."""
 
     domain: Domain
     found: tuple[Found, ...]
@@ -48,7 +48,7 @@ class MeasuredSchema:
 def measure_schema(
     schema: OpenSchema, plan: SchemaPlan, curator: ColumnCurator, told: Callable[[int], object] = lambda _: None
 ) -> MeasuredSchema:
-    """Measure every open column of a schema, in order; raises BudgetError when what was charged is not the plan.
+    """The schema with every open column measured, in order; BudgetError when the charges differ from the plan.
 
     `told` hears how many are done.
     """
@@ -64,7 +64,7 @@ def measure_schema(
 
 
 def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> Found:
-    """Measure one column, the one at `place` of the curator."""
+    """The measured column and its findings; `place` is the column's index at the curator."""
     if column.categorical:
         return _categories(column, place, plan, curator)
     seen = curator.count(place, Magnitudes(column.whole), plan.bounds)
@@ -81,7 +81,7 @@ def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: Co
 
 
 def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) -> list[OpenColumn]:
-    """What every column seems to be, by a private share of its cells that read as numbers or dates."""
+    """The likely kind of every column, by private shares of cells that read as numbers or dates."""
     out = []
     for place, name in enumerate(names):
         counts = curator.count(place, KindCounts(), plan.kinds).values  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: Colum
 
 
 def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> Found:
-    """Ends and bins from noisy counts of a grid's cells."""
+    """The ends and bins of a column, from noisy counts of a grid's cells."""
     if (ends := leaves.ends()) is None:
         return _nothing(column, plan)
     first, last, beyond = ends

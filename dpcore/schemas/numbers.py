@@ -21,7 +21,7 @@ ROOM = 0.25  # of what is found first, on both sides, for what is looked at more
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Fitted counts of a tree's cells that hold numbers, from noisy ones (all levels) of so many records."""
+    """Fitted counts of a tree's cells that hold numbers, from noisy counts on all its levels."""
 
     tree: TreeCounts
     noisy: NoisyCounts
@@ -29,16 +29,16 @@ class Leaves:
 
     @property
     def edges(self) -> np.ndarray:
-        """Of the cells."""
+        """The edges of the cells."""
         return self.tree.edges
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """By cell (len(edges) − 1,)."""
+        """The count of each cell (len(edges) − 1,)."""
         return self.tree.fitted(self.noisy.values, self.n)[:-1]
 
     def ends(self) -> tuple[int, int, float] | None:
-        """The edges outside which there may be nothing, and how many rows may be; None where there may be none at all.
+        """The edges beyond which rows may be missing, and how many may lie outside; None if all cells may be empty.
 
         Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none.
         """
@@ -55,7 +55,9 @@ class Leaves:
         return min(low, high), max(low, high) + 1, beyond
 
     def finer(self) -> np.ndarray | None:
-        """Edges of smaller cells where the numbers are, with room on both sides; None where there are none smaller."""
+        """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
+        exist.
+        """
         if (found := self.ends()) is None:
             return None
         room = 1 + math.ceil(ROOM * (found[1] - found[0]))
@@ -69,7 +71,7 @@ class Leaves:
         return out if len(out) > last - first + 1 else None
 
     def joined(self, more: NoisyCounts) -> "Leaves":
-        """With a second measurement of the same tree: the mean by precision."""
+        """The counts combined with a second measurement of the same tree, averaged by precision."""
         a, b = self.noisy.stddev**-2, more.stddev**-2
         values = (a * self.noisy.values + b * more.values) / (a + b)
         return Leaves(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n)
@@ -99,7 +101,7 @@ def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> np.ndarray | None:
 
 
 def _full(seen: NoisyCounts, gaussian: bool) -> np.ndarray:
-    """The places of powers of two that hold numbers: the fullest, and those that are the surer the farther off.
+    """The indices of powers of two that hold numbers: the fullest, and others by stricter tests the farther off.
 
     An empty one k steps from the nearest is taken with a chance of CHANCE^k, any that widens the range many times with
     CHANCE² in all, and any that is no farther from 0 than the others with CHANCE in all, as it does little harm.
@@ -121,17 +123,17 @@ def _full(seen: NoisyCounts, gaussian: bool) -> np.ndarray:
 
 
 def fullest(stddev: float, gaussian: bool) -> float:
-    """How many rows the fullest power of two must hold by noisy counts of that standard deviation."""
+    """The noisy count that the fullest power of two must reach, for noise of that standard deviation."""
     return stddev * float(_sure(CHANCE / (len(powers()) - 1), gaussian))
 
 
 def _sure(chance: Any, gaussian: bool) -> Any:
-    """The standard deviations that noise exceeds with a chance."""
+    """The number of standard deviations that noise exceeds with the given chance."""
     return -ndtri(chance) if gaussian else -np.log(2 * chance) / math.sqrt(2)
 
 
 def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[np.ndarray, bool]:
-    """Where bins of about as many rows each end, between two edges of a grid, and whether the last cell is one alone.
+    """The cuts between bins of about equally many rows, and whether the last cell is a bin of its own.
 
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
     """
@@ -153,17 +155,17 @@ def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[np.
 
 
 def even_cuts(low: float, high: float, bins: int) -> np.ndarray:
-    """Where bins of the same width end."""
+    """The cuts between bins of equal width."""
     return _short(np.linspace(low, high, bins + 1)[1:-1], high - low)
 
 
 def _rising(sums: np.ndarray) -> np.ndarray:
-    """The mean of the smallest rising curve above and the largest below."""
+    """The monotone curve halfway between the smallest above `sums` and the largest below."""
     return (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
 
 
 def _short(numbers: np.ndarray, width: float) -> np.ndarray:
-    """Increasing numbers without digits that are worth less than a hundredth of the gap to the next."""
+    """Increasing numbers, rounded to a hundredth of the gap to the next."""
     gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
     gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)
     places = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)

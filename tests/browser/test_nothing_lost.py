@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 MEANT = "What does this ε mean?"
-OFF = "?sample=berkeley&epsilon=0.3&delta=1e-06"
+OFF = "?sample=berkeley&epsilon=0.3&delta=1e-6"
 
 
 def says(page, name, value):
@@ -35,16 +35,16 @@ def test_settings_survive_the_menu_back_forward_and_reload(page, server):
     page.get_by_role("link", name=MEANT).click()
     says(page, "Guarantee", "0.3")
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
-    in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-06", "sample=berkeley")
+    in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-6", "sample=berkeley")
     says(page, "Guarantee", "0.5")
     page.go_back()
     says(page, "Explore", "0.3")
-    in_address(page, "/explore?", "epsilon=0.3", "delta=1e-06", "sample=berkeley")
+    in_address(page, "/explore?", "epsilon=0.3", "delta=1e-6", "sample=berkeley")
     page.go_forward()
     says(page, "Guarantee", "0.5")
     page.reload()
     says(page, "Guarantee", "0.5")
-    in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-06", "sample=berkeley")
+    in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-6", "sample=berkeley")
     for name in ("Explore", "Compare", "Explore"):
         page.go_back()
         expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
@@ -62,7 +62,7 @@ def test_a_click_before_the_page_has_settled_takes_the_settings_along(page, serv
         menu(page, "Compare")
         menu(page, "Explore")
     says(page, "Guarantee" if way == "link" else "Explore", "0.3")
-    settings = ("epsilon=0.3", "delta=1e-06", "sample=berkeley")
+    settings = ("epsilon=0.3", "delta=1e-6", "sample=berkeley")
     in_address(page, *settings)
     page.go_back()
     expect(page.get_by_role("heading", name="Explore" if way == "link" else "Compare", exact=True)).to_be_visible()

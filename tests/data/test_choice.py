@@ -1,6 +1,7 @@
 """The columns a page opens with: from sizes alone, within the cells, never none."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -42,6 +43,14 @@ def test_a_column_that_crowds_out_the_others_is_passed_over():
     assert first_columns(domain([1, 5000, 3, 4]), 100_000) == ("c2", "c3")
     assert first_columns(domain([1, 5000, 3000]), 10) == ("c2",)
     assert len(first_columns(domain([2] * 200), 100_000)) == MOST
+
+
+def test_a_column_that_names_people_is_not_chosen_before_a_person_does():
+    names = {"Full Name": 8, "phone": 2, "job": 8, "E-Mail": 90, "born": 60}
+    whole = Domain(tuple(Column(name=n, kind="integer", low=0, high=s - 1) for n, s in names.items()))
+    assert first_columns(whole, 100_000) == ("Full Name", "phone", "job")
+    assert first_columns(replace(whole, measured=("Full Name", "job")), 100_000) == ("phone", "job")
+    assert first_columns(whole.project(["E-Mail"]), 100_000) == ("E-Mail",)
 
 
 def test_the_first_columns_fit_the_cells_and_are_never_none():

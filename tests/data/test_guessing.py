@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dpcore.data.bounds import STRAY, round_bounds
 from dpcore.data.domain import Domain
-from dpcore.data.guessing import ASIDE, MOST_VALUES, STRAY, guess_column, guess_columns, read_off, round_bounds
+from dpcore.data.guessing import ASIDE, MOST_VALUES, guess_column, guess_columns, read_off
 from dpcore.data.readings import ANY_CASE, COMMA, POINT
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
@@ -24,7 +26,7 @@ KINDS = {
     "salary": ([20_000 + i * 7919 % 9973 for i in range(N)], ("integer", "", "")),
     "when": ([f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(N)], ("date", "", "date")),
     "typed": (pd.date_range("2020-01-01", periods=N), ("date", "", "date")),
-    "born": ([f"{1 + i % 28}/{1 + i % 12}/19{60 + i % 40}" for i in range(N)], ("date", "", "date")),
+    "born": ([f"{1 + i % 28}/{1 + i % 12}/19{60 + i % 40}" for i in range(N)], ("date", "", "birth")),
     "price": ([f"{i},{i % 10}0" for i in range(N)], ("numeric", COMMA, "")),
     "paid": ([f"${i % 70:,}.50" for i in range(N)], ("numeric", POINT, "")),
     "rate": ([f"{i % 30}%" for i in range(N)], ("integer", POINT, "")),
@@ -47,6 +49,26 @@ KINDS = {
     "phone_service": (["Yes", "No"] * (N // 2), ("categorical", "", "")),
     "phone": (["Yes", "No"] * (N // 2), ("categorical", "", "")),
     "phone calls": ([i % 50 for i in range(N)], ("integer", "", "")),
+    "Vorname": ([f"Ann{i % 60}" for i in range(N)], ("text", "", "person")),
+    "Имя": ([f"Анна{i % 60}" for i in range(N)], ("text", "", "person")),
+    "numéro de sécurité sociale": ([1_690_000_000_000 + i % 90 for i in range(N)], ("text", "", "person")),
+    "Geburtsdatum": ([f"{1 + i % 28}.{1 + i % 12}.1960" for i in range(N)], ("date", "", "birth")),
+    "spoke with": (
+        [f"{'AEIOU'[i % 5]}nn{'abcdefghij'[i // 20]} {'BCDF'[i % 4]}ee" for i in range(N)],
+        ("text", "", "person"),
+    ),
+    "reached": ([f"+49 30 {i:03d}-{i * 7919 % 9973:04d}" for i in range(N)], ("text", "", "person")),
+    "place": ([f"{i} Long Street" for i in range(N)], ("text", "", "person")),
+    "reg": ([f"{i:03d}.{i:03d}.{i:03d}-{i % 90 + 10}" for i in range(N)], ("text", "", "person")),
+    "visit": ([f"New York {i % 50}" for i in range(N)], ("categorical", "", "")),
+    "patient id": ([i % 60 * 17 for i in range(N)], ("integer", "", "id")),
+    "PLZ": ([f"{i * 523 % 99999:05d}" for i in range(N)], ("categorical", "", "code")),
+    "ICD-10": ([f"{'AEIOU'[i % 5]}{i % 30:02d}.{i % 9}" for i in range(N)], ("categorical", "", "")),
+    "cause": ([f"{'AEIOU'[i % 5]}{i // 5 % 35:02d}.{i % 7}" for i in range(N)], ("categorical", "", "code")),
+    "years": (["unknown" if i % 50 == 0 else i % 90 for i in range(N)], ("integer", "", "")),
+    "visits": (["none" if i % 50 == 0 else i % 3 for i in range(N)], ("integer", "", "")),
+    "rooms": (["unknown" if i % 50 == 0 else i % 12 for i in range(N)], ("categorical", "", "")),
+    "topped": (["60+" if i % 9 == 0 else i % 60 for i in range(N)], ("categorical", "", "")),
     "<img src=x>": (["a", "b"] * (N // 2), ("categorical", "", "")),
 }
 
@@ -81,7 +103,8 @@ def test_spellings_and_orders_of_days_are_offered():
 def test_what_is_read_off_encodes_its_own_table(name):
     frame = pd.DataFrame({name: list(KINDS[name][0])})
     (guess,) = guess_columns(frame)
-    spec = json.loads(json.dumps(read_off(name, frame[name], guess.kind, guess.read)))
+    read = read_off(name, frame[name], guess.kind, guess.read, unreadable=guess.unreadable)
+    spec = json.loads(json.dumps(read))
     domain = domain_from_json({"columns": {name: spec}})
     assert domain.encode(frame).n == N
 
@@ -91,7 +114,37 @@ def test_spellings_that_are_read_alike_become_the_most_frequent_one():
     assert read_off("x", cells, "categorical", ANY_CASE) == {
         "kind": "categorical", "read": ANY_CASE, "values": ["NO", "yes"],
     }  # fmt: skip
-    assert read_off("x", cells, "categorical")["values"] == ["NO", "Yes", "no", "yes"]
+    assert read_off("x", cells, "categorical")["values"] == ["NO", "no", "Yes", "yes"]
+
+
+def test_values_stand_in_their_natural_order():
+    cells = pd.Series(["10", "2", "unknown", "0", "1", "-1", "b10", "b2", "1.5", "B1", "٣"])
+    assert read_off("x", cells, "categorical")["values"] == [
+        "-1", "0", "1", "1.5", "2", "10", "B1", "b2", "b10", "unknown", "٣",
+    ]  # fmt: skip
+
+
+def test_a_few_words_beside_many_numbers_count_as_missing():
+    years = pd.Series(KINDS["years"][0])
+    guess = guess_column("years", years)
+    assert guess.unreadable
+    assert guess.entry == {"kind": "integer", "unreadable": "missing", "missing": "category"}
+    found = read_off("years", years, guess.kind, unreadable=True)
+    assert (found["low"], found["high"], found["unreadable"], found["missing"]) == (0, 90, "missing", "category")
+    assert not guess_column("visits", pd.Series(KINDS["visits"][0])).unreadable, "a word for missing needs nothing"
+    with pytest.raises(InputError, match="not all numbers"):
+        read_off("years", years, guess.kind)
+
+
+def test_codes_are_offered_by_their_first_characters():
+    offers = {name: guess_column(name, pd.Series(KINDS[name][0])) for name in ("PLZ", "cause", "zip code", "rooms")}
+    assert offers["PLZ"].offers == ("first 2 characters", "first character")
+    assert offers["cause"].entry == {"kind": "categorical", "read": offers["cause"].offers[0]}
+    assert offers["zip code"].offers[-1] == "first 4 characters"
+    assert offers["rooms"].offers == ()
+    assert read_off("PLZ", pd.Series(["07743", "07749", "10115", "NA"]), "categorical", "first 2 characters") == {
+        "kind": "categorical", "read": "first 2 characters", "values": ["07", "10"], "missing": "category",
+    }  # fmt: skip
 
 
 def test_parts_of_the_calendar_are_not_read_off():
@@ -191,13 +244,20 @@ def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
     if guess.aside or not len(cells):
         return
     try:
-        spec = read_off(name, series, guess.kind, guess.read)
+        spec = read_off(name, series, guess.kind, guess.read, unreadable=guess.unreadable)
     except InputError as error:
         assert "different values" in str(error)  # noqa: PT017
         return
     domain = domain_from_json({"columns": {name: spec}})
     assert isinstance(domain, Domain)
     assert len(domain.columns[0].encode(series)) == len(cells)
+
+
+@pytest.mark.parametrize("text", ["A" * 10**5 + "!", "1" * 10**5, "(" * 10**5, "a.b" * 10**5 + "@"])
+def test_no_text_takes_long_to_recognise(text):
+    start = time.process_time()
+    guess_column("who", pd.Series([f"{i}{text}{i}" for i in range(30)]))
+    assert time.process_time() - start < 20, "seconds; a form that looks back at every character takes hours"
 
 
 def test_a_guess_quotes_no_cell_and_counts_none():

@@ -47,6 +47,7 @@ SCHEMA = {
     "whole": {"kind": "integer", "low": 0, "high": 9} | TOLERANT,
     "amount": {"kind": "numeric", "edges": [0, 1, 5.25, 100, 5000, 10**6], "read": "amount, decimal comma"} | TOLERANT,
     "word": LISTED,
+    "who": LISTED | {"values": ["90", "12", "00", "(other)"], "read": "first 2 characters"},
     "day": {"kind": "integer", "low": 1990, "high": 2030, "read": "year of y-m-d"} | TOLERANT,
 }
 DOMAIN = domain_from_json({"columns": SCHEMA})
@@ -236,13 +237,15 @@ def excel(rows: list[tuple]) -> pd.DataFrame:
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_a_row_of_an_excel_file_is_replaced(data):
-    row = st.tuples(*[TYPED] * len(NAMES)).filter(lambda cells: any(cell is not None for cell in cells))
-    rows = data.draw(st.lists(row, min_size=2, max_size=5))
+    row = st.tuples(*[TYPED] * len(NAMES)) | st.just((None,) * len(NAMES))
+    full = row.filter(lambda cells: any(cell is not None for cell in cells))
+    rows = [*data.draw(st.lists(row, min_size=1, max_size=4)), data.draw(full)]
     place = data.draw(st.integers(0, len(rows) - 1))
-    other = [*rows[:place], data.draw(row), *rows[place + 1 :]]
-    same(excel(rows), excel(other), place)
-    padded = [*rows[:place], (None,) * len(NAMES), *rows[place:], (None,) * len(NAMES)]
-    assert len(excel(padded)) == len(rows), "a row that holds nothing is none, wherever it stands"
+    other = [*rows[:place], data.draw(full if place == len(rows) - 1 else row), *rows[place + 1 :]]
+    found = excel(rows)
+    assert len(found) == len(rows), "a row that holds nothing is one, but below all others"
+    same(found, excel(other), place)
+    assert len(excel([*rows, (None,) * len(NAMES)])) == len(rows)
 
 
 ONE = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'

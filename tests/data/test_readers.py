@@ -214,11 +214,11 @@ def test_typed_columns_of_a_parquet_file_are_encoded(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not JSON: Expecting value in line 1, column 1"),
-        (b'{\n"a": }', "not JSON: Expecting value in line 2, column 6"),
+        (b"", "not readable as JSON: Expecting value in line 1, column 1"),
+        (b'{\n"a": }', "not readable as JSON: Expecting value in line 2, column 6"),
         (b"\xe9", "not UTF-8 text"),
         (b"[" * 200_000, "nested too deeply"),
-        (b'{"a": ' + b"1" * 5000 + b"}", ""),
+        (b'{"a": ' + b"1" * 5000 + b"}", "or a number is too long"),
     ],
     ids=["empty", "cut", "latin-1", "deep", "endless number"],
 )
@@ -351,7 +351,7 @@ def test_a_sheet_is_read_as_openpyxl_writes_it():
     first = f'<row r="1"><c r="B1" t="inlineStr">{runs}</c><c t="str"><v>c</v></c></row>'
     gaps = read(sheet(first + '<row r="3"><c r="A3" t="e"><v>#N/A</v></c></row>'), "t.xlsx")
     assert gaps.columns.tolist() == ["", "ab", "c"]
-    assert gaps.to_numpy().tolist() == [[None, "", ""]], "a row that holds nothing is none"
+    assert gaps.to_numpy().tolist() == [[""] * 3, [None, "", ""]], "a row that holds nothing is one"
 
 
 def test_text_in_a_parquet_file_that_is_not_utf_8_says_its_bytes_and_leaves_the_others_alone():

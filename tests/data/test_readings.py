@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.data.cell import MISSING_TEXTS
-from dpcore.data.readings import ANY_CASE, COMMA, POINT, READINGS, WEEKDAYS, category_of, number_of, read_date
+from dpcore.data.readings import (
+    ANY_CASE,
+    COMMA,
+    POINT,
+    READINGS,
+    WEEKDAYS,
+    category_of,
+    number_of,
+    of_categories,
+    read_date,
+)  # fmt: skip
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import InputError
 
@@ -51,6 +61,18 @@ def test_what_is_no_day_stays_as_it_was(text):
     for how in ("year of y-m-d", "month of d/m/y"):
         assert number_of(text, how) == pytest.approx(number_of(text), nan_ok=True)
     assert category_of(text, "weekday of m/d/y") == text
+
+
+CUT = {"07743": "07", " 07749 ": "07", "7.0": "7", "2.55": "2", "A B": "A", "x": "x", "N/A": "N/A", "": ""}
+
+
+@pytest.mark.parametrize("text", CUT)
+def test_the_first_characters_of_a_code_are_a_category_and_a_word_for_missing_stays_one(text):
+    assert category_of(text.strip(), "first 2 characters") == CUT[text]
+    codes = column(kind="categorical", values=["07", "7", "2", "A", "x"], read="first 2 characters", missing="category")
+    assert codes.encode(pd.Series([text])).tolist() == [
+        codes.labels.index(CUT[text]) if CUT[text] in codes.labels else 5
+    ]
 
 
 def column(**spec):
@@ -101,7 +123,7 @@ def test_a_reading_that_does_not_fit_is_refused(spec, message):
 @pytest.mark.parametrize("how", [how for how in READINGS if how])
 def test_a_reading_is_part_of_the_schema_file(how):
     kind = {"kind": "integer", "low": 1, "high": 9}
-    if how == ANY_CASE or how.startswith("weekday"):
+    if of_categories(how):
         kind = {"kind": "categorical", "values": list(WEEKDAYS)}
     domain = domain_from_json({"columns": {"x": kind | {"read": how}, "y": kind | {"read": ""}}} if how != ANY_CASE
         else {"columns": {"x": kind | {"read": how}, "y": kind}})  # fmt: skip

@@ -7,7 +7,21 @@ from hypothesis import strategies as st
 
 from dpcore.data import repairs
 from dpcore.data.readings import ANY_CASE, COMMA
-from dpcore.data.repairs import ADD, ASIDE, CLIP, FIXES, GUESS, MISSING, ONE, READ, mended, problems
+from dpcore.data.repairs import (
+    ADD,
+    ASIDE,
+    CLIP,
+    FIXES,
+    GUESS,
+    MISSING,
+    ONE,
+    OWN,
+    READ,
+    WORDS,
+    mended,
+    problems,
+    words_missing,
+)  # fmt: skip
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 
@@ -28,7 +42,8 @@ WRONG = {
         ["'Yes' in row 2 is not one of the allowed values"],
     ),
     "other values": ({"kind": "categorical", "values": ["yes"], "missing": "category"}, TEXTS, [(ADD, ASIDE)], ["Yes"]),
-    "no number": ({"kind": "integer", "low": 1, "high": 9}, TEXTS, [(GUESS, ASIDE)], ["is not a number"]),
+    "no number": ({"kind": "integer", "low": 1, "high": 9}, TEXTS, [(GUESS, WORDS, ASIDE)],
+        ["is not a number"]),
 }  # fmt: skip
 
 
@@ -62,6 +77,24 @@ def test_only_what_nobody_said_is_read_off():
     assert mended("x", TEXTS, entry, ONE) == {
         "kind": "categorical", "read": ANY_CASE, "values": ["no", "yes"], "missing": "category",
     }  # fmt: skip
+
+
+def test_a_word_that_counts_as_missing_becomes_a_value_of_its_own():
+    cells = pd.Series(["gold", "none", "NA", "", "-", "gold", "none"])
+    entry = {"kind": "categorical", "values": ["gold"], "missing": "category"}
+    assert words_missing("x", cells, entry) == {"none": 2, "NA": 1}
+    own = mended("x", cells, entry, OWN)
+    assert own == entry | {"values": ["gold", "none", "NA"]}
+    assert words_missing("x", cells, own) == {}
+    ages = pd.Series(["41", "unknown", "7", "none"])
+    entry = {"kind": "integer", "low": 0, "high": 99}
+    counted = mended("x", ages, entry, WORDS)
+    assert words_missing("x", ages, counted) == {"unknown": 1, "none": 1}
+    assert problems("x", ages, counted) == ()
+    read, numbers = {"kind": "integer", "missing": "category"}, pd.Series(["41", "7"])
+    assert mended("x", ages, read | {"unreadable": "missing"}, READ) == mended("x", numbers, read, READ) | {
+        "unreadable": "missing"
+    }
 
 
 def test_repairs_that_read_the_records_are_known_as_such():

@@ -194,8 +194,16 @@ def test_a_number_without_end_is_named():
     assert "epsilon = inf" in open_page(EXPLORE, epsilon="inf").warning[0].value
 
 
-def test_a_good_link_is_taken_without_a_word():
-    good = {"epsilon": "0.3", "delta": "1e-06", "seed": "3", "repeats": "2", "gaussian_maxent.alpha": "0.5"}
+@pytest.mark.parametrize(("written", "against"), [("1e-6", "step"), ("1e-06", "round")])
+def test_a_good_link_new_or_old_is_taken_without_a_word(written, against):
+    good = {
+        "epsilon": "0.3",
+        "delta": written,
+        "against": against,
+        "seed": "3",
+        "repeats": "2",
+        "gaussian_maxent.alpha": "0.5",
+    }
     app = open_page(EXPLORE, sample="titanic", **good)
     assert not app.warning
     assert "ε = 0.3 at δ = 1e-6" in captions(app)

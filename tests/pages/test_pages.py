@@ -158,7 +158,7 @@ def test_explore_shows_verdict_and_every_chart_with_data():
     assert all(figure["data"] for figure in drawn)
     assert [tab.label for tab in app.tabs] == [
         "Groups", "Ask a question", "Linked columns", "Budget used",
-        "Compare two settings", "Download",
+        "Two settings", "Download",
     ]  # fmt: skip
 
 

@@ -228,7 +228,7 @@ def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
     app = opened()
     key = f"schema-file-{table(app).version}"
     app.file_uploader(key=key).set_value(("s.json", b"{", "application/json")).run()
-    assert "not JSON" in app.error[0].value
+    assert "not readable as JSON" in app.error[0].value
     content = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
     app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run()
     app = settled(app)

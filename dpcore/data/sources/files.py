@@ -15,7 +15,7 @@ PARALLEL = 50_000_000  # cells from which more than one process is worth its sta
 
 
 def is_large(path: str | Path) -> bool:
-    """Whether what stands there is a folder, or a file that takes many times its size in memory."""
+    """Whether the path is a folder, or a file that takes many times its size in memory."""
     path = Path(path)
     try:
         return path.is_dir() or path.stat().st_size > LARGE.get(path.suffix.lower(), 1 << 62)
@@ -32,7 +32,7 @@ def source_at(
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if path.is_dir() or ending == ".parquet":
+    if os.path.isdir(path) or ending == ".parquet":
         source = ParquetSource(path)
         if workers is None:
             workers = min(os.cpu_count() or 1, MOST_WORKERS)

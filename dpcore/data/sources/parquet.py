@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from pyarrow.parquet import ParquetFile
 from ...errors import InputError
 from ..column import Column
 from ..domain import Domain
-from ..fingerprint import fingerprint_of
+from ..inputs import explained
 from ..readers import check_names, series, sound
 from ..text_file import MOST_COLUMNS
 from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, stamped, unwatched
+from .in_order import ReadInOrder
 from .processes import counted
 
 ROWS = 1 << 18  # of a chunk, at most: row groups may be larger
@@ -28,7 +29,7 @@ compute: Any = pc  # its functions are made when it is imported, which type chec
 
 
 @dataclass(frozen=True)
-class ParquetSource:
+class ParquetSource(ReadInOrder):
     """A file, or all files of a folder that end in .parquet, in the order of their names; all have the same columns.
 
     Row groups are read one by one, by `workers` processes at once. A file that changes between two readings is refused.
@@ -36,7 +37,7 @@ class ParquetSource:
 
     path: Path
     workers: int = 1
-    splits: bool = field(default=True, init=False)
+    splits = True
 
     @property
     def name(self) -> str:
@@ -62,17 +63,17 @@ class ParquetSource:
 
     @cached_property
     def _known(self) -> tuple[tuple[str, ...], tuple[tuple[Stamp, tuple[int, ...]], ...]]:
-        """The columns, and of every file its stamp and the rows of its groups."""
+        """The column names, and each file's stamp and rows by row group."""
         columns: tuple[str, ...] | None = None
         groups = []
         for file in self.files:
             with _packed(file) as (packed, stamp):
                 here = tuple(packed.schema_arrow.names)
                 if len(here) > MOST_COLUMNS:
-                    raise InputError(f"{file}: has {len(here):,} columns, at most {MOST_COLUMNS:,} are read")
-                check_names(here, str(file))
+                    raise InputError(f"has {len(here):,} columns, at most {MOST_COLUMNS:,} are read")
+                check_names(here)
                 if columns is not None and sorted(here) != sorted(columns):
-                    raise InputError(f"{file}: has other columns than {self.files[0].name}: {', '.join(here)}")
+                    raise InputError(f"has other columns than {self.files[0].name}: {', '.join(here)}")
                 columns = columns or here
                 meta = packed.metadata
                 groups.append((stamp, tuple(meta.row_group(g).num_rows for g in range(meta.num_row_groups))))
@@ -80,26 +81,26 @@ class ParquetSource:
 
     @property
     def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
-        """Every file and its stamp when it was read first; none is ever read with another one."""
+        """Each file and its stamp at the first reading; a file that changed is refused."""
         return tuple((file, stamp) for file, (stamp, _) in zip(self.files, self._known[1], strict=True))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the first file, in its order."""
+        """The columns of the first file, in its order."""
         return self._known[0]
 
     @property
     def rows(self) -> int:
-        """How many there are, by what the files say of themselves."""
+        """The number of rows, by the files' own metadata."""
         return sum(sum(groups) for _, groups in self._known[1])
 
     @property
     def groups(self) -> int:
-        """How many row groups there are: into more shares than that nothing can be cut."""
+        """The number of row groups, which is the largest number of shares."""
         return sum(len(groups) for _, groups in self._known[1])
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
-        """Row groups i, i + k, i + 2k, … in turn; large ones in pieces."""
+        """The chunks of row groups i, i + k, i + 2k, …; large groups in pieces."""
         i, k = share
         place = 0
         for file, (stamp, groups) in zip(self.files, self._known[1], strict=True):
@@ -109,29 +110,25 @@ class ParquetSource:
                 continue
             with _packed(file) as (packed, now):
                 if now != stamp:
-                    raise InputError(f"{file}: {CHANGED}")
+                    raise InputError(CHANGED)
                 for g in mine:
                     yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """Counted by as many processes as there are workers."""
+        """The number n and the tables, counted by as many processes as there are workers."""
         return counted(self, domain, tables, watch, self.workers)
-
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
-        """That of all files together."""
-        return fingerprint_of(self, key, watch)
 
 
 @dataclass(frozen=True, eq=False)
 class ArrowChunk:
-    """Some rows of a row group, `where` in words."""
+    """Some rows of a row group; `where` names the group in words."""
 
     table: pa.Table
     where: str
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """The number of rows."""
         return self.table.num_rows
 
     def cells(self, name: str) -> pd.Series:
@@ -139,7 +136,7 @@ class ArrowChunk:
         return series(self.table[name])
 
     def encode(self, column: Column) -> np.ndarray:
-        """Codes (rows,): where few cells differ each is encoded once, as its code depends on nothing else."""
+        """The codes (rows,); where few cells differ, each distinct one is encoded once."""
         cells = self.table[column.name]
         if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):
             return encoded(column, series(cells), self.where)
@@ -157,23 +154,17 @@ class ArrowChunk:
 
 
 def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:
-    """A row group in chunks of at most so many rows."""
+    """A row group's chunks of limited size."""
     rows = 0
-    try:
+    with explained(where, "parquet"):
         for batch in packed.iter_batches(ROWS, row_groups=[group], columns=names):
             table = sound(pa.Table.from_batches([batch]))
             yield ArrowChunk(table, where if not rows else f"{where}, rows from {rows + 1:,} on")
             rows += table.num_rows
-    except (pa.ArrowException, OSError):
-        raise InputError(f"{where}: it is damaged") from None
 
 
 @contextmanager
 def _packed(path: Path) -> Iterator[tuple[ParquetFile, Stamp]]:
-    """An open file and its stamp."""
+    """An open Parquet file and its stamp."""
     with stamped(path) as (file, stamp):
-        try:
-            packed = ParquetFile(file)
-        except (pa.ArrowException, OSError):
-            raise InputError("it is damaged, or a file of another kind") from None
-        yield packed, stamp
+        yield ParquetFile(file), stamp

@@ -44,11 +44,11 @@ class Budget:
 
     @property
     def rho(self) -> float:
-        """The largest ρ whose ρ-zCDP keeps this promise; for δ = 0 the ε²/2 that ε-DP implies, to compare by."""
+        """The largest ρ whose ρ-zCDP keeps this promise; for δ = 0 the ε²/2 that ε-DP implies."""
         return conversions.zcdp_rho(self.epsilon, self.delta) if self.delta > 0 else self.epsilon**2 / 2
 
     def sampler_error(self, failure: float) -> float:
-        """τ = failure/(1 + e^ε): a draw within total variation τ of its law costs that failure, whatever the data.
+        """The total variation τ = failure/(1 + e^ε) that a sampler may err by at a cost of `failure`, on any data.
 
         P(E) ≤ P*(E) + τ ≤ e^ε Q*(E) + δ₀ + τ ≤ e^ε Q(E) + δ₀ + (1 + e^ε)τ for the laws P, Q of neighbouring data.
         """
@@ -56,7 +56,7 @@ class Budget:
 
 
 def _check_spend(name: str, value: float, failure: float) -> None:
-    """A spend costs something: a zero or negative one would pay for nothing, or give budget back."""
+    """Raise InputError unless a spend costs something: one of 0 pays nothing, one below 0 gives budget back."""
     if not 0 < value < math.inf:
         raise InputError(f"a spend of {name}={value} must be finite and above 0")
     if not 0 <= failure < 1:
@@ -65,7 +65,7 @@ def _check_spend(name: str, value: float, failure: float) -> None:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """One release that is exactly μ-GDP: Gaussian noise of standard deviation Δ₂/μ. Source: Dong, Roth, Su 2022."""
+    """The spend of one release that is μ-GDP: Gaussian noise of deviation Δ₂/μ. Source: Dong, Roth, Su 2022."""
 
     mu: float
     failure: float = 0.0
@@ -76,13 +76,13 @@ class Gaussian:
 
     @property
     def rho(self) -> float:
-        """Zero-concentrated DP: ρ = Δ₂²/(2σ²) = μ²/2. Source: Bun, Steinke 2016, Prop. 1.6."""
+        """The ρ of zero-concentrated DP: Δ₂²/(2σ²) = μ²/2. Source: Bun, Steinke 2016, Prop. 1.6."""
         return self.mu**2 / 2
 
 
 @dataclass(frozen=True)
 class _Ranged:
-    """An ε-DP spend of which log-likelihood ratios span at most s = `SPANS` · ε, so that it is s²/8-zCDP.
+    """An ε-DP spend whose log-likelihood ratios span at most s = `SPANS` · ε, so that it is s²/8-zCDP.
 
     Source: Cesar, Rogers 2021 (s²/8).
     """
@@ -96,18 +96,18 @@ class _Ranged:
 
     @property
     def pure(self) -> float:
-        """ε of pure DP."""
+        """The ε of pure DP."""
         return self.epsilon
 
     @property
     def rho(self) -> float:
-        """ρ = s²/8."""
+        """The ρ of zero-concentrated DP: s²/8."""
         return self.SPANS**2 * self.epsilon**2 / 8
 
 
 @dataclass(frozen=True)
 class BoundedRange(_Ranged):
-    """An exponential-mechanism draw: log-likelihood ratios span at most ε₀, so ε₀-DP and ε₀²/8-zCDP.
+    """The spend of one exponential-mechanism draw: log-likelihood ratios span at most ε₀, so ε₀-DP and ε₀²/8-zCDP.
 
     Source: Durfee, Rogers 2019 (bounded range).
     """
@@ -117,14 +117,14 @@ class BoundedRange(_Ranged):
 
 @dataclass(frozen=True)
 class Pure(_Ranged):
-    """An ε-DP release, e.g. Laplace noise of scale Δ₁/ε; ε²/2-zCDP. Source: Bun, Steinke 2016, Prop. 1.4."""
+    """The spend of an ε-DP release, e.g. Laplace noise of scale Δ₁/ε; ε²/2-zCDP (Bun, Steinke 2016, Prop. 1.4)."""
 
     SPANS = 2
 
 
 @dataclass(frozen=True)
 class Approximate(Pure):
-    """An (ε₀, δ₀)-DP release: outside an event of probability δ₀ it costs what ε₀-DP does.
+    """The spend of an (ε₀, δ₀)-DP release: outside an event of probability δ₀ it costs what ε₀-DP does.
 
     Source: Bun, Steinke 2016, section 8 (approximate zCDP).
     """
@@ -132,7 +132,7 @@ class Approximate(Pure):
 
 @dataclass(frozen=True)
 class SubsampledGaussian:
-    """One sum over a Poisson sample of the rows, rate q, clipped at C, with noise of standard deviation zC.
+    """The spend of one sum over a Poisson sample of the rows: rate q, clipped at C, noise of deviation zC.
 
     Its cost is known only together with all others like it, by privacy loss distributions (`subsampled_epsilon`).
     """
@@ -150,21 +150,21 @@ class SubsampledGaussian:
 
 
 class Priced(Protocol):
-    """What has a cost that adds up: ρ, ε where it is pure, and the probability that neither holds."""
+    """A spend whose cost adds up: ρ, ε where it is pure, and the probability that neither holds."""
 
     @property
     def rho(self) -> float:
-        """ρ of zero-concentrated DP."""
+        """The ρ of zero-concentrated DP."""
         ...
 
     @property
     def pure(self) -> float:
-        """ε of pure DP, ∞ without."""
+        """The ε of pure DP; ∞ where the spend is not pure."""
         ...
 
     @property
     def failure(self) -> float:
-        """The part of δ that it takes."""
+        """The part of δ that the spend takes."""
         ...
 
 
@@ -173,7 +173,7 @@ S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
 class Accounting(StrEnum):
-    """How a plan is added up; fixed before the first touch, so that stopping early or adapting stays sound."""
+    """The rule by which a plan's costs add up; fixed before the first touch, so that adapting stays sound."""
 
     GDP = "exact Gaussian (GDP)"
     ZCDP = "zero-concentrated DP"
@@ -182,7 +182,7 @@ class Accounting(StrEnum):
     PLD = "privacy loss distributions"
 
     def epsilon(self, cost: float, delta: float) -> float:
-        """The ε at δ that an additive cost stands for: Σμ², Σρ or Σε."""
+        """The ε at δ that an additive cost (Σμ², Σρ or Σε) amounts to."""
         if self is Accounting.GDP and cost < math.inf:
             return conversions.gdp_epsilon(math.sqrt(cost), delta)
         return conversions.zcdp_epsilon(cost, delta) if self is Accounting.ZCDP and cost < math.inf else cost
@@ -196,7 +196,7 @@ class Accounting(StrEnum):
 
 @dataclass(frozen=True)
 class Sums:
-    """Additive costs of a sequence of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
+    """The summed costs of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
 
     `sampled` is the one kind of sampled sum and how many of them, None where there is anything else. `joint` holds what
     is composed optimally, sizes of one kind rounded up to the largest; None if a spend is of a kind it does not take.
@@ -211,7 +211,7 @@ class Sums:
 
     @classmethod
     def of(cls, spends: Iterable[tuple[Priced, int]]) -> "Sums":
-        """The costs of spends, each so many times: correctly rounded sums, the same in whatever order they come."""
+        """The summed costs of (spend, times) pairs; the sums are correctly rounded and do not depend on the order."""
         together: Counter[Priced] = Counter()
         for spend, times in spends:
             together[spend] += times
@@ -227,7 +227,7 @@ class Sums:
         )
 
     def cost(self, accounting: Accounting) -> tuple[str, float]:
-        """What an accounting adds up, as a symbol, and how much of it; optimal composition adds up no one thing."""
+        """The symbol and amount of the cost that an accounting adds up; optimal composition has no single amount."""
         return {
             Accounting.GDP: ("μ²", self.mu_squared),
             Accounting.ZCDP: ("ρ", self.rho),
@@ -236,7 +236,7 @@ class Sums:
         }[accounting]
 
     def epsilon(self, delta: float, accounting: Accounting, planned: int = 0) -> float:
-        """The ε that holds at δ by one accounting; ∞ where it does not apply. `planned`: see `Joint.log_delta`."""
+        """The ε that holds at δ by one accounting; ∞ where that does not apply. `planned`: see `Joint.log_delta`."""
         left = delta - self.failure
         if left < 0:
             return math.inf
@@ -254,7 +254,7 @@ class Sums:
         return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, left)
 
     def best(self, budget: Budget, exact: bool = False) -> Accounting:
-        """The accounting with the smallest ε at δ: of those that add up if one of them keeps the promise, else of all.
+        """The accounting with the smallest ε at δ; one with an additive cost is preferred if any keeps the promise.
 
         What adds up may be spent otherwise than planned. `exact` Gaussian noise is discrete, of which only ρ is known.
         """
@@ -286,7 +286,7 @@ def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
 
 @dataclass(frozen=True)
 class Spent:
-    """What has been spent: ε at δ, and the additive cost behind it (ρ always, μ when all is Gaussian)."""
+    """The total spent: ε at δ, and the additive cost behind it (ρ always, μ when all is Gaussian)."""
 
     epsilon: float
     delta: float
@@ -295,6 +295,6 @@ class Spent:
     accounting: Accounting
 
     def to_json(self) -> dict[str, Any]:
-        """epsilon, delta, accounting, and mu or rho."""
+        """The total as a dictionary: epsilon, delta, accounting, and mu or rho."""
         out: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "accounting": str(self.accounting)}
         return out | ({"mu": self.mu} if self.mu is not None else {"rho": self.rho})

@@ -28,7 +28,7 @@ def gaussian_share(budget: Budget, shares: Iterable[float]) -> tuple[Gaussian, .
 
 
 def regularised_stages(budget: Budget, stages: int, theta: float) -> tuple[Gaussian, float]:
-    """One of m equal draws from regularised densities, each s/√m-GDP and within τ/m of its law; and s.
+    """The spend of one of m equal draws from regularised densities, each s/√m-GDP and within τ/m of its law; and s.
 
     θδ = m · failure pays for the sampler's error, τ = θδ/(1 + e^ε), and s is the largest with δ(ε; s) ≤ (1 − θ)δ.
     Raises InputError when δ = 0, which these densities cannot promise.
@@ -41,7 +41,7 @@ def regularised_stages(budget: Budget, stages: int, theta: float) -> tuple[Gauss
 
 
 def sampled_steps(budget: Budget, rate: float, steps: int) -> SubsampledGaussian:
-    """`steps` noisy sums over Poisson samples of the rows that use the whole budget; InputError when δ = 0."""
+    """The spend of `steps` noisy sums over Poisson samples that together use the budget; InputError when δ = 0."""
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
     return SubsampledGaussian(conversions.subsampled_multiplier(budget.epsilon, budget.delta, rate, steps), rate)
@@ -68,7 +68,7 @@ def equal_draws(budget: Budget, times: int) -> BoundedRange:
 
 
 def equal_selections(budget: Budget, times: int) -> BoundedRange | Pure:
-    """What pays for `times` equal selections: `equal_draws`; at δ = 0 the same ε₀ for permute-and-flip.
+    """The spend of one of `times` equal selections: `equal_draws`; at δ = 0 the same ε₀ for permute-and-flip.
 
     Only Σε counts at δ = 0, and permute-and-flip is better there at every ε₀; its range of 2ε₀ would cost four times
     the ρ of an exponential-mechanism draw.
@@ -80,7 +80,7 @@ def equal_selections(budget: Budget, times: int) -> BoundedRange | Pure:
 def select_and_measure(
     budget: Budget, times: int, share: float, part: float = 1.0, kind: type[BoundedRange] | type[Pure] = BoundedRange
 ) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
-    """`times` equal pairs of a selection and a measurement that use `part` of the budget, `share` of it to measure.
+    """The spends of `times` equal selections and measurements, which use `part` of the budget.
 
     δ > 0: T(s²/8 + μ²/2) = part · ρ, s the range of the selection, `SPANS` · ε₀ of its `kind` (Pure for a sparse
     vector), a mixed plan in zCDP, and then both `enlarged`, if they are the whole plan. δ = 0: permute-and-flip or
@@ -95,7 +95,7 @@ def select_and_measure(
 
 
 def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
-    """A measurement that uses `part` of the budget beside `select_and_measure`: μ²/2 = part · ρ, or ε₁ = part · ε."""
+    """The spend of a measurement beside `select_and_measure`: μ²/2 = part · ρ, or ε₁ = part · ε."""
     if budget.delta == 0:
         return Pure(part * budget.epsilon * MARGIN)
     return Gaussian(math.sqrt(2 * part * budget.rho * MARGIN))
@@ -103,7 +103,7 @@ def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
 
 @lru_cache(maxsize=256)
 def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
-    """The same spends, each so many times, all larger by the largest factor that optimal composition allows, ≥ 1.
+    """The given spends, all enlarged by the largest factor ≥ 1 that optimal composition allows.
 
     log δ comes to within `TOLERANCE` below that of the budget. They stay as they are where spends must add up, at
     δ = 0, and where composing them would take too long.

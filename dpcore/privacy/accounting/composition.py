@@ -42,7 +42,7 @@ Outcomes = tuple[np.ndarray, np.ndarray, float]  # losses (j,), their chances (j
 
 @dataclass(frozen=True)
 class Joint:
-    """Gaussian spends with Σμ², `pures` ε₀-DP ones of at most `pure`, and `draws` of bounded range at most `span`."""
+    """Gaussian spends of Σμ², `pures` ε₀-DP ones ≤ `pure` and `draws` of bounded range ≤ `span`, composed."""
 
     mu_squared: float = 0.0
     pure: float = 0.0
@@ -51,7 +51,7 @@ class Joint:
     draws: int = 0
 
     def log_delta(self, epsilon: float, target: float, planned: int = 0) -> float:
-        """log δ(ε), rounded up, as precisely as a δ near `target` needs; ∞ where it would take too long.
+        """log δ(ε), rounded up and precise enough near `target`; ∞ where computing it would take too long.
 
         `planned` is how many draws there may be in the end: any number up to it is read off one composition.
         """
@@ -67,7 +67,7 @@ class Joint:
         return math.log(total * ROOM) if total > 0 else -math.inf
 
     def epsilon(self, delta: float, *, least: float | None = None, planned: int = 0) -> float:
-        """The smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up; 0 < δ < 1; ∞ where it would take too long.
+        """The smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up, for 0 < δ < 1; ∞ where computing it would take too long.
 
         `least` is the smallest δ of several that are asked for, so that they are all read off one composition, and
         `planned` as in `log_delta`.
@@ -80,7 +80,7 @@ class Joint:
 
 
 def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:
-    """log δ(ε) (j,) of a μ-GDP mechanism, μ > 0: `conversions.gdp_log_delta` at many ε, of either sign."""
+    """log δ(ε) (j,) of a μ-GDP mechanism with μ > 0 at many ε of either sign; see `conversions.gdp_log_delta`."""
     a, b = mu / 2 - epsilons / mu, -mu / 2 - epsilons / mu
     with np.errstate(all="ignore"):
         near = -np.expm1(epsilons + log_ndtr(b) - log_ndtr(a))
@@ -90,7 +90,7 @@ def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _outcomes(pure: float, pures: int, span: float, draws: int, planned: int, delta: float) -> Outcomes | None:
-    """Losses of Rᵐ Bᵏ, whose δ(ε) = Σ chance · (1 − e^(ε − loss))₊ + the chance of an infinite loss.
+    """The privacy losses of Rᵐ Bᵏ: δ(ε) = Σ chance · (1 − e^(ε − loss))₊ + the chance of an infinite loss.
 
     In a function that is linear in y between nodes, (1 − y/y_j)₊ has the weight y_j times the jump of the slope at y_j.
     """
@@ -116,7 +116,7 @@ def _outcomes(pure: float, pures: int, span: float, draws: int, planned: int, de
 
 @lru_cache(maxsize=8)
 def _backwards(span: float, draws: int, delta: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """A grid of x = log y, and B^i F₀ there, rounded up, for i up to `draws`; None where that would take too long.
+    """A grid of x = log y and B^i F₀ on it, rounded up, for i ≤ `draws`; None where that would take too long.
 
     F is kept at the nodes and is linear in y between them: above the true F, which is convex. Below the first node F(x)
     − (1 − e^x), which grows with x, stays what it is there; above the last one F does. With u = e^(t − ih) in the i-th

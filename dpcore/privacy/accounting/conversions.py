@@ -115,7 +115,7 @@ def subsampled_epsilon(noise_multiplier: float, rate: float, steps: int, delta: 
 
 @lru_cache(maxsize=256)
 def subsampled_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> float:
-    """A noise multiplier z, to 0.3 % the smallest, with subsampled_epsilon(z, rate, steps, δ) ≤ ε."""
+    """A noise multiplier z with subsampled_epsilon(z, rate, steps, δ) ≤ ε, at most 0.3 % above the smallest one."""
     low = high = 0.25
     while subsampled_epsilon(high, rate, steps, delta) > epsilon:
         low, high = high, 2 * high
@@ -169,7 +169,7 @@ def _log(delta: float) -> float:
 
 
 def smallest_epsilon(log_delta: Callable[[float], float], delta: float, high: float) -> float:
-    """The smallest ε ≥ 0 with log δ(ε) ≤ log δ, rounded up; about `high` or below it; ∞ where log δ(ε) is ∞."""
+    """The smallest ε ≥ 0 with log δ(ε) ≤ log δ, rounded up, expected near `high`; ∞ where log δ(ε) is ∞."""
     target = _log(delta)
 
     def excess(epsilon: float) -> float:
@@ -183,7 +183,7 @@ def smallest_epsilon(log_delta: Callable[[float], float], delta: float, high: fl
 
 
 def raised(x: float, unsafe: Callable[[float], bool]) -> float:
-    """x, or a little more, where it is no longer unsafe: a root on its safe side."""
+    """The smallest tried number ≥ x at which `unsafe` is false: a root rounded up to its safe side."""
     step = STEP
     while unsafe(x):
         x, step = x * (1 + step) + 1e-300, 2 * step
@@ -191,7 +191,7 @@ def raised(x: float, unsafe: Callable[[float], bool]) -> float:
 
 
 def lowered(x: float, unsafe: Callable[[float], bool]) -> float:
-    """x, or a little less, where it is no longer unsafe."""
+    """The largest tried number ≤ x at which `unsafe` is false: a root rounded down to its safe side."""
     step = STEP
     while unsafe(x):
         x, step = x * (1 - step), 2 * step
@@ -199,6 +199,6 @@ def lowered(x: float, unsafe: Callable[[float], bool]) -> float:
 
 
 def root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Where f changes its sign between `low` and `high`, to rounding."""
+    """The point between `low` and `high` where f changes its sign, to rounding."""
     found: Any = brentq(f, low, high, xtol=1e-15, rtol=np.float64(1e-14))
     return float(found)

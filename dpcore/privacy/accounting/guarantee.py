@@ -34,7 +34,7 @@ def worst_profile(at: Values, epsilon: Values, delta: Values) -> np.ndarray:
 
 
 def best_guess(prior: Values, epsilon: Values, delta: Values) -> np.ndarray:
-    """How often, at most, anybody guesses right who held `prior` in (0, 1); the best bound over the pairs (last axis).
+    """The highest chance of a right guess by someone with belief `prior`: the best bound of the (ε, δ) pairs.
 
     Saying "hers" on the event E is right with probability π P_1(E) + (1 − π)(1 − P_0(E)), that is 1 − π +
     π[P_1(E) − e^a P_0(E)] with e^a = (1 − π)/π; the best E gives 1 − π + π δ(a). At π = ½ and one pair that is
@@ -46,7 +46,7 @@ def best_guess(prior: Values, epsilon: Values, delta: Values) -> np.ndarray:
 
 
 def evidence_bound(epsilon: Values, delta: Values, failure: float) -> float:
-    """The t with P_1(L > t) ≤ failure, and P_0(L < −t) ≤ failure: how far the log odds move but for that probability.
+    """The t with P_1(L > t) ≤ failure and P_0(L < −t) ≤ failure: a bound on how far log odds move.
 
     On E = {L > t} P_0(E) ≤ e^−t P_1(E), so the promise P_1(E) ≤ e^ε P_0(E) + δ gives P_1(E)(1 − e^(ε−t)) ≤ δ; with
     failure = η > δ, t = ε − log(1 − δ/η) brings P_1(E) to η. Each pair gives a valid t; the smallest is returned, ∞
@@ -61,13 +61,13 @@ def evidence_bound(epsilon: Values, delta: Values, failure: float) -> float:
 
 
 def posterior(prior: Values, evidence: Values) -> np.ndarray:
-    """What the prior becomes when the log odds move by `evidence`: π e^t/(π e^t + 1 − π)."""
+    """The belief after a prior's log odds moved by `evidence`: π e^t/(π e^t + 1 − π)."""
     p = np.asarray(prior, float)
     return expit(np.log(p) - np.log1p(-p) + evidence)
 
 
 def small_failure(delta: float) -> float:
-    """The failure probability to state posteriors at: 100 δ, or √δ where that is less.
+    """The failure probability at which posteriors are stated: 100 δ, or √δ where that is less.
 
     At δ itself no bound holds (an output may give everything away with probability δ); here `evidence_bound` of one
     pair exceeds ε by −log(1 − max(.01, √δ)), next to nothing.
@@ -87,7 +87,7 @@ def gaussian_guess(prior: float, mu: float) -> float:
 
 
 def trade_off(alpha: Values, epsilon: Values, delta: Values) -> np.ndarray:
-    """The least type II error of any test with type I error `alpha` that the pairs allow.
+    """The least type II error of any test with type I error `alpha`, by the given (ε, δ) pairs.
 
     max over pairs of max(0, 1 − δ − e^ε α, e^−ε(1 − δ − α)).
     Source: Wasserman, Zhou 2010; Dong, Roth, Su 2022, Proposition 5.
@@ -104,7 +104,7 @@ def gaussian_trade_off(alpha: Values, mu: float) -> np.ndarray:
 
 
 def compose_any(epsilon: float, delta: float, times: int) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs (ε_i, δ_i) that `times` (ε, δ)-DP releases together satisfy, whatever they are; none can be improved.
+    """The pairs (ε_i, δ_i) that any `times` (ε, δ)-DP releases together satisfy; none can be improved.
 
     ε_i = (k − 2i)ε, i = 0..⌊k/2⌋, are the values that the evidence of k randomised responses takes. With δ'_i theirs
     (`conversions.optimal_log_delta`), and as the truth stays hidden each time with probability (1 − δ)^k, the pair is
@@ -132,7 +132,7 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
 
 
 def cautions(budget: Budget, n: int) -> list[str]:
-    """What a reader should know about the promise on n rows."""
+    """Warnings, in words, that a reader needs about the promise on n rows."""
     epsilon, delta, out = budget.epsilon, budget.delta, []
     if delta >= 1 / n:
         allowed = "publishing a whole row picked at random would be allowed"

@@ -32,7 +32,7 @@ class Charge:
     name: str = field(default="", compare=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The verb, the kind of spend, its parameter, how many times and what all of them cost in ρ."""
+        """The charge as a dictionary: verb, kind of spend, its parameter, number of times and total cost in ρ."""
         parameters = {k: v for k, v in asdict(self.spend).items() if v or k != "failure"}
         rho = self.times * self.spend.rho if self.spend.rho < math.inf else None
         kind = type(self.spend).__name__
@@ -82,7 +82,7 @@ class Plan:
 
     @property
     def measured(self) -> tuple[Any, ...]:
-        """The statistics that are measured, or their classes."""
+        """The statistics that the plan measures, or their classes where the statistic is chosen later."""
         return tuple(c.statistic for c in self.charges if c.verb == "measure")
 
     @cached_property
@@ -92,7 +92,7 @@ class Plan:
 
     @cached_property
     def accounting(self) -> Accounting:
-        """The way of adding up that costs this plan least; see `Sums.best`."""
+        """The accounting that costs this plan least; see `Sums.best`."""
         return self.sums.best(self.budget, self.exact)
 
     @cached_property
@@ -103,7 +103,7 @@ class Plan:
 
 @dataclass
 class Ledger:
-    """Events as they are charged, in order. It refuses kinds the plan does not declare, and what no longer fits.
+    """The events charged so far, in order; refuses kinds of spends not planned and charges beyond the budget.
 
     What fits is decided by the plan's one accounting; within it the bound holds for spends chosen as one goes along
     (Σμ², Σρ and Σε are each valid privacy filters, and so are Σμ² and numbers of spends of a size at the most together,
@@ -126,7 +126,7 @@ class Ledger:
         self._failure = planned.failure
 
     def statement(self, plan: Plan) -> "Ledger":
-        """A copy that says what was charged up to now, for a `plan` equal to its own, and charges nothing itself.
+        """A copy of the ledger's record for a `plan` equal to its own; the copy cannot charge anything.
 
         It shares no object with this ledger that anything is computed from, so that nothing done to it comes back.
         """
@@ -136,11 +136,11 @@ class Ledger:
         return twin
 
     def fits(self, spend: Spend, times: int = 1) -> bool:
-        """Whether `spend` may be charged now, so many times."""
+        """Whether `times` of `spend` may be charged now."""
         return self._refusal(self._after(spend, times)) is None
 
     def charge(self, what: str, spend: Spend, times: int = 1) -> None:
-        """Record `times` equal spends before the touches they pay for, or raise BudgetError and row nothing."""
+        """Record `times` equal spends before the touches they pay for; or raise BudgetError and record nothing."""
         if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 1:
             raise BudgetError(f"{what} is used times={times}, which must be a whole number ≥ 1")
         if type(spend) not in self.plan.kinds:
@@ -154,13 +154,13 @@ class Ledger:
 
     @property
     def capacity(self) -> float:
-        """The additive cost that this ledger allows in all: Σμ², Σρ or Σε where the plan is added up so."""
+        """The additive cost that this ledger allows in all: Σμ², Σρ or Σε where the plan adds one of them."""
         (capacity,) = self._capacities.values()
         return capacity
 
     @property
     def spent(self) -> Spent:
-        """The total so far, at the budget's δ (0 when nothing but pure spends without failure was charged)."""
+        """The total spent so far, at the budget's δ (0 when only pure spends without failure were charged)."""
         most = self.plan.sums.joint.draws if self.plan.sums.joint else 0
         epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting, most)
         pure = self._accounting is Accounting.PURE
@@ -178,7 +178,7 @@ class Ledger:
         return Sums.of({**self._counts, spend: self._counts[spend] + times}.items())
 
     def _refusal(self, after: Sums) -> str | None:
-        """What `after` needs more than what is left, in words; None when it fits."""
+        """The amounts needed and left, in words, where the total `after` exceeds the budget; None when it fits."""
         if after.failure > self._failure:
             used = self.sums.failure
             return f"failure δ={after.failure - used:.6g}, {self._failure - used:.6g}"
@@ -189,7 +189,7 @@ class Ledger:
         return None
 
     def _costs(self, sums: Sums) -> dict[str, float]:
-        """What is used, by name: one sum, or for what is counted so many of no more than the planned size."""
+        """The costs used, by name: one sum, or the number of spends of each kind out of those planned."""
         if self._accounting is Accounting.OPTIMAL:
             mine, most = sums.joint or Joint(math.inf), self.plan.sums.joint or Joint()
             return {
@@ -201,7 +201,7 @@ class Ledger:
         return {symbol: self._steps(sums) if self._accounting is Accounting.PLD else cost}
 
     def _steps(self, sums: Sums) -> float:
-        """How many of the planned sampled sums; anything else is not priced this way."""
+        """The number of planned sampled sums that were used; other spends are not priced this way."""
         planned = self.plan.sums.sampled
         if sums.sampled is None or planned is None:
             return 0.0 if sums == Sums() else math.inf

@@ -39,7 +39,7 @@ from .ledger import Ledger, Plan
 
 @dataclass(frozen=True)
 class Concentrated:
-    """Anything of which only ρ-zCDP is known, e.g. discrete Gaussian noise. Source: Canonne, Kamath, Steinke 2020."""
+    """A spend of which only ρ-zCDP is known, e.g. discrete Gaussian noise. Source: Canonne, Kamath, Steinke 2020."""
 
     rho: float
     failure: float = 0.0
@@ -48,12 +48,12 @@ class Concentrated:
 
 @dataclass(frozen=True)
 class Filtered(Concentrated):
-    """Gaussian, BoundedRange and Pure spends chosen as one goes along, with Σρ ≤ ρ on every path."""
+    """Gaussian, BoundedRange and Pure spends chosen adaptively, with Σρ ≤ ρ on every path."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A draw, paid for by another event, whose law is off by at most `error` in total variation, whatever the data."""
+    """A draw whose law is off by at most `error` in total variation; another event pays for its exact law."""
 
     error: float
     failure = rho = pure = 0.0
@@ -72,7 +72,7 @@ KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a c
 
 
 def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
-    """The charges of a plan as events: of Gaussian noise that is drawn exactly, discrete, no more than ρ is known.
+    """A plan's charges as events; Gaussian noise that is drawn exactly, on whole numbers, counts as ρ-zCDP alone.
 
     A sampler's failure stands beside what the draw costs, as the error that it is.
     """
@@ -88,7 +88,7 @@ def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
 
 
 def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
-    """What a plan must be charged with before its first touch: an upper bound on every path it may take.
+    """The events that a plan is charged with before its first touch: an upper bound on every path it may take.
 
     An adaptive algorithm may put other spends in place of the planned ones as long as they fit the plan's one
     accounting, so that it is charged with all of that one's capacity, in one piece. Equal (ε₀, δ₀) releases can be
@@ -108,7 +108,7 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
 
 
 def gaussian_cost(spend: Event) -> float:
-    """μ² of one spend, ∞ where none is known.
+    """The μ² of one spend; ∞ where none is known.
 
     Log-likelihood ratios of a spend with bounded range s lie in [t − s, t], 0 ≤ t ≤ s, so neighbours' laws are at least
     as hard to tell apart as two points with ratios t and t − s. Their trade-off curve f has one corner (a, b), and
@@ -136,7 +136,7 @@ def gaussian_cost(spend: Event) -> float:
 
 @dataclass(frozen=True)
 class Total:
-    """What events cost a lifetime together, and the part of δ that their failures take.
+    """The total cost of events under a lifetime's accounting, and the part of δ that their failures take.
 
     Both are exact sums, held as floats that do not overlap. So a sum is the same in whatever order its events come, and
     adding a release takes as long after ten thousand others as after none.
@@ -148,7 +148,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """The total promise about a data set, the one accounting that adds up to it, and the δ kept for failures."""
+    """The total promise for a data set: its budget, its one accounting, and the δ kept for failures."""
 
     budget: Budget
     accounting: Accounting
@@ -162,7 +162,7 @@ class Lifetime:
 
     @classmethod
     def fixed_by(cls, budget: Budget, first: Events) -> "Lifetime":
-        """The accounting that costs the first release least, if it can add up every kind of release; else Σε.
+        """A lifetime with the accounting that costs the first release least and adds up every kind; else with Σε.
 
         Exact Gaussian and zCDP take all kinds of spends, Σε no Gaussian ones: Σε is taken where δ = 0, and where
         nothing else lets the first release in. Half of δ is kept for failures where the first release may fail.
@@ -177,7 +177,7 @@ class Lifetime:
         return pure if best.total(spends) > budget.epsilon >= pure.total(spends) else best
 
     def plus(self, before: Total, events: Events) -> Total:
-        """A total with these events too. Raises ValueError for an event that would give something back."""
+        """A new total that also counts these events. Raises ValueError for an event with a negative cost."""
         costs, losses = before.costs, before.losses
         for event, times in events:
             cost, loss = (times * self._cost(event) if times else 0.0), times * self._loss(event)
@@ -187,7 +187,7 @@ class Lifetime:
         return Total(costs, losses)
 
     def cost(self, spends: Total | Events) -> float:
-        """Σμ², Σρ or Σε of events or of their total; ∞ for a kind it cannot add up, or failures beyond what is kept."""
+        """The Σμ², Σρ or Σε of events or a total; ∞ for a kind it cannot add up, or for too much failure."""
         total = self._total(spends)
         return math.fsum(total.costs) if math.fsum(total.losses) <= self.failure else math.inf
 
@@ -196,7 +196,7 @@ class Lifetime:
         return math.fsum(self._total(spends).losses)
 
     def epsilon(self, cost: float) -> float:
-        """The ε, at the total δ, that an additive cost stands for."""
+        """The ε, at the total δ, that an additive cost amounts to."""
         return self.accounting.epsilon(cost, self.budget.delta - self.failure)
 
     def total(self, spends: Total | Events) -> float:
@@ -209,7 +209,7 @@ class Lifetime:
         return self.accounting.capacity(self.budget.epsilon, self.budget.delta - self.failure)
 
     def share(self, epsilon: float) -> float:
-        """The part of the capacity, 0 to 1, that releases have used whose total is `epsilon`: shares add up."""
+        """The share of the capacity, 0 to 1, that releases totalling `epsilon` have used; shares add up."""
         return replace(self, budget=replace(self.budget, epsilon=epsilon)).capacity / self.capacity if epsilon else 0.0
 
     def left(self, spends: Total | Events) -> float:
@@ -225,7 +225,7 @@ class Lifetime:
         return event.rho if self.accounting is Accounting.ZCDP else event.pure
 
     def _loss(self, event: Event) -> float:
-        """δ₀, or (1 + e^ε)τ of a draw.
+        """The δ that one event may lose: δ₀, or (1 + e^ε)τ of a draw.
 
         A ledger may hold draws whose failure was (1 + e^ε')τ at their plan's ε', which it does not know: τ is half of
         that at the most.
@@ -241,7 +241,7 @@ class Lifetime:
 
 
 def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
-    """The sum of floats that do not overlap, smallest first, and of one more, as such floats again.
+    """The exact sum of x and of non-overlapping floats `parts`, again as non-overlapping floats, smallest first.
 
     Source: Shewchuk 1997, Theorem 10: a rounded sum and its rounding error are together the exact sum.
     """
@@ -258,12 +258,12 @@ def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
 
 
 def events_to_json(events: Events) -> list[dict[str, Any]]:
-    """Kind, parameters and number of times of every event."""
+    """The events as JSON: kind, parameters and number of times of each."""
     return [{"kind": type(event).__name__, **asdict(event), "times": times} for event, times in events]
 
 
 def events_from_json(stored: Any) -> list[tuple[Event, int]]:
-    """The events that `events_to_json` wrote."""
+    """The events that `events_to_json` wrote, read back."""
     out = []
     for given in stored:
         fields = {name: value for name, value in given.items() if name not in ("kind", "times")}

@@ -20,7 +20,7 @@ from . import alternating, envelope, line, plane, proximal
 
 @dataclass(frozen=True)
 class Sampler:
-    """A way to draw from a density: see the file it comes from."""
+    """A way to draw from a density, described in the file it comes from."""
 
     draw: Callable[[Density, float, np.random.Generator], np.ndarray]
     refuses: Callable[[object], str | None]
@@ -34,7 +34,7 @@ class Sampler:
             raise InputError(reason)
 
     def unpaid(self, error: float) -> str | None:
-        """Why it does not serve without a total variation that was paid for; None when it does."""
+        """The reason why the sampler needs a total variation that was paid for; None when it does not or has one."""
         lacking = self.needs_error and error <= 0
         return f"{self.error}: theta must be above 0, and delta too" if lacking else None
 
@@ -67,7 +67,7 @@ AUTOMATIC = ("line", "gaussian", "logistic", "plane", "proximal")
 
 
 def choose(target: Target, error: float) -> str:
-    """The first sampler that serves a target, with a total variation of `error` paid for, from public facts.
+    """The first sampler that can draw from a target at a paid total variation of `error`, by public facts.
 
     Raises InputError with every reason where none does.
     """

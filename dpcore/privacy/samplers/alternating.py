@@ -30,7 +30,7 @@ TERMS = 40
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """One try of Algorithm 2, to be looked at on public samples: y, x', z (d,), ρ and whether x' was accepted."""
+    """One proposal of Algorithm 2, shown on public samples only: y, x', z (d,), ρ and whether x' was accepted."""
 
     round: int
     y: np.ndarray
@@ -42,7 +42,7 @@ class Proposal:
 
 @lru_cache
 def step_error(sigma: float) -> float:
-    """E(Σ_{a≤N} (σ|g|)^a − 1)⁺ for standard normal g and P(N = a) = 1/a! − 1/(a + 1)!, by quadrature."""
+    """The error of one step: E(Σ_{a≤N} (σ|g|)^a − 1)⁺ for standard normal g and P(N = a) = 1/a! − 1/(a + 1)!."""
     g = np.linspace(0, 20, 40_001)
     weight = np.exp(-(g**2) / 2) * math.sqrt(2 / math.pi) * (g[1] - g[0])
     weight[0] /= 2
@@ -66,7 +66,7 @@ def largest_sigma(error: float) -> float:
 
 
 def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
-    """T and η with a total variation of at most `error`, from public numbers."""
+    """The number of rounds T and the step η with total variation ≤ `error`, from public numbers."""
     alpha, steepest = k * target.mu, sloped(target.loss).steepest
     T = 1
     for _ in range(30):
@@ -81,19 +81,19 @@ def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, floa
 
 
 def refuses(target: object) -> str | None:
-    """Why a target cannot be drawn from here; None when it can."""
+    """The reason why this sampler cannot draw from a target; None when it can."""
     if not isinstance(target, RegularisedRisk) or isinstance(target.loss, SquaredDistance) or target.mu == 0:
         return "the alternating sampler needs a regularised risk with mu > 0"
     return None if target.region.bounded else "the alternating sampler needs a bounded region"
 
 
 def too_long(_target: object, _k: float, _error: float, n: int) -> str | None:
-    """Why it would take too long, from public numbers; None when it would not."""
+    """The reason why a draw would take too long, from public numbers; None when it would not."""
     return f"the alternating sampler is for n ≤ {MOST_RECORDS}, not {n:,}" if n > MOST_RECORDS else None
 
 
 def estimate(difference: Callable[[], float], rng: np.random.Generator) -> float:
-    """ρ, with mean exp(E difference()): 1 + Σ_a Π_{i≤a} difference(), its a-th term the last one w.p. a/(1 + a)."""
+    """A random ρ with mean exp(E difference()): 1 + Σ_a Π_{i≤a} difference(), ended at a w.p. a/(1 + a)."""
     rho, product, a = 1.0, 1.0, 0
     while True:
         a += 1
@@ -104,7 +104,7 @@ def estimate(difference: Callable[[], float], rng: np.random.Generator) -> float
 
 
 def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.ndarray) -> Iterator[Proposal]:
-    """Every proposal of T rounds from x; to be shown for public samples only, as it follows the rows."""
+    """Every proposal of T rounds from x; for public samples only, because the proposals follow the rows."""
     risk, region, k, c = density.risk, density.region, density.k, density.centre
     shrink = 1 + eta * k * density.mu
     deviation, f = math.sqrt(eta / shrink), _single(risk)
@@ -135,7 +135,7 @@ def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.n
 
 
 def _single(risk: Risk) -> Callable[[float, int], float]:
-    """f(t, j), the loss of row j at ⟨a_j, x⟩ = t, in plain arithmetic, as arrays of one element are slow."""
+    """The function f(t, j), the loss of row j at ⟨a_j, x⟩ = t, in plain floats: arrays of one element are slow."""
     loss, b = risk.loss, risk.b.tolist()
     if isinstance(loss, PiecewiseLinear):
         low, high, width, margin = loss.low, loss.high, loss.width, loss.margin

@@ -52,7 +52,7 @@ LEAST, WORTH = 256, 3  # proposals, and proposals a round of the proximal sample
 
 
 def refuses_logistic(target: object) -> str | None:
-    """Why a target cannot be drawn from here; None when it can."""
+    """The reason why this sampler cannot draw from a logistic target; None when it can."""
     region = getattr(target, "region", None)
     if not isinstance(getattr(target, "loss", None), Logistic) or region is None or isinstance(region, Box):
         return "the sampler logistic needs the logistic loss on a ball or on R^d"
@@ -62,7 +62,7 @@ def refuses_logistic(target: object) -> str | None:
 
 
 def refuses_gaussian(target: object) -> str | None:
-    """Why a target cannot be drawn from here; None when it can."""
+    """The reason why this sampler cannot draw from a Gaussian target; None when it can."""
     if not isinstance(getattr(target, "loss", None), SquaredDistance):
         return "the sampler gaussian needs the squared distance"
     return None
@@ -92,7 +92,7 @@ def quartic(risk: Risk, x: np.ndarray, k: float, M: np.ndarray) -> float:
 
 
 def envelope(density: Density, error: float) -> Envelope | Radial:
-    """The envelope of a logistic density on all of K but at most `error` of it."""
+    """An envelope of a logistic density that holds on K except for a mass of at most `error`."""
     risk, region, k, mu, m = density.risk, density.region, density.k, density.mu, density.region.centre
     x = smallest(risk, region, mu=mu, centre=density.centre)
     g, H, identity = risk.gradient(x) + mu * (x - density.centre), risk.hessian(x), np.eye(len(x))
@@ -127,7 +127,7 @@ def _reach(
     density: Density, x: np.ndarray, M: np.ndarray, kappas: tuple[float, float], slack: float, lost: float,
     error: float,
 ) -> float:  # fmt: skip
-    """The smallest r of a grid with mass at most `error` outside ‖v‖_M ≤ r; ∞ where there is none.
+    """The smallest r of a grid with mass at most `error` outside ‖v‖_M ≤ r; ∞ where the grid has none.
 
     κ is the first of `kappas`, max_i ‖a_i‖ the other. On K, U(v) = k(F_μ(x̂ + v) − F_μ(x̂)) is convex, U(0) = 0, and
     where ‖v‖_M = r it is at least B = φ(κr)r² − slack r − k lost, slack = k‖e‖ in the norm of M⁻¹; so beyond it is at
@@ -207,14 +207,14 @@ def draws(density: Density, error: float, size: int, rng: np.random.Generator, m
 
 
 def _evenly(ball: Ball, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Points (size, d) spread evenly over a ball: better proposals where the density is nearly flat."""
+    """Points (size, d) drawn uniformly from a ball: better proposals where the density is nearly flat."""
     X = rng.standard_normal((size, len(ball.centre)))
     lengths = ball.radius * rng.random(size) ** (1 / X.shape[1])
     return ball.centre + X * (lengths / np.linalg.norm(X, axis=1))[:, None]
 
 
 def draw_gaussian(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
-    """One exact draw (d,) for the squared distance: a Gaussian on R^d, cut off at K.
+    """One exact draw (d,) for the squared distance: a Gaussian on R^d, restricted to K.
 
     k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant.
     """

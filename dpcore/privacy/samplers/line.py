@@ -15,7 +15,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def refuses(target: object) -> str | None:
-    """Why a target cannot be drawn from here; None when it can."""
+    """The reason why this sampler cannot draw from a target; None when it can."""
     loss = getattr(target, "loss", None)
     if not isinstance(loss, PiecewiseLinear) or loss.width or loss.margin or not getattr(target, "location", False):
         return "the sampler line needs one column and a loss of two slopes: a quantile or the absolute loss"
@@ -68,12 +68,12 @@ class PiecewiseGaussian:
         self.cumulative = np.concatenate([[0.0], np.cumsum(np.exp(self.log_share))])
 
     def _within(self, piece: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """The probability of a piece up to t from its left end, given the piece."""
+        """The probability that a draw from a piece lies within t of the piece's left end."""
         whole = log_piece(self.width[piece], self.alpha, self.gamma[piece])
         return np.exp(log_piece(t, self.alpha, self.gamma[piece]) - whole)
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
-        """P(X ≤ x)."""
+        """The distribution function P(X ≤ x)."""
         x = np.clip(np.asarray(x, dtype=float), self.edges[0], self.edges[-1])
         piece = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.width) - 1)
         share = np.exp(self.log_share[piece]) * self._within(piece, x - self.edges[piece])
@@ -95,7 +95,7 @@ class PiecewiseGaussian:
         return self.edges[piece] + self._invert(piece, rng.random(size))
 
     def _invert(self, piece: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """t (m,) from the left ends of pieces, up to which they hold `target` of their probability.
+        """The distances t (m,) from the left ends of pieces up to which they hold `target` of their probability.
 
         Newton's steps on the distribution function where they stay between the ends known so far, else half the way.
         """
@@ -140,7 +140,7 @@ def log_piece(w: np.ndarray, alpha: float, gamma: np.ndarray) -> np.ndarray:
 
 
 def _falling(first: np.ndarray, last: np.ndarray, drop: np.ndarray, alpha: float) -> np.ndarray:
-    """log of the integral over a piece on which the exponent falls all the way, by `drop`, at slopes first to last."""
+    """The log integral over a piece whose exponent falls throughout, by `drop`, with slopes `first` to `last`."""
     if alpha == 0:
         return np.log(-np.expm1(-drop) / first)
     r = np.sqrt(2 * alpha)

@@ -14,7 +14,7 @@ from ..statistics.targets import PerturbedRisk
 
 
 def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, rng: np.random.Generator) -> np.ndarray:
-    """argmin over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n, ξ ~ N(0, σ² I)."""
+    """The minimiser over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n with ξ ~ N(0, σ² I)."""
     risk, n, c = target.risk(rows), rows.n, target.region.centre
     tilt, mu, loss = sigma * rng.standard_normal(len(c)) / n, lam / n, sloped(risk.loss)
     offset = float(np.linalg.norm(c)) if loss.margin else 0.0

@@ -19,7 +19,7 @@ SETTLED = 0.5  # by how much less than this the log of the envelope's mass falls
 
 
 def refuses(target: object) -> str | None:
-    """Why a target cannot be drawn from here; None when it can."""
+    """The reason why this sampler cannot draw from a target; None when it can."""
     region = getattr(target, "region", None)
     if region is None or not region.bounded or len(region.centre) > MOST_DIMENSIONS:
         return f"the sampler plane needs a bounded region of at most {MOST_DIMENSIONS} dimensions"
@@ -27,7 +27,7 @@ def refuses(target: object) -> str | None:
 
 
 class TangentBoxes:
-    """Boxes with middles C, half widths H, (m, d) each; height f (m,) and slope g (m, d) of k(F + μ‖x − c‖²/2) there.
+    """Boxes with centres C and half widths H (m, d), and the height f (m,) and slope g (m, d) of the potential there.
 
     `mass` (m,) is the log of ∫ exp(−f − ⟨g, t⟩) over each box.
     """
@@ -75,7 +75,7 @@ class TangentBoxes:
         )
 
     def _accepted(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-        """Of `size` proposals those that are accepted, in order, and how many."""
+        """The accepted ones of `size` proposals, in order, and their number."""
         share = np.cumsum(np.exp(self.mass - self.mass.max()))
         box = np.minimum(np.searchsorted(share, rng.random(size) * share[-1], side="right"), len(share) - 1)
         t = tilted(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))

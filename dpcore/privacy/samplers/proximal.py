@@ -34,7 +34,7 @@ THINNED = 1.5 * math.e  # by how much keeping some states only may enlarge their
 
 
 def rounds(loss: Loss, region: Region, mu: float, k: float, error: float) -> tuple[int, float]:
-    """T of one chain and η, from public numbers; `error` is above 0."""
+    """The number of rounds T of one chain and the step η, from public numbers; `error` is above 0."""
     smooth = loss if loss.curvature < math.inf else sloped(loss).smoothed(KINK * region.radius)
     if loss.strength + mu == 0:
         mu, error = _pull(region, k), error / THINNED
@@ -46,12 +46,12 @@ def rounds(loss: Loss, region: Region, mu: float, k: float, error: float) -> tup
 
 
 def _pull(region: Region, k: float) -> float:
-    """μ with kμR²/2 = 1."""
+    """The regularisation μ with kμR²/2 = 1."""
     return 2 / (k * region.radius**2)
 
 
 def refuses(target: object) -> str | None:
-    """Why a target cannot be drawn from here; None when it can."""
+    """The reason why this sampler cannot draw from a target; None when it can."""
     if isinstance(target, RegularisedRisk | PlainRisk) and not isinstance(target.loss, SquaredDistance):
         regularised = isinstance(target, RegularisedRisk)
         if target.mu > 0 if regularised else target.region.bounded:
@@ -60,7 +60,7 @@ def refuses(target: object) -> str | None:
 
 
 def too_long(target: RegularisedRisk | PlainRisk, k: float, error: float, n: int) -> str | None:
-    """Why the certificate is out of reach, from public numbers; None when it is not."""
+    """The reason why the certificate is out of reach, from public numbers; None when it is not."""
     T, _ = rounds(target.loss, target.region, target.mu, k, error)
     if T * n > MOST_WORK:
         return f"the sampler proximal needs {T:,} rounds over n={n:,} rows; take fewer, d ≤ 2, or the logistic loss"
@@ -68,7 +68,7 @@ def too_long(target: RegularisedRisk | PlainRisk, k: float, error: float, n: int
 
 
 def chain(density: Density, T: int, eta: float, rng: np.random.Generator) -> np.ndarray:
-    """The T-th state (d,), from the centre of K, or c on R^d."""
+    """The chain's T-th state (d,), started at the centre of K, or at c on R^d."""
     risk, region, k, mu, c = density.risk, density.region, density.k, density.mu, density.centre
     variance = 1 / (1 / eta + k * mu)
     x = region.centre if region.bounded else c

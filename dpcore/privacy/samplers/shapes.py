@@ -20,7 +20,7 @@ TRIES = (64, 4096)  # points of a Gaussian tried at once, first and at the most
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`, where ‖v‖_M ≤ r."""
+    """The envelope exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`, where ‖v‖_M ≤ r."""
 
     at: np.ndarray
     P: np.ndarray
@@ -60,7 +60,7 @@ class Envelope:
 
 
 class Radial:
-    """exp(lift + slack r − φ(κr)r²) about x̂, r = ‖v‖_M up to `r`: log-concave along r, so it lies below tangents.
+    """The envelope exp(lift + slack r − φ(κr)r²) about x̂ for r = ‖v‖_M up to `r`, log-concave along r.
 
     The attributes are those of `Envelope`.
     """
@@ -101,13 +101,13 @@ class Radial:
 
 
 def phi(S: np.ndarray | float) -> np.ndarray:
-    """(e^{−S} + S − 1)/S² elementwise, ½ at 0, falling and convex."""
+    """The function (e^{−S} + S − 1)/S² elementwise, ½ at 0, falling and convex."""
     S = np.asarray(S, dtype=float)
     return np.where(S < 1e-3, 0.5 - S / 6 + S * S / 24, (np.expm1(-S) + S) / np.maximum(S, 1e-3) ** 2)
 
 
 def cut_off(mean: np.ndarray, variance: float, region: Region, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Independent draws (size, d) from N(mean, variance · I) on a region, exact, also where the mean lies far outside.
+    """Exact independent draws (size, d) from N(mean, variance · I) restricted to a region, however far the mean lies.
 
     In a box points outside are refused or, where most are, each coordinate inverts its distribution function. In a ball
     of radius R about m, for any λ ≥ 0, the density lies below itself times exp(λ(R² − ‖x − m‖²)/2): a Gaussian of

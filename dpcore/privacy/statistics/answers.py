@@ -29,7 +29,7 @@ MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compar
 
 
 def check_workload(workload: Workload) -> None:
-    """Refuse a workload whose sensitivities this file does not derive."""
+    """Raise InputError for a workload whose sensitivities this file does not derive."""
     if type(workload) not in (Marginals, Explicit, TableQueries, Union):
         raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
     for member in workload.workloads if isinstance(workload, Union) else ():
@@ -42,13 +42,13 @@ class WorkloadStatistic(Statistic):
     workload: Workload
 
     def check(self) -> None:
-        """Raise InputError for such a workload, and for one that noise in floating point cannot protect."""
+        """Raise InputError for a workload without derived sensitivities, or beyond floating-point protection."""
         check_workload(self.workload)
         check_range(self.workload.width)
         check_range(getattr(self, "_range", 0.0))  # a single query's own
 
     def on_grid(self, n: int) -> tuple[Any, float]:
-        """The statistic of the workload with its entries on the grid, and the step."""
+        """The statistic of the workload with its entries on the grid, and the grid's step."""
         workload, fine = workload_on_grid(self.workload, n)
         return replace(self, workload=workload), fine  # type: ignore[type-var]
 
@@ -73,7 +73,7 @@ class Answers(WorkloadStatistic):
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one row."""
+        """The ℓ1-sensitivity Δ₁ to one row."""
         w = self.workload
         if isinstance(w, Union):
             return sum(Answers(member).l1 for member in w.workloads)
@@ -81,7 +81,7 @@ class Answers(WorkloadStatistic):
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one row."""
+        """The ℓ2-sensitivity Δ₂ to one row."""
         w = self.workload
         if isinstance(w, Union):
             return math.hypot(*(Answers(member).l2 for member in w.workloads))
@@ -94,7 +94,7 @@ class Answers(WorkloadStatistic):
 
 @dataclass(frozen=True, eq=False)
 class WeightedTables(Answers):
-    """All tables of marginals: w_S · table_S(P_n) gets the noise, which is then 1/w_S times as large on table S.
+    """All marginal tables, weighted: noise is added to w_S · table_S(P_n), so table S has 1/w_S times that noise.
 
     One record leaves one cell of each table for another: Δ₁ = 2 Σ w_S, Δ₂ = √(2 Σ w_S²), for `weights` w (tables,).
     """
@@ -106,11 +106,11 @@ class WeightedTables(Answers):
     norms = property(lambda self: 1 / self.each)
 
     def on_grid(self, n: int) -> tuple["WeightedTables", float]:
-        """The same with weights on the grid: n times the value is counts times the weights."""
+        """The tables with weights on the grid: n times the value is counts times the weights."""
         return WeightedTables(self.workload, on_steps(self.weights, step(n))), step(n)
 
     def check(self) -> None:
-        """Raise InputError for anything but marginal tables with a weight each in 1/1024..1."""
+        """Raise InputError unless the workload is marginal tables, each with a weight in 1/1024..1."""
         fit = type(self.workload) is Marginals and self.weights.shape == (len(self.workload.tables),)
         if not (fit and (self.weights >= NARROWEST).all() and (self.weights <= 1).all()):
             raise InputError(f"marginal tables are weighted, each by a number in {NARROWEST:g}..1")
@@ -120,13 +120,13 @@ class WeightedTables(Answers):
         return self.each * super().value(rows)
 
     def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """The tables (m,)."""
+        """The noisy tables (m,), divided by their weights."""
         return noisy / self.each
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Δ₁ and Δ₂ for one row of a kind of statistic, where a plan does not know yet which one is measured."""
+    """The Δ₁ and Δ₂ to one row of a kind of statistic, for a plan that does not know yet which one it measures."""
 
     l1: float
     l2: float
@@ -138,7 +138,7 @@ ONE_TABLE = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a tabl
 
 @dataclass(frozen=True, eq=False)
 class SomeAnswers(WorkloadStatistic):
-    """One answer, or all answers of one table.
+    """A statistic of one answer, or of all answers of one table.
 
     One row moves ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most (for an explicit matrix that query's own, else the
     largest of all): Δ₁ = Δ₂ = hi_j − lo_j. It leaves one count of a table for another: Δ₁ = 2, Δ₂ = √2.
@@ -156,17 +156,17 @@ class SomeAnswers(WorkloadStatistic):
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one row."""
+        """The ℓ1-sensitivity Δ₁ to one row."""
         return ONE_TABLE.l1 if self._table else self._range
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one row."""
+        """The ℓ2-sensitivity Δ₂ to one row."""
         return ONE_TABLE.l2 if self._table else self._range
 
     @property
     def answered(self) -> slice:
-        """The place of these answers."""
+        """The index or slice of these answers among all."""
         return self.part
 
     @property
@@ -179,7 +179,7 @@ class SomeAnswers(WorkloadStatistic):
         return float(np.ptp(w.matrix[self.part.start])) if isinstance(w, Explicit) else w.width
 
     def value(self, seen: np.ndarray) -> np.ndarray:
-        """These answers, from all answers on the rows (m,)."""
+        """These answers, taken from all answers on the rows (m,)."""
         return seen[self.part]
 
 
@@ -211,12 +211,12 @@ class CellAnswers(WorkloadStatistic):
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one row; a projection does not help against Laplace noise."""
+        """The ℓ1-sensitivity Δ₁ to one row; a projection does not help against Laplace noise."""
         return 2.0 if self.basis is None else largest_distance(self.basis, 1) * ROOM
 
     @cached_property
     def l2(self) -> float:
-        """Δ₂ for one row."""
+        """The ℓ2-sensitivity Δ₂ to one row."""
         tables = marginal_tables(self.workload)
         if self.basis is not None:
             stretch = float(np.abs(self.basis @ self.basis.T).sum(axis=1).max())  # ≥ ‖V‖₂², 1 if V is exact
@@ -225,11 +225,11 @@ class CellAnswers(WorkloadStatistic):
 
     @property
     def gridded(self) -> bool:
-        """Not within a subspace seen through tables: noise on all cells looks alike from every side if continuous."""
+        """Whether noise can be drawn on a grid; not in a subspace, where only continuous noise is symmetric."""
         return not self.subspace or self.basis is not None
 
     def on_grid(self, n: int) -> tuple["CellAnswers", float]:
-        """The same with its basis on the grid, where it has one: what is derived holds for any basis V."""
+        """The statistic with its basis on the grid, where it has a basis: the derivation holds for any basis V."""
         if not self.subspace:
             return self, 1.0
         if self.basis is None:
@@ -240,7 +240,7 @@ class CellAnswers(WorkloadStatistic):
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """‖q_j‖₂ (m,): what σ is multiplied by to give the standard deviation of each answer."""
+        """The norms ‖q_j‖₂ (m,), which times σ give the standard deviation of each answer."""
         if self.workload not in _NORMS:
             _NORMS[self.workload] = _norms(self.workload)
         return _NORMS[self.workload]
@@ -252,7 +252,7 @@ class CellAnswers(WorkloadStatistic):
 
     @cached_property
     def basis(self) -> np.ndarray | None:
-        """V (p, k) with orthonormal rows, where noise is drawn on coordinates."""
+        """The matrix V (p, k) with orthonormal rows in whose coordinates noise is drawn."""
         w = self.workload
         if not (self.subspace and isinstance(w, Explicit)) or w.row_space is None:
             return None
@@ -260,25 +260,25 @@ class CellAnswers(WorkloadStatistic):
         return V if len(V) else np.zeros((1, w.domain.size))
 
     def value(self, rows: Rows) -> np.ndarray:
-        """P_n on all cells (k,), or its coordinates (p,)."""
+        """The rows' distribution P_n on all cells (k,), or its coordinates (p,)."""
         domain, weights = self.workload.domain, rows.weights / rows.divisor
         cells = domain.index(rows.values)
         return np.bincount(cells, weights, domain.size) if self.basis is None else self.basis[:, cells] @ weights
 
     def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """Its answers (m,)."""
+        """The answers (m,) of the noisy cells or coordinates."""
         return self.workload.answers(noisy if self.basis is None else noisy @ self.basis)
 
 
 def _matrix(workload: Workload) -> Explicit | TableQueries:
-    """A workload given by a matrix; InputError for any other."""
+    """The matrix of a workload; InputError for a workload that is not given by one."""
     if isinstance(workload, Explicit | TableQueries):
         return workload
     raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
 
 
 def _projected_distance(tables: Marginals) -> float:
-    """max_{z,z'} ‖Π(e_z − e_z')‖₂ over the row space of marginal tables, rounded up; see `CellAnswers`."""
+    """The distance max_{z,z'} ‖Π(e_z − e_z')‖₂ over the tables' row space, rounded up; see `CellAnswers`."""
     shape = tables.domain.shape
     used = [i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1]  # size 1: never differs
     if len(used) > MOST_COLUMNS:
@@ -298,7 +298,7 @@ def _projected_distance(tables: Marginals) -> float:
 
 
 def _norms(workload: Workload) -> np.ndarray:
-    """‖q_j‖₂ (m,) over the cells of the domain."""
+    """The norms ‖q_j‖₂ (m,) over the cells of the domain."""
     if isinstance(workload, Union):
         return np.concatenate([_norms(member) for member in workload.workloads])
     if isinstance(workload, Marginals):
@@ -322,11 +322,11 @@ class SignedErrors(WorkloadStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Δ for one row."""
+        """The sensitivity Δ to one row."""
         return self.workload.width
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SignedErrors", float]:
-        """The scores n times as large, of exact counts, and what rounding may add to each: one subtraction's."""
+        """The scores n times as large, of exact counts, and a bound on what rounding may add: one subtraction's."""
         return SignedErrors(workload, n * self.answers), EPS * n * (1 + float(np.abs(self.answers).max()))
 
     def check(self) -> None:
@@ -336,6 +336,6 @@ class SignedErrors(WorkloadStatistic):
             raise InputError(f"scores of {self.workload.m} queries need as many answers, each a number")
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
-        """Scores (2m,) from the workload's answers on the rows, which are `counted` = n times as large in counts."""
+        """The scores (2m,) from the answers on the rows, which are `counted` = n times as large in counts."""
         errors = truth - near(self.answers, counted)
         return np.concatenate([errors, -errors])

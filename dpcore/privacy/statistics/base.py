@@ -8,7 +8,7 @@ from ..accounting.budget import Gaussian, Pure
 
 
 class Statistic:
-    """What a curator knows of a statistic: how far one row moves it, how it is computed, and what leaves of it.
+    """The protocol of a statistic: how far one row moves it, how it is computed, and what is released of it.
 
     Sensitivities are those of n times the value when one row is replaced; the curator divides by n. A new statistic
     is one file, which derives its sensitivities and says on which grid its values lie, its test, and its name in the
@@ -28,13 +28,13 @@ class Statistic:
         """Raise InputError for parameters whose sensitivity is not derived."""
 
     def value(self, rows: Any) -> np.ndarray:
-        """The value on the rows, which noise is added to."""
+        """The statistic's value on the rows, before noise is added."""
         raise NotImplementedError
 
     def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """What leaves of the noisy value: a public function of it."""
+        """The released value: a public function of the noisy one."""
         return noisy
 
     def on_grid(self, n: int) -> tuple[Any, float]:
-        """The same statistic, rounded where it must be, and the public step that n times its value is a multiple of."""
+        """The statistic, rounded where necessary, and the public step of which n times its value is a multiple."""
         return self, 1.0

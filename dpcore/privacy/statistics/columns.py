@@ -26,45 +26,45 @@ def powers(lowest: int = LOWEST, highest: int = HIGHEST) -> np.ndarray:
 
 
 class _Histogram:
-    """One histogram, or `levels` of them."""
+    """A statistic of one histogram, or of `levels` of them."""
 
     @property
     def levels(self) -> int:
-        """Number of histograms."""
+        """The number of histograms."""
         return 1
 
     @property
     def l1(self) -> float:
-        """Of counts, of one replaced row."""
+        """The ℓ1-sensitivity Δ₁ of the counts to one replaced row."""
         return 2.0 * self.levels
 
     @property
     def l2(self) -> float:
-        """Of counts, of one replaced row."""
+        """The ℓ2-sensitivity Δ₂ of the counts to one replaced row."""
         return math.sqrt(2 * self.levels)
 
     def check(self) -> None:
-        """Nothing can be wrong with it."""
+        """Accept every histogram: it has no parameter that could be wrong."""
 
 
 @dataclass(frozen=True)
 class Nodes(_Histogram):
-    """A number of histograms, to plan with before it is known which ones."""
+    """The sensitivity of a number of histograms, for a plan that does not know yet which ones they are."""
 
     number: int
 
     @property
     def levels(self) -> int:
-        """Number of histograms."""
+        """The number of histograms."""
         return self.number
 
 
 @dataclass(frozen=True, eq=False)
 class KindCounts(_Histogram):
-    """How many values are missing, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
+    """The numbers of missing values, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
 
     def counts(self, cells: Cells) -> np.ndarray:
-        """Counts (KINDS,)."""
+        """The counts (KINDS,) of values of each kind."""
         return cells.kinds.reshape(KINDS)
 
 
@@ -78,12 +78,12 @@ class Categories(_Histogram):
 
 
 class _Binned(_Histogram):
-    """Numbers counted in cells of a public grid; what says no number is in the last cell, with what is missing."""
+    """Numbers counted in the cells of a public grid; other and missing values share the last cell."""
 
     whole: bool
 
     def _leaves(self, cells: Cells, edges: np.ndarray) -> np.ndarray:
-        """Counts (edges − 1 + 1,): number v is in cell i for edges[i] ≤ v < edges[i+1], those outside in the nearest.
+        """The counts (edges − 1 + 1,): v is in cell i for edges[i] ≤ v < edges[i+1], else in the nearest.
 
         With `whole` a number that is not whole counts as none.
         """
@@ -101,7 +101,7 @@ class Magnitudes(_Binned):
     whole: bool = False
 
     def counts(self, cells: Cells) -> np.ndarray:
-        """Counts (2 · 79 + 1 + 1,), in order of the numbers."""
+        """The counts (2 · 79 + 1 + 1,), in order of the numbers."""
         return self._leaves(cells, powers())
 
 
@@ -116,25 +116,25 @@ class TreeCounts(_Binned):
     whole: bool = False
 
     def check(self) -> None:
-        """Raise InputError unless edges are finite and increase, and are not too many."""
+        """Raise InputError unless edges are finite and increase, and not too many."""
         e = self.edges
         if e.ndim != 1 or not 2 <= len(e) <= MOST_LEAVES or not np.isfinite(e).all() or not (np.diff(e) > 0).all():
             raise InputError(f"edges of shape {e.shape} must be 2..{MOST_LEAVES:,} increasing finite numbers")
 
     @property
     def levels(self) -> int:
-        """Number of levels L: FANOUT^L leaves are enough."""
+        """The number of levels L with FANOUT^L leaves or more than the cells need."""
         return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
 
     def counts(self, cells: Cells) -> np.ndarray:
-        """Counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
+        """The counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
         leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
         found = self._leaves(cells, self.edges)
         leaves[: len(found)] = found
         return np.concatenate([leaves.reshape(FANOUT**level, -1).sum(axis=1) for level in range(1, self.levels + 1)])
 
     def fitted(self, noisy: np.ndarray, n: int) -> np.ndarray:
-        """Leaves (len(edges),) that explain noisy counts of all levels best by least squares, for a known total n.
+        """The leaves (len(edges),) that explain noisy counts of all levels best by least squares, for a known total n.
 
         Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and Σ of theirs. Down:
         what a parent has more than its children's z is shared out equally. Source: Hay et al. 2010, Theorem 3.
@@ -153,7 +153,7 @@ class TreeCounts(_Binned):
         return settled[: len(self.edges)]
 
     def deviations(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-        """Standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
+        """The standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
 
         A node's children are its own estimate in equal parts and z less the mean of their z, which is independent of
         all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w the part of a child that is asked for and v the

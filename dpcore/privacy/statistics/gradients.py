@@ -22,7 +22,7 @@ SMALLEST = 1e-100  # clip: far below it gradients and noise would round to 0
 
 @dataclass(frozen=True, eq=False)
 class MeanGradient(KnownRisk, Statistic):
-    """The mean gradient of the loss: (1/n) Σ_i ∇f(x; z_i) (d,), each row's shortened to norm `clip` = C where longer.
+    """The mean gradient of the loss: (1/n) Σ_i ∇f(x; z_i) (d,), each row's shortened to norm ≤ `clip` = C.
 
     Replacing a row changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C for n times the
     value. Before they are shortened the two gradients are at most G apart (`difference`), for a mean the spread of its
@@ -41,23 +41,23 @@ class MeanGradient(KnownRisk, Statistic):
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one row."""
+        """The ℓ2-sensitivity Δ₂ to one row."""
         inside = self.region.contains(self.x[None])[0]
         return min(2 * self.clip, self.G if inside else difference(self.loss, location=self.location, reach=math.inf))
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one row."""
+        """The ℓ1-sensitivity Δ₁ to one row."""
         return math.sqrt(len(self.x)) * self.l2
 
     def check(self) -> None:
-        """Also refuse a clip that is not above 0."""
+        """Raise InputError also for a clip that is not above 0."""
         super().check()
         if not SMALLEST <= self.clip <= 1 / SMALLEST:
             raise InputError(f"clip={self.clip:g} must be above 0 and finite: {SMALLEST:g}..{1 / SMALLEST:g}")
 
     def clipped_sum(self, values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Σ of the shortened gradients (d,), each row counted so many times."""
+        """The sum of the shortened gradients (d,), row i counted counts[i] times."""
         risk = Risk(self.loss, values, np.ones(len(values)), location=self.location)
         if isinstance(self.loss, SquaredDistance):
             gradients = self.x - risk.A
@@ -70,7 +70,7 @@ class MeanGradient(KnownRisk, Statistic):
         return (counts * np.minimum(1, self.clip / np.maximum(norms, 1e-300))) @ gradients
 
     def value(self, rows: Rows) -> np.ndarray:
-        """The mean on the rows."""
+        """The mean clipped gradient on the rows."""
         return self.clipped_sum(rows.values, rows.weights / rows.n)
 
 
@@ -102,12 +102,12 @@ class RegularisedMinimiser(KnownRisk, Statistic):
 
     @cached_property
     def G(self) -> float:  # noqa: N802 - the paper's letter
-        """f(·; z) − f(·; z') is G-Lipschitz on R^d."""
+        """The Lipschitz constant of f(·; z) − f(·; z') on R^d."""
         return difference(self.loss, location=self.location, reach=math.inf)
 
     @property
     def goal(self) -> float:
-        """The length of a gradient that the solver's distance corresponds to."""
+        """The gradient length that corresponds to the solver's distance from the minimiser."""
         smooth, c = self._smooth, self.region.centre
         if isinstance(smooth, SquaredDistance):
             return 0.0
@@ -117,12 +117,12 @@ class RegularisedMinimiser(KnownRisk, Statistic):
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one row."""
+        """The ℓ2-sensitivity Δ₂ to one row."""
         return (self.G + 2 * self.n * self.goal) / (self.loss.strength + self.mu) * ROOM
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one row."""
+        """The ℓ1-sensitivity Δ₁ to one row."""
         return math.sqrt(len(self.region.centre)) * self.l2
 
     @property
@@ -130,7 +130,7 @@ class RegularisedMinimiser(KnownRisk, Statistic):
         return self.loss if isinstance(self.loss, SquaredDistance) else self.loss.smoothed(self.width)
 
     def check(self) -> None:
-        """Also refuse μ = 0 without strong convexity, kinks, and a μ that leaves rounding too much."""
+        """Raise InputError also for μ = 0 without strong convexity, for kinks, and for a μ too small for rounding."""
         super().check()
         if not 0 <= self.mu < math.inf or self.loss.strength + self.mu == 0:
             raise InputError(f"mu={self.mu:g} must be above 0: this loss is not strongly convex")
@@ -143,7 +143,7 @@ class RegularisedMinimiser(KnownRisk, Statistic):
             )
 
     def value(self, rows: Rows) -> np.ndarray:
-        """The minimiser on the rows, less c; InputError where their number is not n."""
+        """The minimiser on the rows minus c; InputError where their number is not n."""
         if rows.n != self.n:
             raise InputError(f"the minimiser was planned for n={self.n:,} rows, not {rows.n:,}")
         risk, c = self.risk(rows), self.region.centre
@@ -152,5 +152,5 @@ class RegularisedMinimiser(KnownRisk, Statistic):
         return minimiser(risk.with_loss(self._smooth), c, mu=self.mu, goal=self.goal, path=(1e4, 1e2, 1.0))
 
     def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """It with c."""
+        """The noisy minimiser plus c."""
         return self.region.centre + noisy

@@ -41,22 +41,22 @@ class SummedErrors(WorkloadStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Δ for one row."""
+        """The sensitivity Δ to one row."""
         return self.rounds * self.workload.width
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SummedErrors", float]:
-        """The scores n times as large, of exact counts, and what rounding may add to each: a product, a subtraction."""
+        """The scores n times as large, of exact counts, and a bound on what rounding may add to each."""
         past = n * self.past
         return SummedErrors(workload, past, self.rounds), EPS * (self.rounds * n + float(np.abs(past).max()))
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
-        """Scores (2m,) from the workload's answers on the rows, which are `counted` = n times as large in counts."""
+        """The scores (2m,) from the answers on the rows, which are `counted` = n times as large in counts."""
         errors = self.rounds * truth - near(self.past, self.rounds * counted)
         return np.concatenate([errors, -errors])
 
 
 def bit_range(step: float, unit: float) -> float:
-    """B of one keep-or-reject bit, step = ηw, unit = n (n/b for groups of b), see `AcceptProbabilities`; never 0."""
+    """The privacy cost B of one keep-or-reject bit, step = ηw, unit = n (n/b for groups of b); never 0."""
     if step == 0:
         return math.log1p(1 / unit)  # the limit, and all that is left of floating point
     grown = -math.expm1(-step * (1 + 1 / unit)) / -math.expm1(-step)
@@ -110,11 +110,11 @@ class AcceptProbabilities(WorkloadStatistic):
         )
 
     def needs(self, unit: float) -> float:
-        """B for one row among `unit`."""
+        """The privacy cost B of one bit to one row among `unit`."""
         return bit_range(self.eta * self.workload.width, unit)
 
     def value(self, truth: np.ndarray) -> np.ndarray:
-        """log-probabilities (s,) from the workload's answers on the rows."""
+        """The log-probabilities (s,) from the workload's answers on the rows."""
         m, limit = self.workload.m, self.eta * self.workload.width
         signs = np.where(self.drawn < m, 1.0, -1.0)
         u = self.eta * signs * (truth[self.drawn % m] - self.answers)

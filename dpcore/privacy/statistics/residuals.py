@@ -17,7 +17,7 @@ from .base import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Residuals(Statistic):
-    """What each table adds to smaller ones: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all column sets S
+    """The part of each table beyond its margins: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all sets S
     asked.
 
     `weights` are r_S, one for each type of table (`spaces_of`), 0 < k_S r_S ≤ 1 for the k_S counts of the table, so
@@ -39,7 +39,7 @@ class Residuals(Statistic):
     weights: np.ndarray
 
     def on_grid(self, n: int) -> tuple["Residuals", float]:
-        """The same with weights on the grid: n times the value is whole numbers times the weights."""
+        """The residuals with weights on the grid: n times the value is whole numbers times the weights."""
         if (self.weights == np.rint(self.weights)).all():
             return self, 1.0
         fine = step(n)
@@ -47,7 +47,7 @@ class Residuals(Statistic):
 
     @property
     def l2(self) -> float:
-        """Δ₂ for one row."""
+        """The ℓ2-sensitivity Δ₂ to one row."""
         spaces = spaces_of(self.workload)
         if not len(self.weights):
             return 0.0
@@ -57,12 +57,12 @@ class Residuals(Statistic):
 
     @property
     def l1(self) -> float:
-        """Δ₁ for one row, from above."""
+        """An upper bound on the ℓ1-sensitivity Δ₁ to one row."""
         spaces = spaces_of(self.workload)
         return math.sqrt(float(spaces.count @ spaces.cells)) * self.l2
 
     def check(self) -> None:
-        """Raise InputError for anything but marginal tables, and for weights that do not fit them."""
+        """Raise InputError unless the workload is marginal tables with fitting weights."""
         if type(self.workload) is not Marginals:
             raise InputError(f"{type(self.workload).__name__} is not marginal tables, whose residuals are known here")
         cells = spaces_of(self.workload).cells
@@ -71,7 +71,7 @@ class Residuals(Statistic):
         check_range(float((self.weights * cells).max(initial=0)))
 
     def value(self, rows: Rows) -> np.ndarray:
-        """All parts (Σ k_S,); of counted rows whole numbers times the weights."""
+        """The residuals of all tables (Σ k_S,); for counted rows they are whole numbers times the weights."""
         shape = self.workload.domain.shape
         out = []
         for S, kind in spaces_of(self.workload).type_of.items():

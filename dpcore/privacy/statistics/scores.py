@@ -33,11 +33,11 @@ class TableErrors(WorkloadStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Δ for one row."""
+        """The sensitivity Δ to one row."""
         return 2.0 * float(self.weights.max())
 
     def check(self) -> None:
-        """Raise InputError for another workload, and for arrays that do not fit it."""
+        """Raise InputError for a workload of another kind, and for arrays that do not fit it."""
         super().check()
         if not isinstance(self.workload, Marginals):
             raise InputError(f"tables of a {type(self.workload).__name__} cannot be scored, those of Marginals can")
@@ -52,7 +52,7 @@ class TableErrors(WorkloadStatistic):
             raise InputError(f"answers must be numbers, and the largest weight within {1 / LARGEST:g}..{LARGEST:g}")
 
     def in_counts(self, workload: Workload, n: int) -> tuple["TableErrors", float]:
-        """The scores n times as large, of exact counts, and what rounding may add to each.
+        """The scores n times as large, of exact counts, and a bound on what rounding may add to each.
 
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
         rows' table, and of the public answers and penalties.
@@ -67,7 +67,7 @@ class TableErrors(WorkloadStatistic):
         return TableErrors(workload, answers, penalties, self.weights), room
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
-        """Scores (tables,) from the workload's answers on the rows, `counted` = n times as large in counts."""
+        """The scores (tables,) from the workload's answers on the rows, `counted` = n times as large in counts."""
         starts = [table.start for table in self.workload.tables]
         distances = np.add.reduceat(np.abs(truth - near(self.answers, counted)), starts)
         return self.weights * (distances - near(self.penalties, counted))
@@ -75,7 +75,7 @@ class TableErrors(WorkloadStatistic):
 
 @dataclass(frozen=True, eq=False)
 class AbsoluteErrors(WorkloadStatistic):
-    """How far the errors of some queries exceed a level: |⟨q_j, P_n⟩ − answer_j| − level (b,), in their order.
+    """The errors of some queries above a level: |⟨q_j, P_n⟩ − answer_j| − level (b,), in their order.
 
     `queries` (b,) are the queries' numbers; `answers` (b,) and `level` are public. One row moves ⟨q_j,
     n · P_n⟩ by hi_j − lo_j at the most, and so its distance from anything fixed: Δ = max_j (hi_j − lo_j), over all of
@@ -89,7 +89,7 @@ class AbsoluteErrors(WorkloadStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """Δ for one row."""
+        """The sensitivity Δ to one row."""
         return self.workload.width
 
     def check(self) -> None:
@@ -104,18 +104,18 @@ class AbsoluteErrors(WorkloadStatistic):
             raise InputError("the answers and the level of a batch must be finite")
 
     def in_counts(self, workload: Workload, n: int) -> tuple["AbsoluteErrors", float]:
-        """The errors n times as large, of exact counts, and what rounding may add to each: two subtractions'."""
+        """The errors n times as large, of exact counts, and a bound on what two subtractions may round off."""
         answers, level = n * self.answers, n * self.level
         room = EPS * (n + float(np.abs(answers).max(initial=0)) + abs(level))
         return AbsoluteErrors(workload, self.queries, answers, level), room
 
     def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
-        """Errors less the level (b,) from the workload's answers on the rows, `counted` = n times as large."""
+        """The errors minus the level (b,) from the workload's answers on the rows, `counted` = n times as large."""
         return np.abs(truth[self.queries] - near(self.answers, counted)) - near(self.level, 2 * counted)
 
 
 def sparse_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
-    """Laplace scales of a sparse vector's threshold and queries, Δ/ε₁ and 2Δ/ε₂ with ε₁ + ε₂ = ε.
+    """The Laplace scales of a sparse vector's threshold and queries, Δ/ε₁ and 2Δ/ε₂ with ε₁ + ε₂ = ε.
 
     They pay for the shifts of Δ and 2Δ that `mechanisms.first_above` needs. A comparison has noise of variance 2(Δ/ε₁)²
     + 2(2Δ/ε₂)², least where 1/ε₁³ = 4/ε₂³: ε₁ : ε₂ = 1 : 2^⅔, 13 % below that of halves.

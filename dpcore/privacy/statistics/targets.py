@@ -26,7 +26,7 @@ HALVINGS = 200
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """The density ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, which holds the rows: only a draw of it is released."""
+    """The density ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K. It holds the rows, so only a draw from it is released."""
 
     risk: Risk
     region: Region
@@ -36,16 +36,16 @@ class Density:
 
     @property
     def centre(self) -> np.ndarray:
-        """c (d,): that of K unless another was given."""
+        """The centre c (d,): that of K unless another was given."""
         return self.region.centre if self.at is None else self.at
 
     def potential(self, X: np.ndarray) -> np.ndarray:
-        """k(F + μ‖x − c‖²/2) (m,) at every row of X (m, d)."""
+        """The potential k(F + μ‖x − c‖²/2) (m,) at every row of X (m, d)."""
         return self.k * (self.risk.values(X) + self.mu * ((X - self.centre) ** 2).sum(1) / 2)
 
 
 class KnownRisk:
-    """A target made of a loss and a region; `check` refuses those whose G is not derived."""
+    """A target made of a loss and a region; `check` refuses those whose Lipschitz constant G is not derived."""
 
     loss: Loss
     region: Region
@@ -53,7 +53,7 @@ class KnownRisk:
 
     @cached_property
     def G(self) -> float:  # noqa: N802 - the paper's letter
-        """f(·; z) − f(·; z') is G-Lipschitz on K."""
+        """The Lipschitz constant of f(·; z) − f(·; z') on K."""
         return difference(self.loss, location=self.location, reach=self.region.reach)
 
     def check(self) -> None:
@@ -73,13 +73,13 @@ class KnownRisk:
                 raise InputError(f"{name} of shape {point.shape} must be a finite point of d={d} coordinates")
 
     def risk(self, rows: Rows) -> Risk:
-        """F on the rows."""
+        """The risk F on the rows."""
         return Risk(self.loss, rows.values, rows.weights, location=self.location)
 
 
 @dataclass(frozen=True, eq=False)
 class RegularisedRisk(KnownRisk):
-    """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, paid by Gaussian noise of μ = s.
+    """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, at the cost of s-GDP noise.
 
     The exponent is k(m + μ)-strongly convex (m = 1 for the squared distance, else 0), and between neighbours it differs
     by a kG/unit-Lipschitz function. Hence the law is (kG/unit)/√(k(m + μ)) = G√k/(unit √(m + μ))-GDP, and
@@ -96,7 +96,7 @@ class RegularisedRisk(KnownRisk):
     payable: ClassVar[tuple[type, ...]] = (Gaussian,)
 
     def check(self) -> None:
-        """Also refuse μ = 0 without strong convexity, which has no guarantee of this kind."""
+        """Raise InputError also for μ = 0 without strong convexity: its draw has no Gaussian guarantee."""
         super().check()
         if not 0 <= self.mu < math.inf or self.loss.strength + self.mu == 0:
             raise InputError(
@@ -104,11 +104,11 @@ class RegularisedRisk(KnownRisk):
             )
 
     def k(self, unit: float, spend: Gaussian) -> float:
-        """k that `spend` pays for."""
+        """The inverse temperature k that `spend` pays for."""
         return (self.loss.strength + self.mu) * (spend.mu * unit / self.G) ** 2
 
     def density(self, rows: Rows, unit: float, spend: Gaussian) -> Density:
-        """The law, for these rows."""
+        """The density that these rows define."""
         return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)
 
 
@@ -127,17 +127,17 @@ class PlainRisk(KnownRisk):
     payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
 
     def check(self) -> None:
-        """Also refuse R^d, on which this law does not exist."""
+        """Raise InputError also for R^d, on which this law does not exist."""
         super().check()
         if not self.region.bounded:
             raise InputError("the exponential mechanism needs a bounded region: a ball or a box")
 
     def k(self, unit: float, spend: BoundedRange) -> float:
-        """k that `spend` pays for."""
+        """The inverse temperature k that `spend` pays for."""
         return spend.epsilon * unit / (self.G * self.region.diameter)
 
     def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
-        """The law, for these rows."""
+        """The density that these rows define."""
         return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
 
 
@@ -156,17 +156,17 @@ class RankError(KnownRisk):
     payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
 
     def check(self) -> None:
-        """Also refuse everything but a quantile of one column on an interval."""
+        """Raise InputError for everything but a quantile of one column on an interval."""
         super().check()
         if not self.location or len(self.region.centre) != 1 or not self.region.bounded or self.loss.margin:
             raise InputError("ranks are for a quantile of one column with public bounds")
 
     def k(self, unit: float, spend: BoundedRange) -> float:
-        """k that `spend` pays for."""
+        """The inverse temperature k that `spend` pays for."""
         return spend.epsilon * unit / 2
 
     def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
-        """The rows and k; the sampler "rank" reads ranks, not the risk."""
+        """The rows and k, for the sampler "rank", which reads ranks and not the risk."""
         return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
 
 
@@ -198,13 +198,13 @@ class PerturbedRisk(KnownRisk):
     payable: ClassVar[tuple[type, ...]] = (Approximate,)
 
     def check(self) -> None:
-        """Also refuse losses that bend infinitely fast, and the squared distance, which no bounded slope has."""
+        """Raise InputError also for losses with kinks, and for the squared distance, whose slope has no bound."""
         super().check()
         if isinstance(self.loss, SquaredDistance) or self.loss.curvature == math.inf:
             raise InputError(f"objective perturbation needs a smooth loss with a bounded slope, not {self.loss.name}")
 
     def settle(self, n: int, unit: float, spend: Approximate) -> tuple[float, float]:
-        """Λ and σ that `spend` pays for."""
+        """The regularisation Λ and the noise σ that `spend` pays for."""
         if spend.failure == 0:
             raise InputError("objective perturbation needs delta > 0")
         b, first = n / unit, (1 - self.share) * spend.epsilon

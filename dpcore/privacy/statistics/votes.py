@@ -22,7 +22,7 @@ LARGEST = 2**23  # of whole-number scores, which single precision then adds with
 
 
 class _Voting(Statistic):
-    """What all votes share: one vote a row, so that n times the shares are numbers of votes."""
+    """The base of votes: each row has one vote, so that n times the shares are numbers of votes."""
 
     payable = (Gaussian, Pure, Approximate)
     one_by_one = True
@@ -48,7 +48,7 @@ class Votes(_Voting):
             raise InputError(f"candidates of shape {V.shape} must be finite points (v, d), at least one")
 
     def value(self, rows: Rows) -> np.ndarray:
-        """Shares of the votes (v,)."""
+        """The shares of the votes (v,)."""
         if rows.values.shape[1] != self.candidates.shape[1]:
             raise InputError(f"candidates have {self.candidates.shape[1]} coordinates, rows {rows.values.shape[1]}")
         counts = np.bincount(self._nearest(rows.values), rows.weights, len(self.candidates))  # whole, so exact
@@ -111,7 +111,7 @@ class CodeVotes(_Voting):
             raise InputError(f"scores up to {largest} are outside 1..{LARGEST}")
 
     def value(self, rows: Rows) -> np.ndarray:
-        """Shares of the votes (v,)."""
+        """The shares of the votes (v,)."""
         # A code beyond the bins takes the last one: an error would tell that there is such a record.
         binned = np.column_stack([b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)])
         place = np.ravel_multi_index(tuple(binned.T), self._sizes) if math.prod(self._sizes) < 2**62 else None
@@ -133,11 +133,11 @@ class CodeVotes(_Voting):
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        """Bins of every column."""
+        """The number of bins of every column."""
         return tuple(int(b.max()) + 1 for b in self.bins)
 
     def _features(self, V: np.ndarray) -> np.ndarray:
-        """Of candidates: 1 at the bin of a column; or which bins an ordered one has passed, and its position."""
+        """The candidates' features: 1 at a column's bin; or, where it is ordered, the bins passed and the position."""
         out = []
         for i, (k, scale) in enumerate(zip(self._sizes, self.scales, strict=True)):
             if scale is None:
@@ -147,7 +147,7 @@ class CodeVotes(_Voting):
         return np.concatenate(out, axis=1, dtype=np.float32)
 
     def _weighted(self, X: np.ndarray) -> np.ndarray:
-        """Of rows, so that the product with candidates' features is largest where the distance is smallest.
+        """The rows' features: their product with candidates' features is largest where the distance is smallest.
 
         Σ_k g_k |x_k − v_k| = Σ_k g_k x_k + Σ_k g_k v_k − 2 Σ_k g_k x_k v_k for 0/1 vectors x and v of passed bins.
         """

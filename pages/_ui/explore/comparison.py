@@ -145,7 +145,7 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
     single = Marginals(domain, [[column]])
     pair, labels = compare(shown.result.release, rows, single), domain.columns[names.index(column)].labels
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
-    words = f"{clean(column)}: off most at {clean(labels[int(pair.worst(1)[0])])}, by {shown.words(pair.gaps.max())}."
+    words = f"{clean(column)}: off most at {clean(labels[int(pair.worst(1)[0])])}, {shown.words(pair.gaps.max())}."
     more = ""
     if shown.replays:
         worlds = shown.answers(single)
@@ -178,7 +178,7 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
     index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
     frame = index.assign(real=both.real, synthetic=both.synthetic)
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
-    words = f"{asked}: off most at {where}, by {shown.words(both.gaps.max())}."
+    words = f"{asked}: off most at {where}, {shown.words(both.gaps.max())}."
     more = ""
     if shown.replays:
         worlds = shown.answers(two)

@@ -132,5 +132,5 @@ def _so_far(job: PoolJob) -> None:
     heading("Has the error stopped falling?", Tag.PEEK)
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.records])
     st.caption(f"So far: {name} {value:.3g}.")
-    curve = charts.convergence(frame, "t", "round", job.task.problem.n, "rows", charts.Beside())
+    curve = charts.convergence(frame, "t", "step", job.task.problem.n, "rows", charts.Beside())
     st.plotly_chart(curve, key=f"live-{job.id}", alt="Errors so far", config={"displayModeBar": False})

@@ -97,7 +97,7 @@ body:has([data-collapsed="true"]) .block-container {padding-bottom: 10.5rem;}
 PRESENT = """<style>
 .block-container {padding-top: 0.6rem;}
 .st-key-line {display: none;}
-.st-key-screen h3 {font-size: 1rem;}
+.st-key-screen h3 {font-size: 0.95rem;} .st-key-tiles p {font-size: 0.8rem;} .st-key-tiles strong {font-size: 1rem;}
 .st-key-verdict [data-testid="stCaptionContainer"] p {font-size: 0.74rem; line-height: 1.25;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.68rem;}
 [class*="st-key-head-"] {gap: 0.3rem;}

@@ -84,8 +84,8 @@ LESSONS = {
     ),
     "noise": Lesson(
         "Fresh against reused noise",
-        "This algorithm looks at the data in every round. Fresh noise in every round, or one noisy look reused in "
-        "all rounds, for the same ε: which is more accurate?",
+        "This algorithm looks at the data in every step. Fresh noise in every step, or one noisy look reused in "
+        "all steps, for the same ε: which is more accurate?",
         ("Fresh noise: it averages out", "Both cost the same, so they are equal", "One look, reused"),
         runs.FRESH_NOISE,
         "T fresh looks share one budget, so each is √T times noisier, and the algorithm chases the noise of each. "
@@ -95,13 +95,13 @@ LESSONS = {
     ),
     "constants": Lesson(
         "Paper constants against exact accounting",
-        "This run uses step size, number of rounds and output as the theorem has them, corrected. A practical "
+        "This run uses step size, number of steps and output as the theorem has them, corrected. A practical "
         "schedule keeps the same promise. How much smaller is its worst error?",
         ("It is larger: theory is optimal", "About equal", "About 3 times smaller"),
         runs.PAPER_CONSTANTS,
         "Theorems fix constants so that a proof goes through for the worst table. The promise of privacy must hold"
         " for the worst table too; accuracy need not be planned for it. Pin this run, set schedule to “practical” "
-        "among the parameters: fewer rounds, a smaller error, exactly the same ε and δ.",
+        "among the parameters: fewer steps, a smaller error, exactly the same ε and δ.",
         {"sample": "berkeley", "epsilon": "1", "algorithm": "dpfw", "dpfw.schedule": "paper"},
     ),
     "population": Lesson(

@@ -1,0 +1,22 @@
+"""What sources have in common that are read chunk by chunk in one process."""
+
+from collections.abc import Sequence
+
+from ..domain import Domain
+from ..fingerprint import fingerprint_of
+from .base import Axes, Chunked, Tally, Watch, unwatched
+from .counting import count
+
+
+class ReadInOrder:
+    """A source that one process counts, chunk by chunk in order, and whose fingerprint covers all its rows."""
+
+    splits: bool = False
+
+    def count(self: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+        """The number n and the tables; see `count`."""
+        return count(self, domain, tables, watch)
+
+    def fingerprint(self: Chunked, key: bytes, watch: Watch = unwatched) -> str:
+        """The fingerprint of all rows and columns."""
+        return fingerprint_of(self, key, watch)

@@ -1,0 +1,77 @@
+"""A press right after an upload is served; Cancel and a closed tab stop the workers and give the memory back."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_nothing_lost import CELLS, bring
+from tests.serving import serving
+
+SCHEMA = '{"columns": {"age": {"kind": "integer", "size": 120}, "city": {"kind": "categorical", "values": %s}}}'
+TICKS = os.sysconf("SC_CLK_TCK")
+pytestmark = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system shows no shared memory as files")
+
+
+def test_a_press_of_run_right_after_an_upload_is_served(page, server):
+    page.goto(f"{server}/data")
+    bring(page, "people.csv", CELLS)
+    expect(page.get_by_text("0 of 2 columns done")).to_be_visible()
+    bring(page, "schema.json", SCHEMA % '["planted-0", "planted-1", "planted-2"]', 1)
+    expect(page.get_by_text("2 of 2 columns done")).to_be_visible()
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_role("button", name="Run the comparison").click()
+    expect(page.locator(".js-plotly-plot .points path").first).to_be_visible(timeout=90_000)
+
+
+def family(pid):
+    """A process and all below it."""
+    below = " ".join(path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")).split()
+    return [pid, *(one for child in below for one in family(int(child)))]
+
+
+def blocks(pid):
+    """The blocks of shared memory that these processes have mapped."""
+    maps = "".join(Path(f"/proc/{one}/maps").read_text() for one in family(pid))
+    return set(re.findall(r"/dev/shm/psm\S+", maps)) & {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
+
+
+def busy(pid, seconds=1.0):
+    """The share of a core that the workers of a server use: of the processes below it."""
+
+    def used():
+        stats = [Path(f"/proc/{one}/stat").read_text().rsplit(") ", 1)[1].split() for one in family(pid)[1:]]
+        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICKS
+
+    before = used()
+    time.sleep(seconds)
+    return (used() - before) / seconds
+
+
+def eventually(what, seconds=60):
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.5)
+
+
+def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chromium, tmp_path):
+    with serving(tmp_path / "log", "--server.disconnectedSessionTTL", "12") as server:
+        page, pid = chromium.new_page(), server.process.pid
+        page.goto(f"{server.address}/compare?sample=census")
+        for ends in ("Cancel", "the tab"):
+            page.get_by_role("button", name="Run the comparison").click()
+            eventually(lambda: busy(pid) > 0.2)
+            processes, held = len(family(pid)), blocks(pid)
+            assert held
+            if ends == "Cancel":
+                page.get_by_role("button", name="Cancel").click()
+                expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+            else:
+                page.close()
+            eventually(lambda: busy(pid) < 0.1)
+            assert len(family(pid)) == processes, "the workers stay for others"
+        eventually(lambda: not blocks(pid))
