@@ -119,10 +119,9 @@ def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[s
 
 # Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most, and of
 # m answers with those that a run compares them with; cells of a tree are passed over in small pieces, clique by clique.
-# A tree that is chosen takes half of its iterations; COUNTED and TRIED are seconds for a record in a table, and for a
-# pair of columns that may be tied. All pairs are ANSWERED and counted so often; an answer takes PART of a pass.
-PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS = 2e-9, 15, 45, 40, 12
-COUNTED, TRIED, ANSWERED, COUNTS, PART = 1e-8, 6e-3, 4, 3, 4e-3
+# A tree that is chosen takes half of its iterations, answers all pairs four times and counts them three times; COUNTED
+# and TRIED are seconds for a record in a table, and for a pair of columns that may be tied.
+PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS, COUNTED, TRIED = 2e-9, 15, 45, 40, 12, 1e-8, 6e-3
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
@@ -132,9 +131,9 @@ def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tup
     rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
     k = said.get("cells", problem.domain.size if algorithm.enumerates or algorithm.graphical else 0)
     if {"pairs", "iterations"} <= said.keys():  # a fit on a tree that is chosen
-        pairs, tables = math.comb(len(problem.domain.shape), 2), tables_read(problem.workload).tables
-        counted = COUNTED * problem.n * (len(tables) + COUNTS * pairs) + TRIED * pairs
-        passed = PASSES * rounds / 2 + 2 * ANSWERED * pairs + PART * m
+        pairs, tables = math.comb(len(problem.domain.shape), 2), len(tables_read(problem.workload).tables)
+        counted = COUNTED * problem.n * (tables + 3 * pairs) + TRIED * pairs
+        passed = PASSES * rounds / 2 + 8 * pairs + 0.004 * m
         return counted + PASS * k * passed, 8.0 * (ARRAYS * k + ANSWERS * m)
     passes = PASSES if k == problem.domain.size else TREE_PASSES
     return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), 8.0 * (ARRAYS * k + ANSWERS * m)

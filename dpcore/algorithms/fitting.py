@@ -95,7 +95,7 @@ def fit(
     def evaluate(phi: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         theta = base - reader.adjoint(phi / evidence.sigma) / weight
         log_z, D = model.normalise(theta)
-        value = float(weight * log_z + _dot(phi, phi) / 2 + _dot(phi, target))
+        value = float(weight * log_z + _dot(phi, phi / 2 + target))
         return value, phi + target - reader.answers(D) / evidence.sigma, theta, D
 
     phi = np.zeros(evidence.workload.m) if phi is None else phi

@@ -23,7 +23,7 @@ from ..workloads.marginals import subsets
 from .base import About, Algorithm, Step, model_cells
 from .evidence import Pool, tables_read
 from .fitting import staged
-from .tree_choice import MOST_WEIGHED, Room, barring, lists, room_of
+from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, lists
 
 SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
 ROUNDS = 16  # a column, if no round were enlarged; as published
@@ -79,7 +79,9 @@ class AIM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = tables_read(problem.workload, "aim")
-        room = room_of(problem, closure(tables), budget, self.cells)
+        room = Choice("cells", problem.domain.size, "all there are")
+        if not lists(problem, self.cells):
+            room = cells_of(closure(tables), problem.effective_n, budget, self.cells)
         d = len({*chain(*tables.axes)})
         T = self.rounds - 1 if self.rounds else ROUNDS * d
         why = "given" if self.rounds else f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"

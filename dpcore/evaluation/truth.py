@@ -55,27 +55,23 @@ class QueryTruth(Truth):
         self.workload = problem.workload
         self.answers = self.workload.answers_of_rows(rows)
         self.n = problem.n if counts_rows(self.workload) else None
-        self.part = self._sampled()
         self.population_answers = None
         if population is not None:
             P = check_distribution(population, problem.domain, "the population")
             self.population_answers = self.workload.answers(P)
 
-    def _sampled(self) -> tuple[Marginals, np.ndarray] | None:
-        """Some of very many tables, drawn by a public rule, and the real answers to them; None for fewer tables."""
-        tables = self.workload
-        if not isinstance(tables, Marginals) or len(tables.tables) <= MOST_SCORED:
-            return None
-        chosen = np.random.default_rng(0).choice(len(tables.tables), SCORED, replace=False)
-        part = Marginals.over(tables.domain, [tables.axes[i] for i in chosen])
-        return part, np.concatenate([self.answers[tables.tables[i]] for i in chosen])
-
     def rough(self, release: Release) -> Errors | None:
-        """Errors against the records on some tables, for a tree that would take long to answer all; else None."""
-        if self.part is None or not isinstance(release, Graphical):
+        """Errors against the records on tables drawn by a public rule, where a tree would answer very many; else None.
+
+        The same tables at every call.
+        """
+        w = self.workload
+        if not isinstance(w, Marginals) or len(w.tables) <= MOST_SCORED or not isinstance(release, Graphical):
             return None
-        tables, real = self.part
-        return errors(release.answers(tables), real, tables, self.n)
+        chosen = np.random.default_rng(0).choice(len(w.tables), SCORED, replace=False)
+        part = Marginals.over(w.domain, [w.axes[i] for i in chosen])
+        real = np.concatenate([self.answers[w.tables[i]] for i in chosen])
+        return errors(release.answers(part), real, part, self.n)
 
     def both(self, release: Release) -> tuple[Errors, Errors | None]:
         """Errors against the records, and against the population; the release is asked once."""

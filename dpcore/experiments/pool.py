@@ -200,8 +200,8 @@ class WorkerPool:
                     _follow(job, pipe, process)
             except (EOFError, OSError):
                 process.join(timeout=5)
-                code = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
-                job.end(*(("cancelled", "") if job._cancelled.is_set() else ("failed", code)))
+                words = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
+                job.end("cancelled" if job._cancelled.is_set() else "failed", words)
                 pipe.close()
                 process, pipe = _start_worker()
             finally:
@@ -215,20 +215,20 @@ def _follow(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
     """Send a job to a worker and add its records to the job until the worker says how it ended."""
     job.state = "running"
     pipe.send(job.task)
-    told, deaf = math.inf, True
+    told, until = False, math.inf
     while True:
         if not pipe.poll(0.05):
-            if job._cancelled.is_set() and told == math.inf:
+            if job._cancelled.is_set() and not told:
                 pipe.send("cancel")
-                told = time.monotonic()
-            elif deaf and time.monotonic() - told > PATIENCE:
+                told, until = True, time.monotonic() + PATIENCE
+            elif time.monotonic() > until:
                 process.kill()  # no other way to end one long step
             continue
         kind, content = pipe.recv()
         if kind == "stopping":
-            deaf = False
+            until = math.inf
         elif kind == "records":
-            job.records = list({record.t: record for record in [*job.records, *content]}.values())
+            job.records = [*job.records, *content]
         elif kind == "rounds":
             job.rounds, job.records = content, []
         elif kind == "result":

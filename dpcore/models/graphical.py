@@ -95,7 +95,7 @@ class Graphical:
     def answers(self, workload: Workload) -> np.ndarray:
         """The answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
         base, matrix = tables_under(workload)
-        out, (inside, outside) = np.empty(base.m), by_clique(self.domain, self.junction, base)
+        out, (inside, outside) = np.empty(base.m), by_clique(self.junction, base)
         for place, local, target in inside:
             out[target] = local.answers(self.beliefs[place])
         for number in outside:
@@ -184,22 +184,19 @@ def _without(table: np.ndarray, axes: Axes, needed: list[int]) -> tuple[np.ndarr
     return (table.sum(axis=gone) if gone else table), tuple(a for a in axes if a in needed)
 
 
-def by_clique(
-    domain: Domain, junction: JunctionTree, tables: Marginals
-) -> tuple[list[tuple[slice, Marginals, np.ndarray]], list[int]]:
-    """Where tables are read off: of each clique in use its place, those inside it and their cells; and the others.
+def by_clique(junction: JunctionTree, tables: Marginals) -> tuple[list[tuple[slice, Marginals, np.ndarray]], list[int]]:
+    """The place of each clique in use, the tables inside it and their cells; and the numbers of the tables in none.
 
-    The tables of a clique are on its own little domain, so that all are summed out of its belief together; the others,
-    which no clique holds, are named by their numbers.
+    The tables of a clique are on its own little domain, so that all are summed out of its belief together.
     """
     inside: dict[int | None, list[int]] = {}
     for number, axes in enumerate(tables.axes):
         inside.setdefault(junction.home(axes), []).append(number)
-    outside, found = inside.pop(None, []), []
+    outside, found, every = inside.pop(None, []), [], np.arange(tables.m)
     for home, numbers in inside.items():
-        own = Domain(tuple(domain.columns[a] for a in junction.cliques[home]))  # type: ignore[index]
+        own = Domain(tuple(tables.domain.columns[a] for a in junction.cliques[home]))  # type: ignore[index]
         local = Marginals(own, [tables.columns[number] for number in numbers])
-        target = np.concatenate([np.arange(t.start, t.stop) for t in (tables.tables[number] for number in numbers)])
+        target = np.concatenate([every[tables.tables[number]] for number in numbers])
         found.append((junction.places[home], local, target))  # type: ignore[index]
     return found, outside
 

@@ -185,7 +185,7 @@ class TreeReader:
         base, self.matrix = tables_under(workload)
         self.tree, self.m = tree, workload.m
         self._cells = base.m
-        self._parts, outside = by_clique(tree.domain, tree.junction, base)
+        self._parts, outside = by_clique(tree.junction, base)
         if outside:
             raise InputError(f"no clique of the model holds {' × '.join(base.columns[outside[0]])}")
 

@@ -123,7 +123,6 @@ TASKS = {
             "aim": {1.0: (0.16, ANY, 120, 2)},
         },
     ),
-    "adult14": Task(read("adult"), 2, {"gaussian_maxent": {1.0: (0.085,)}}),
     "acs35": Task(
         read("acs35", ".csv.gz"),
         2,
@@ -132,7 +131,6 @@ TASKS = {
     "redundant26": Task(lambda _: redundant(60_000), 2, {"gaussian_maxent": {0.1: (), 1.0: ()}}),
     "redundant26-triples": Task(lambda _: redundant(170_000), 3, {"gaussian_maxent": {1.0: (ANY, ANY, 120, 2)}}),
     "network48": Task(lambda _: network(48, 10, 50_000), 2, {"gaussian_maxent": {1.0: (ANY, ANY, 600, 4)}}),
-    "network100": Task(lambda _: network(100, 10, 50_000), 2, {"gaussian_maxent": {1.0: (ANY, ANY, 600, 4)}}),
     "listed": Task(lambda _: network(7, 10, 50_000), 3, {"gaussian_maxent": {1.0: (ANY, ANY, 90, 1)}}),
 }
 

@@ -44,15 +44,14 @@ def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(m
     run = Run(algorithm, problem, rows, budget)
     seen = list(run)
     assert [record.t for record in seen] == [1, 2, 3, 4]
-    assert ["some of the tables" in record.note for record in seen] == [True] * 3 + [False]
     assert seen[3].empirical == every[3].empirical
     for rough, whole in zip(seen[:3], every, strict=False):
+        assert "errors of some of the tables" in rough.note
         assert rough.empirical.mean_l1 == pytest.approx(whole.empirical.mean_l1, rel=0.1)
         assert rough.empirical.max_error <= whole.empirical.max_error
-        assert rough.empirical != whole.empirical
     choices = [replace(c, value=9) if c.name == "rounds" else c for c in run.plan.choices]
     early = Run(algorithm, problem, rows, budget, plan=replace(run.plan, choices=tuple(choices)))
     assert [record.t for record in early] == [1, 2, 3, 4, 4], "an end that the plan did not foresee takes a second look"
     assert [record.empirical for record in early.records] == [record.empirical for record in seen]
     stopped = Run(algorithm, problem, rows, budget, stop=lambda: True).finish()
-    assert ["some of the tables" in record.note for record in stopped.records] == [True], "who stops does not wait"
+    assert stopped.records[0].empirical == seen[0].empirical, "who stops does not wait"
