@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.publishing.measured import OpenRelease
+from dpcore.publishing.open_release import OpenRelease
 from dpcore.tags import Tag
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch

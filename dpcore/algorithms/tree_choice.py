@@ -234,7 +234,7 @@ def single(size: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class TreeFindings:
     """The findings from 1-way tables and draws: noisy tables, shares by column, a tree, and the pairs drawn
     into it.
     """
@@ -254,7 +254,7 @@ class Found:
 
 def choose_tree(
     tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
-) -> Found:
+) -> TreeFindings:
     """Measure the 1-way tables, choose a tree of at most plan["cells"] cells, and measure its pairs in batches.
 
     Pairs S of a batch are drawn, one after the other and none twice, by the score
@@ -276,7 +276,7 @@ def choose_tree(
         told.add(axes, m.values, m.stddev)
     columns = shares_of(singles, told.evidence.y, told.evidence.sigma)
     shares = {a: part for (a,), part in zip(singles.axes, columns, strict=True)}
-    found = Found(told, shares, tied(tables.domain), frozenset())
+    found = TreeFindings(told, shares, tied(tables.domain), frozenset())
     answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
     starts, weights, known = [table.start for table in pairs.tables], np.ones(len(pairs.tables)), {}
     junction, ties = found.junction, []
@@ -302,7 +302,7 @@ def choose_tree(
             tree, weight = Tree(tables.domain, junction), PRIOR * math.sqrt(2 * told.told)
             *_, (D, _) = staged(told.evidence, weight, ITERATIONS, tree, start, known)
             answers = tree.release(D).answers(pairs)
-    return Found(told, shares, junction, frozenset(ties))
+    return TreeFindings(told, shares, junction, frozenset(ties))
 
 
 def joined(junction: JunctionTree, axes: Axes) -> JunctionTree:
@@ -333,7 +333,7 @@ def measure_chosen(
     return found.told, Tree(tables.domain, found.junction)
 
 
-def by_size(tables: Marginals, found: Found, spend: Gaussian, n: float) -> WeightedTables:
+def by_size(tables: Marginals, found: TreeFindings, spend: Gaussian, n: float) -> WeightedTables:
     """The tables to measure together, weighted so that their total L1 noise is least.
 
     Table S with noise σ/w_S costs c_S σ/w_S, c_S being the cells in which there is more than noise: those of `hidden`,
@@ -345,7 +345,7 @@ def by_size(tables: Marginals, found: Found, spend: Gaussian, n: float) -> Weigh
     return WeightedTables(tables, np.clip((cells / cells.max()) ** (POWER / 2), LEAST_WEIGHT, 1))
 
 
-def worth(tables: Marginals, found: Found, spend: Gaussian, n: float) -> Marginals:
+def worth(tables: Marginals, found: TreeFindings, spend: Gaussian, n: float) -> Marginals:
     """The tables worth measuring: the pairs drawn, and other tables in which noise hides little.
 
     Those of which it hides the most are left out, one after the other.

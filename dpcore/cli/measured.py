@@ -20,7 +20,7 @@ from ..parsing.questions import understand
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema
-from ..schemas.plan import default_share, describe, divide, within
+from ..schemas.plan import default_share, describe, divide, plan_within
 from ..theory.optimal_noise import least_rmse
 from .arguments import unit_of
 from .files import tell
@@ -92,7 +92,7 @@ class Measured:
         for question in getattr(self.chosen, "ask", ()):
             understand(question, domain)
         forecast(algorithm, problem, budget)
-        plan = within(algorithm, problem, division, exact=False)
+        plan = plan_within(algorithm, problem, division, exact=False)
         for f in found.found:
             if f.nothing and f.column.name not in self._told:
                 self._told.add(f.column.name)

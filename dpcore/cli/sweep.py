@@ -31,7 +31,7 @@ from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import WorkerPool
-from ..experiments.sweep import Case, cases, identity, left, missing, rows_digest, run_made, seldom, sweep
+from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, sweep, time_left
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..numbers import brief
 from ..params import values
@@ -162,7 +162,7 @@ def collect(
     def line(elapsed: float) -> str:
         ahead = [case for case in waiting if case.key not in known]
         last = f", last {_name(points[-1])}" if points else ""
-        return f"{len(points)} of {total} points{last}{left(elapsed, fresh, ahead)}"
+        return f"{len(points)} of {total} points{last}{time_left(elapsed, fresh, ahead)}"
 
     for point in run(waiting, watch=lambda: progress.say(line)):
         points.append(point)

@@ -24,7 +24,7 @@ DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class RawCells:
     """The distinct texts (r,) of a column's cells, their counts, and the number of empty cells.
 
     `read` is how each is read first; see `readings`.
@@ -36,7 +36,7 @@ class Cells:
     read: str = AS_WRITTEN
 
     @classmethod
-    def of(cls, cells: pd.Series, read: str = AS_WRITTEN) -> "Cells":
+    def of(cls, cells: pd.Series, read: str = AS_WRITTEN) -> "RawCells":
         """The cells of a column of a table."""
         codes, texts = distinct(cells)
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))

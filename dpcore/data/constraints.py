@@ -17,7 +17,7 @@ REDRAWN = 20  # times numbers of a row are drawn anew until they are in order
 Table = tuple[tuple[str, ...], np.ndarray]  # names of columns, and which cells of their table (one axis each) can be
 
 
-class Cells(Protocol):
+class CellLayout(Protocol):
     """The facts about a column that a constraint needs."""
 
     @property
@@ -51,7 +51,7 @@ class Impossible:
         """The part of the constraint on these columns alone; None where it involves another column."""
         return self if set(self.columns) <= set(names) else None
 
-    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
+    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
         """The constraint's table with the possible cells marked."""
         allowed = np.ones([columns[name].size for name in self.columns], dtype=bool)
         allowed[np.ix_(*(codes for _, codes in self.cells))] = False
@@ -83,7 +83,7 @@ class Within:
         """The part of the constraint on these columns alone; None where it involves another column."""
         return self if set(self.columns) <= set(names) else None
 
-    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
+    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
         """The constraint's table with the possible cells marked."""
         allowed = np.ones((columns[self.first].size, columns[self.second].size), dtype=bool)
         for code, beside in self.which:
@@ -111,7 +111,7 @@ class Order:
         left = tuple(name for name in self.columns if name in names)
         return Order(left) if len(left) > 1 else None
 
-    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
+    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
         """The table of possible cells for each pair of columns."""
         for a, b in combinations(self.columns, 2):
             first, second = columns[a], columns[b]
@@ -175,7 +175,9 @@ def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], np.ndarray]) -
     raise TimeoutError
 
 
-def kept(codes: np.ndarray, possible: np.ndarray, beside: Mapping[int, int], rng: np.random.Generator) -> np.ndarray:
+def without_impossible(
+    codes: np.ndarray, possible: np.ndarray, beside: Mapping[int, int], rng: np.random.Generator
+) -> np.ndarray:
     """Synthetic rows (n, d) in which impossible rows are replaced by possible ones, drawn at random.
 
     Where none can be, all get the cells `beside` in the columns that constraints speak of.

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..errors import InputError, check_rows
 from .column import Column as Column
-from .constraints import Constraint, Order, in_order, kept, merged, witness
+from .constraints import Constraint, Order, in_order, merged, without_impossible, witness
 from .text_format import UNSTATED, TextFormat
 
 
@@ -218,7 +218,7 @@ class Domain:
         No row breaks a constraint: those that would are others of these rows, and numbers are drawn in order.
         """
         if self.zeros:
-            codes = kept(codes, self.possible(codes), self.witness, rng)
+            codes = without_impossible(codes, self.possible(codes), self.witness, rng)
         frame = pd.DataFrame({c.name: c.published(codes[:, i], rng) for i, c in enumerate(self.columns)})
         for constraint in self.constraints:
             if isinstance(constraint, Order):

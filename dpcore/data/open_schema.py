@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
-from .cells import Cells
+from .cells import RawCells
 from .column import OTHER, Column
 from .constraints import Constraint
 from .domain import Domain
@@ -119,7 +119,7 @@ class OpenSchema:
         measured = tuple(name for name in self.names if name in paid)
         return Domain(columns, self.peeked, self.constraints, measured, self.file)
 
-    def cells(self, frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> list[Cells]:
+    def cells(self, frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> list[RawCells]:
         """The raw cells of the open columns; InputError first where a public column cannot be read.
 
         `told` hears how many columns are done.
@@ -134,7 +134,7 @@ class OpenSchema:
         found = []
         for done, c in enumerate(self.open):
             told(done)
-            found.append(Cells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read))
+            found.append(RawCells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read))
         return found
 
 

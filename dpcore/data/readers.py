@@ -33,7 +33,7 @@ WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class LoadedTable:
     """A table as it was read, a description of how, and its `format`, as a schema would state it."""
 
     frame: pd.DataFrame
@@ -53,7 +53,7 @@ def read(
     *,
     format: TextFormat | None = None,
     told: Callable[[float], object] = lambda _: None,
-) -> Reading:
+) -> LoadedTable:
     """The table in `source`; `name`'s ending (default: the path's) is the kind, `cells` a limit for Parquet.
 
     Of a text file without a `format` the encoding, and whether cells hold line breaks, are guessed from all of its
@@ -68,9 +68,9 @@ def read(
         raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(ENDINGS)}")
     with explained(label, ending[1:]):
         if ending == ".parquet":
-            reading = Reading(_parquet(source, cells), "Parquet")
+            reading = LoadedTable(_parquet(source, cells), "Parquet")
         elif ending == ".xlsx":
-            reading = Reading(_excel(source, told), "Excel, first sheet")
+            reading = LoadedTable(_excel(source, told), "Excel, first sheet")
         else:
             with opened(source, MOST_TEXT) as file:
                 reading = _guessed(file, ending, told) if format is None else _text(file, ending, format, told)
@@ -110,7 +110,7 @@ def read_matrix(source: Source) -> np.ndarray:
         return flat.reshape(shape, order="F" if by_columns else "C")
 
 
-def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float], object]) -> Reading:
+def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float], object]) -> LoadedTable:
     start = file.tell()
     size = file.seek(0, io.SEEK_END) - start
     file.seek(start)
@@ -119,10 +119,10 @@ def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float
         told((file.tell() - start) / size)
         frames.append(frame)
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index(rows.names), dtype=str)
-    return Reading(frame, rows.format.words, format)
+    return LoadedTable(frame, rows.format.words, format)
 
 
-def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> Reading:
+def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> LoadedTable:
     """The table of a text file, read in the format that it seems to have."""
     format = guessed(file)
     try:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from ..data.domain import Domain, Rows
-from ..data.sources.base import Axes, Before, Tally, Watch, unwatched
+from ..data.sources.base import Axes, SourceWrapper, Tally, Watch, unwatched
 from ..data.sources.counting import count
 from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
@@ -82,7 +82,7 @@ def connect(address: str, certificates: dict[str, str] | None = None) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class OnCluster(Before):
+class OnCluster(SourceWrapper):
     """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
 
     Every share is counted once: one whose worker dies is counted again elsewhere, and only then added. Paths and the

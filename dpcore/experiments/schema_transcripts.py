@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..data.cells import Cells
+from ..data.cells import RawCells
 from ..data.open_schema import OpenColumn
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget
@@ -47,7 +47,7 @@ def transcribe_schema(
     division = divide(budget, 1.0, categories=True)
     plan = plan_schema(COLUMNS, 1, 1, division, exact=False)  # the number of rows changes no charge
 
-    def seen(test: _Counted | _Passed, table: tuple[Cells, Cells]) -> float:
+    def seen(test: _Counted | _Passed, table: tuple[RawCells, RawCells]) -> float:
         curator = ColumnCurator(table, test.n, plan.plan, rng)
         if bug != BUGS[0]:
             object.__setattr__(curator, "_group", 0.5)
@@ -70,8 +70,8 @@ class _Counted(Noise):
         self.n = 2 * half
         self.tables = [
             (
-                Cells((f"{-FAR:g}", f"{FAR:g}"), np.array([half - x, half + x]), 0),
-                Cells((OFTEN,), np.array([half + x]), half - x),
+                RawCells((f"{-FAR:g}", f"{FAR:g}"), np.array([half - x, half + x]), 0),
+                RawCells((OFTEN,), np.array([half + x]), half - x),
             )
             for x in (0, 1)
         ]
@@ -114,7 +114,7 @@ class _Passed:
         scale, low, threshold = passing(values, 1, False)
         self.plan, self.n, self.promised = plan, low + 1, values.failure
         self.there = float(ndtr(-(threshold - low - 1) / scale))
-        self.tables = [(_none(self.n), Cells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]
+        self.tables = [(_none(self.n), RawCells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]
 
     @property
     def needed(self) -> int:
@@ -136,5 +136,5 @@ class _Passed:
         return None
 
 
-def _none(n: int) -> Cells:
-    return Cells((), np.zeros(0, dtype=np.int64), n)
+def _none(n: int) -> RawCells:
+    return RawCells((), np.zeros(0, dtype=np.int64), n)

@@ -223,7 +223,7 @@ def missing(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case
     return [case for case in planned if case.key not in settled]
 
 
-def left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) -> str:
+def time_left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) -> str:
     """The time left in words, from each algorithm's mean run time, or the mean of all for an unseen one."""
     ran = [p for p in done if p.state == "done"]
     if not ran:

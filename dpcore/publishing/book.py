@@ -8,7 +8,7 @@ from typing import Any
 
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, Total, events_from_json
-from .chain import Content
+from .chain import LedgerContent
 from .dataset import DataSet
 
 BELONGS = (  # rows of a table, by which column, to rows of which table
@@ -28,7 +28,7 @@ def lifetime(row: sqlite3.Row) -> Lifetime:
 class Book:
     """The content of an unchanged ledger, by data set. Only hashes were checked, so reading it may raise any error."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: LedgerContent) -> None:
         self.sets, self._rows = content.rows["datasets"], content.rows
 
     def totals(self) -> dict[int, Total]:

@@ -61,7 +61,7 @@ def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Content:
+class LedgerContent:
     """The content of a ledger file at one moment. Its types are unknown until `problems` has checked it."""
 
     damage: str
@@ -77,27 +77,27 @@ class Content:
         return self.meta[0]["key"]
 
 
-def read(db: sqlite3.Connection) -> Content:
+def read(db: sqlite3.Connection) -> LedgerContent:
     """The whole content, read inside the caller's transaction; of a file that is no ledger, only its objects."""
     objects = [tuple(row) for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()]
     if set(objects) != set(_expected()):
-        return Content("", objects, [], {}, [], [])
+        return LedgerContent("", objects, [], {}, [], [])
     sound = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
     damage = "" if sound == "ok" else f"damaged file: {sound}"
     if damage:
-        return Content(damage, objects, [], {}, [], [])
+        return LedgerContent(damage, objects, [], {}, [], [])
     every = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
     counted = [tuple(row) for row in db.execute("SELECT name, seq FROM sqlite_sequence").fetchall()]
-    return Content("", objects, every.pop("meta"), every, every.pop("chain"), counted)
+    return LedgerContent("", objects, every.pop("meta"), every, every.pop("chain"), counted)
 
 
-def problems(content: Content) -> list[str]:
+def tampering(content: LedgerContent) -> list[str]:
     """Changes made to a ledger from outside: in pages, tables, triggers or rows; [] when there are none."""
     found = [content.damage] if content.damage else _wrong_objects(content.objects) or _wrong_rows(content)
     return [_short(problem) for problem in found[:MOST]]
 
 
-def missing(content: Content, receipt: Any) -> list[str]:
+def missing_entry(content: LedgerContent, receipt: Any) -> list[str]:
     """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
     try:
         given, number, entry = receipt["id"], receipt["entry"], receipt["hash"]
@@ -232,7 +232,7 @@ def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
     return found or (["an object of the file is there twice"] if len(objects) != len(wanted) else [])
 
 
-def _wrong_rows(content: Content) -> list[str]:
+def _wrong_rows(content: LedgerContent) -> list[str]:
     """Descriptions of changed, removed or inserted rows, found by following the chain from its beginning."""
     if len(content.meta) != 1:
         return ["the ledger's own row was removed"]

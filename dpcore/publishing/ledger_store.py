@@ -242,7 +242,7 @@ class Store:
         with chain.reading(self.path):
             return Book(content).totals()
 
-    def _sound(self, db: sqlite3.Connection) -> chain.Content:
+    def _sound(self, db: sqlite3.Connection) -> chain.LedgerContent:
         with chain.reading(self.path):
             content = chain.read(db)
             problems = _problems(content)
@@ -264,11 +264,11 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
             content = chain.read(db)
     with chain.reading(path):
         found = _problems(content) or Book(content).wrong_totals()
-    return found if found or receipt is None else chain.missing(content, receipt)
+    return found if found or receipt is None else chain.missing_entry(content, receipt)
 
 
-def _problems(content: chain.Content) -> list[str]:
-    return chain.problems(content) or Book(content).lost()
+def _problems(content: chain.LedgerContent) -> list[str]:
+    return chain.tampering(content) or Book(content).lost()
 
 
 def _marks(table: Any, key: bytes) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from ..privacy.accounting.lifetime import Concentrated
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, whole
-from .measured import SettledRelease
+from .open_release import SettledRelease
 from .printing import page, text
 from .request import PreparedRelease
 
@@ -45,7 +45,7 @@ LETTERS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier
 
 
 @dataclass(frozen=True)
-class Step:
+class ProofStep:
     """One charge of a plan in the proof: its statistic, derivation, mechanism, spend, law and cost, in words.
 
     `sizes` are the sensitivities of n times the value, where they are known before the run; `cost` is what all `times`
@@ -72,7 +72,7 @@ class Proof:
     title: str
     source: str
     adaptive: bool
-    steps: tuple[Step, ...]
+    steps: tuple[ProofStep, ...]
     total: str
     theorem: str
     epsilon: float
@@ -138,7 +138,7 @@ def proof_page(found: Proof) -> str:
     body = [f'<p class="odds">{text(sentence(found))}</p><p>{text(found.title)}: {text(found.source)}</p>']
     shown: dict[str, int] = {}
     for number, step in enumerate(found.steps, start=1):
-        lines = [(name, words, shown.setdefault(words, number)) for name, words in told(step)]
+        lines = [(name, words, shown.setdefault(words, number)) for name, words in step_lines(step)]
         again = [
             (name, f"As in step {at}." if at < number and len(words) > LONG else words) for name, words, at in lines
         ]
@@ -151,7 +151,7 @@ def proof_page(found: Proof) -> str:
     return page(f"Why this release keeps its promise: {found.title}", "".join(body))
 
 
-def told(step: Step) -> list[tuple[str, str]]:
+def step_lines(step: ProofStep) -> list[tuple[str, str]]:
     """The lines of a step by name: the statistic, its sensitivity, the released value, and the cost."""
     sizes = ", ".join(f"{SIZES[name]} = {value:.6g}" for name, value in step.sizes.items())
     return [
@@ -164,7 +164,7 @@ def told(step: Step) -> list[tuple[str, str]]:
     ]
 
 
-def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, column: str = "") -> Step:
+def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, column: str = "") -> ProofStep:
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
     named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}
@@ -173,7 +173,7 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
     kept = [type(spend).__name__] + ["Exact"] * plan.exact
     kept += [type(w).__name__ for w in (asked, *getattr(asked, "workloads", ()))] if asked else WORKLOADS
     each = Sums.of([(spend, charge.times)])
-    return Step(
+    return ProofStep(
         statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),
         derivation=_told(_doc(kind), kept),
         sizes={name: float(value) for name, value in named.items() if isinstance(value, (int, float))},

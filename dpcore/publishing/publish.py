@@ -30,9 +30,9 @@ from ..releases import Release, UnbiasedAnswers
 from .files import check_folder, write, write_schema
 from .ledger_store import Reservation, Store
 from .leftovers import draft, noted
-from .measured import OpenRelease, SettledRelease
+from .open_release import OpenRelease, SettledRelease
 from .proof import proof_of
-from .request import PreparedRelease, plain
+from .request import PreparedRelease, json_value
 from .signing import Key, key_of
 
 FLOATING = "floating-point noise ({}); the proof is about real numbers, and the rounding of floats may reveal more"
@@ -199,7 +199,7 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, entry: 
             "charges": events_to_json(charges),
             "reserved": events_to_json(ready.events),
         },
-        "plan": {"choices": [{"name": c.name, "value": plain(c.value), "why": c.why} for c in plan.choices]},
+        "plan": {"choices": [{"name": c.name, "value": json_value(c.value), "why": c.why} for c in plan.choices]},
         "made_by": {
             "algorithm": registered_name(request.algorithm),
             "source": request.algorithm.about.source,

@@ -113,7 +113,7 @@ def _unprotected(schema: dict[str, Any]) -> str:
     return "."
 
 
-def left(record: Any) -> list[str]:
+def unwritten_fields(record: Any) -> list[str]:
     """The paths of the fields that people still have to write."""
     return [".".join(path) for path, text in _texts(record) if text.startswith(LEFT)]
 
@@ -123,7 +123,7 @@ def in_yaml(record: dict[str, Any]) -> str:
     head = (
         "# An entry for the public registry of deployments (opendp/deployments-registry-data), tier 3. People write:\n"
     )
-    return head + "".join(f"#   {path}\n" for path in left(record)) + "".join(_lines(record, 0))
+    return head + "".join(f"#   {path}\n" for path in unwritten_fields(record)) + "".join(_lines(record, 0))
 
 
 def _lines(value: Any, depth: int) -> Iterator[str]:

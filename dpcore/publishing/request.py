@@ -144,7 +144,7 @@ class PreparedRelease:
             request,
             self.events,
             algorithm=registered_name(request.algorithm),
-            settings={c.name: plain(c.value) for c in self.plan.choices} | asked,
+            settings={c.name: json_value(c.value) for c in self.plan.choices} | asked,
             reason=request.reason,
             preview=preview,
         )
@@ -225,7 +225,7 @@ def _exact(request: ReleaseRequest, problem: QueryRelease, plan: Plan) -> Plan:
     return replace(plan, budget=request.budget, choices=(*plan.choices, Choice("noise", "exact", why)), exact=True)
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A settled choice as JSON holds it."""
     return (
         value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)

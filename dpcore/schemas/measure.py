@@ -23,7 +23,7 @@ MOSTLY = 0.9  # of present cells: what makes a column one of numbers, or of date
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ColumnFindings:
     """The findings on one column, in words, with its noisy counts by cell: released, and protected.
 
     `nothing` says that no value passed, or no number was seen.
@@ -40,7 +40,7 @@ class MeasuredSchema:
     """The measured domain, column by column, and the charges for it."""
 
     domain: Domain
-    found: tuple[Found, ...]
+    found: tuple[ColumnFindings, ...]
     charged: list[Any] = field(default_factory=list)
     tag: ClassVar[Tag] = Tag.PAID
 
@@ -63,7 +63,7 @@ def measure_schema(
     return MeasuredSchema(schema.settled({f.column.name: f.column for f in found}), tuple(found), charged)
 
 
-def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> Found:
+def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
     """The measured column and its findings; `place` is the column's index at the curator."""
     if column.categorical:
         return _categories(column, place, plan, curator)
@@ -102,7 +102,7 @@ def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) 
     return out
 
 
-def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> Found:
+def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
     found = curator.frequent(place, plan.values)  # type: ignore[arg-type]
     missing = found.missing >= SURE * found.stddev
     rest = max(plan.n - float(found.counts.sum()) - found.missing * missing, 0.0)
@@ -110,13 +110,13 @@ def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: Colum
     if not found.texts:
         words = f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category; "
         words += plan.wanting(column)
-        return Found(own, words, True)
+        return ColumnFindings(own, words, True)
     many = f"{len(found.texts)} value{'s' * (len(found.texts) > 1)} passed the threshold of {found.threshold:,.0f} rows"
     where = "missing ones have a category of their own" if missing else "missing ones are among the others"
-    return Found(own, f"{many}; about {rest:,.0f} rows have other values, which are one category; {where}")
+    return ColumnFindings(own, f"{many}; about {rest:,.0f} rows have other values, which are one category; {where}")
 
 
-def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> Found:
+def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindings:
     """The ends and bins of a column, from noisy counts of a grid's cells."""
     if (ends := leaves.ends()) is None:
         return _nothing(column, plan)
@@ -126,9 +126,9 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> Found:
     if column.whole:
         low, high = math.ceil(low), max(math.ceil(high) - 1, math.ceil(low))
         if high - low < column.bins:
-            return Found(column.of_whole(low, high), f"{low} to {high}; {off}")
+            return ColumnFindings(column.of_whole(low, high), f"{low} to {high}; {off}")
     elif last == first + 1:
-        return Found(column.of_edges([low, high]), f"nearly all in {low:g} to {high:g}, one bin; {off}")
+        return ColumnFindings(column.of_edges([low, high]), f"nearly all in {low:g} to {high:g}, one bin; {off}")
     alone = False
     if column.quantiles:
         inner, alone = quantile_cuts(leaves, first, last, column.bins)
@@ -140,9 +140,9 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> Found:
         edges = np.unique([*edges, high + 0.5])
     made = "bins of about as many rows each" if column.quantiles else "bins"
     words = f"{low:g} to {high:g}, {len(edges) - 1} {made}; {off}"
-    return Found(column.of_edges([float(e) for e in edges]), words)
+    return ColumnFindings(column.of_edges([float(e) for e in edges]), words)
 
 
-def _nothing(column: OpenColumn, plan: SchemaPlan) -> Found:
+def _nothing(column: OpenColumn, plan: SchemaPlan) -> ColumnFindings:
     words = f"too few numbers were seen: all of them are one bin; {plan.wanting(column)}"
-    return Found(column.of_edges([0.0, 1.0]), words, True)
+    return ColumnFindings(column.of_edges([0.0, 1.0]), words, True)

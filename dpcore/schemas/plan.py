@@ -238,13 +238,13 @@ class SchemaShare:
         """
         try:
             division = divide(budget, self.part, categories=self.categories)
-            return division, within(algorithm, problem, division, exact=exact)
+            return division, plan_within(algorithm, problem, division, exact=exact)
         except BudgetError:
             division = divide(budget, self.part, categories=self.categories, fails=True)
-            return division, within(algorithm, problem, division, exact=exact)
+            return division, plan_within(algorithm, problem, division, exact=exact)
 
 
-def within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
+def plan_within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
     """The algorithm's plan with at most the rest of the budget, on every path that it may take.
 
     A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered by the rest.

@@ -79,7 +79,7 @@ def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], delta
     return {str(lifetime.accounting): out.pop(str(lifetime.accounting)), **out} if out else out
 
 
-def kept(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
+def lifetime_curve(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
     """The ε at each δ of the most that a data set may ever be charged, however releases are chosen."""
     left, capacity = deltas - lifetime.failure, lifetime.capacity
     if lifetime.accounting is Accounting.PURE:

@@ -226,14 +226,14 @@ def curve(seeds=1):
 
 
 def test_the_band_holds_a_run_that_has_ended_where_it_ended():
-    figure = screen.convergence(curve(2), "t", "round", 1000, "people", screen.Beside())
+    figure = screen.convergence_chart(curve(2), "t", "round", 1000, "people", screen.CurveContext())
     band = next(t for t in figure.data if t.fill == "toself")
     top = dict(zip(band.x[:10], band.y[:10], strict=True))
     assert top[10] == pytest.approx(100 * 0.1 / 6 * 2)
 
 
 def test_lines_are_in_points_with_people_beside():
-    figure = screen.convergence(curve(), "epsilon_spent", "ε used", 1000, "people", screen.Beside())
+    figure = screen.convergence_chart(curve(), "epsilon_spent", "ε used", 1000, "people", screen.CurveContext())
     line = next(t for t in figure.data if t.name == "largest")
     assert line.y[0] == pytest.approx(10)
     assert line.customdata[0] == pytest.approx(100)

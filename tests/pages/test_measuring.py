@@ -17,7 +17,7 @@ from dpcore.privacy.accounting.budget import Budget, Sums
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import Store
-from dpcore.publishing.measured import OpenRecords
+from dpcore.publishing.open_release import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data import measuring
 from pages._ui.data.table_editor import _from_grid, _to_grid

@@ -110,7 +110,7 @@ def places(source: Source, domain: Domain) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Before:
+class SourceWrapper:
     """A wrapper that counts a `source` in its own way and passes on everything else."""
 
     source: Any

@@ -9,7 +9,7 @@ import pandas as pd
 from ...errors import InputError
 from ..marks import persons
 from ..privacy_unit import PrivacyUnit, limit_rows
-from .base import Before, Frame, Source
+from .base import Frame, Source, SourceWrapper
 from .frames import FrameSource
 from .in_order import ReadInOrder
 from .parquet import ParquetSource
@@ -17,7 +17,7 @@ from .text import TextSource
 
 
 @dataclass(frozen=True, eq=False)
-class LimitedSource(Before, ReadInOrder):
+class LimitedSource(SourceWrapper, ReadInOrder):
     """A source with at most `most` rows of each person in the column `person`, chosen by content; see `limit_rows`.
 
     A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept of a person depends
@@ -34,7 +34,7 @@ class LimitedSource(Before, ReadInOrder):
         if (there := self.columns.count(self.person)) != 1:
             raise InputError(f"{self.name} has {there or 'no'} column {self.person!r} that identifies a person")
         read = list(dict.fromkeys([self.person, *self.used, *names]))
-        seen, left = _Seen(), pd.DataFrame()
+        seen, left = _SeenPeople(), pd.DataFrame()
         for chunk in self.source.chunks(read):
             part = pd.DataFrame({name: chunk.cells(name) for name in read})
             frame = pd.concat([left, part], ignore_index=True) if len(left) else part
@@ -77,7 +77,7 @@ def limited(source: Source, unit: PrivacyUnit, used: Sequence[str]) -> Source:
     return LimitedSource(source, unit.person, unit.most_rows, tuple(used))
 
 
-class _Seen:
+class _SeenPeople:
     """A set of people's marks: sorted runs, merged when they have the same length."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...data.cells import KINDS, Cells
+from ...data.cells import KINDS, RawCells
 from ...errors import InputError
 
 LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
@@ -63,7 +63,7 @@ class Nodes(_Histogram):
 class KindCounts(_Histogram):
     """The numbers of missing values, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
 
-    def counts(self, cells: Cells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> np.ndarray:
         """The counts (KINDS,) of values of each kind."""
         return cells.kinds.reshape(KINDS)
 
@@ -82,7 +82,7 @@ class _Binned(_Histogram):
 
     whole: bool
 
-    def _leaves(self, cells: Cells, edges: np.ndarray) -> np.ndarray:
+    def _leaves(self, cells: RawCells, edges: np.ndarray) -> np.ndarray:
         """The counts (edges − 1 + 1,): v is in cell i for edges[i] ≤ v < edges[i+1], else in the nearest.
 
         With `whole` a number that is not whole counts as none.
@@ -100,7 +100,7 @@ class Magnitudes(_Binned):
 
     whole: bool = False
 
-    def counts(self, cells: Cells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> np.ndarray:
         """The counts (2 · 79 + 1 + 1,), in order of the numbers."""
         return self._leaves(cells, powers())
 
@@ -126,7 +126,7 @@ class TreeCounts(_Binned):
         """The number of levels L with FANOUT^L leaves or more than the cells need."""
         return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
 
-    def counts(self, cells: Cells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> np.ndarray:
         """The counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
         leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
         found = self._leaves(cells, self.edges)

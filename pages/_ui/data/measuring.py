@@ -10,7 +10,7 @@ from dpcore.data.open_schema import OpenColumn, OpenSchema
 from dpcore.errors import InputError
 from dpcore.evaluation.schema_trial import explore_schema
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.schemas.measure import Found
+from dpcore.schemas.measure import ColumnFindings
 from dpcore.schemas.plan import divide, plan_schema
 from dpcore.tags import Tag
 
@@ -155,7 +155,7 @@ def _try() -> None:
     change(measured)
 
 
-def _found(found: Found, beside: str) -> None:
+def _found(found: ColumnFindings, beside: str) -> None:
     """What was found of one column, its first cells, and what the records say if that was asked for."""
     labels = found.column.labels
     cells = _few(labels)

@@ -14,7 +14,7 @@ from dpcore.theory import evolution as theory
 
 from ..charts import evolution as evolution_charts
 from ..lessons.lesson import Lesson, predict
-from ..lessons.runs import Found, Tries, nearest
+from ..lessons.runs import LessonFinding, Tries, nearest
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading
 from ..shell.results import panel
@@ -22,18 +22,18 @@ from ..shell.results import panel
 ROUNDS = 14  # as for n = 1000
 
 
-def printed_delta(_tries: Tries) -> Found:
+def printed_delta(_tries: Tries) -> LessonFinding:
     """The true δ of the printed noise at (1, 10⁻⁴), in multiples of the claim: 1, 2 or 40."""
     printed = theory.printed_partition_noise(epsilon=1.0, delta=1e-4)
     ratio = math.exp(conversions.gdp_log_delta(1.0, math.sqrt(2) / printed)) / 1e-4
-    return Found(nearest(ratio, (1, 2, 40)), f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed.")
+    return LessonFinding(nearest(ratio, (1, 2, 40)), f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed.")
 
 
-def forgotten_rounds(_tries: Tries) -> Found:
+def forgotten_rounds(_tries: Tries) -> LessonFinding:
     """The ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
     together = conversions.optimal_epsilon(1.0, ROUNDS, 1e-4)
     words = f"At δ = 10⁻⁴ all {ROUNDS} steps together keep ε = {together:.3g} at best."
-    return Found(nearest(together, (1, math.sqrt(ROUNDS), ROUNDS)), words)
+    return LessonFinding(nearest(together, (1, math.sqrt(ROUNDS), ROUNDS)), words)
 
 
 PARTITION = Lesson(

@@ -20,7 +20,7 @@ from dpcore.workloads import Marginals
 from ..charts import base as charts
 from ..charts import screen
 from ..jobs.job import watch
-from ..jobs.runs import Wanted, tab_runs
+from ..jobs.runs import WantedRun, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, in_memory, line, peek, tried, unfinished
@@ -63,7 +63,7 @@ def on_a_table() -> None:
         algorithm = build(RECIPE, {"rounds": str(rounds)})
         algorithm.plan(problem, Budget(epsilon, delta))  # says now what is wrong
         facts: dict[str, Any] = {"algorithm": algorithm, "problem": problem, "budget": Budget(epsilon, delta)}
-        wanted = Wanted("recipe", rows, {**facts, "seeds": (0,), "every": 1, "path": True})
+        wanted = WantedRun("recipe", rows, {**facts, "seeds": (0,), "every": 1, "path": True})
         runs.start((mine.version, epsilon, delta, rounds), [wanted], problem)
     if not runs.jobs:
         st.info("Nothing has run yet. 20,000 rows of seven columns take some seconds.")
@@ -89,7 +89,7 @@ def _settles(result: Result) -> None:
         f"The mean error over all pairs of columns goes from {points(first['mean_error'])} points after the first "
         f"step to {points(last['mean_error'])} after {int(last['t'])}; the worst ends at {points(last['max_error'])}."
     )
-    figure = screen.convergence(frame, "t", "step", result.summary["n"], "rows", screen.Beside())
+    figure = screen.convergence_chart(frame, "t", "step", result.summary["n"], "rows", screen.CurveContext())
     panel(figure, summary, frame, "recipe-errors")
 
 

@@ -181,8 +181,8 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
     if "population_max_error" in frame:
         more += f"Against the population the largest error is {points(end['population_max_error'])} points."
     marks = [(float(own[x].iloc[i]), name) for i, name, _ in stages] if own[x].nunique() > 1 else []
-    beside = charts.Beside(theory=theory, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
-    figure = charts.convergence(frame, x, "ε used" if x != "t" else "step", shown.n, shown.noun, beside)
+    beside = charts.CurveContext(theory=theory, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
+    figure = charts.convergence_chart(frame, x, "ε used" if x != "t" else "step", shown.n, shown.noun, beside)
     draw(head, figure, summary, frame, "convergence", more)
 
 

@@ -94,5 +94,5 @@ def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
 def _curves(key: str, life: Any, events: tuple, deltas: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return session().memo(
         "total", (key, tuple(deltas)),
-        lambda: (accountants.ledger_curves(life, events, deltas), accountants.kept(life, deltas)),
+        lambda: (accountants.ledger_curves(life, events, deltas), accountants.lifetime_curve(life, deltas)),
     )  # fmt: skip

@@ -25,7 +25,7 @@ from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
 from dpcore.publishing.chain import is_new
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
-from dpcore.publishing.measured import OpenRecords, OpenRelease, prepare_open
+from dpcore.publishing.open_release import OpenRecords, OpenRelease, prepare_open
 from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
 from dpcore.theory.meaning import Promise
 
@@ -35,7 +35,7 @@ from ..jobs.work import Work, begin
 from ..shell import controls, deployments, questions
 from ..shell import gauge as shared_gauge
 from ..shell import verdict as tiled
-from ..shell.counted import Content, Large
+from ..shell.counted import Large, LedgerSource
 from ..shell.ledger import FILE, dataset_key, dataset_name
 from ..shell.results import plan as plan_tables
 from ..shell.session import session
@@ -317,7 +317,9 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
 
 
 def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path | None, work: Work) -> Reservation | InputError:
-    told = NOTHING if ledger is None or is_new(ledger) else Content(large.source, large, counting.told(work, large))
+    told = (
+        NOTHING if ledger is None or is_new(ledger) else LedgerSource(large.source, large, counting.told(work, large))
+    )
     return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
 
 

@@ -25,7 +25,7 @@ from dpcore.data.text_format import UNSTATED, TextFormat
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 
-from .counted import Content, Known, Large, added, rows_of
+from .counted import Known, Large, LedgerSource, added, rows_of
 from .opened import Trial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
@@ -223,7 +223,7 @@ class Table:
     @property
     def content(self) -> pd.DataFrame | Source:
         """What a ledger knows it by: all of its rows and columns, whatever the schema says of them."""
-        return self.frame if self.large is None else Content(self.large.source, self.large)
+        return self.frame if self.large is None else LedgerSource(self.large.source, self.large)
 
     @property
     def looked_at(self) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..algorithms.forecasts import affordable
-from ..data.cells import Cells
+from ..data.cells import RawCells
 from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema
 from ..data.privacy_unit import PrivacyUnit
@@ -18,7 +18,7 @@ from ..privacy.accounting.lifetime import Concentrated, Event
 from ..privacy.column_curator import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within
+from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, plan_within
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
@@ -40,7 +40,7 @@ class OpenRelease(PreparedRelease):
     """
 
     opening: Opening
-    cells: list[Cells]
+    cells: list[RawCells]
     division: Division
     measuring: SchemaPlan
 
@@ -56,7 +56,7 @@ class OpenRelease(PreparedRelease):
         rows = found.domain.encode(request.unit.limited(request.table, found.domain.names))
         problem = QueryRelease(request.workload, n, group)
         affordable(request.algorithm, problem, request.budget)
-        plan = within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
+        plan = plan_within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
         request.check_exact(plan.exact)
         check_whole(self.division, self.measuring.plan, plan, request.algorithm.adaptive)
         return SettledRelease(request, problem, rows, plan, self.events, found, self.measuring.plan, self.division)
@@ -87,7 +87,7 @@ def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
 class OpenRecords:
     """A table's rows before its schema is measured, with a placeholder for each column still to be measured."""
 
-    cells: list[Cells]
+    cells: list[RawCells]
     rows: Rows
 
     @classmethod
