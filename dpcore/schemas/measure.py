@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.cells import COMMAS, DATES, MISSING, NUMBER, WHOLE
+from ..data.cells import COMMAS, DATES, MISSING, NUMBER, TEXT, WHOLE
 from ..data.domain import Column, Domain
 from ..data.open_schema import OpenColumn, OpenSchema
 from ..data.readings import AS_WRITTEN, COMMA
 from ..errors import BudgetError
-from ..privacy.accounting.budget import Gaussian
+from ..privacy.accounting.budget import Gaussian, Pure
 from ..privacy.column_curator import ColumnCurator
-from ..privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts
+from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Tag
 from .numbers import SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
@@ -69,14 +69,13 @@ def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: Co
         return _categories(column, place, plan, curator)
     seen = curator.count(place, Magnitudes(column.whole), plan.bounds)
     edges = grid(seen, column.whole, isinstance(plan.bounds, Gaussian))
-    tree = TreeCounts(np.array([0.0, 1.0]) if edges is None else edges, column.whole)
-    leaves = Leaves(tree, curator.count(place, tree, plan.look), plan.n)
+
+    def count(edges: np.ndarray, spend: Gaussian | Pure) -> Leaves:
+        return Leaves.of(edges, column.whole, lambda tree: curator.count(place, tree, spend), plan.n)
+
+    leaves = count(np.array([0.0, 1.0]) if edges is None else edges, plan.look)
     closer = None if edges is None else leaves.finer()
-    if closer is None:
-        leaves = leaves.joined(curator.count(place, tree, plan.tree))
-    else:
-        tree = TreeCounts(closer, column.whole)
-        leaves = Leaves(tree, curator.count(place, tree, plan.tree), plan.n)
+    leaves = leaves.joined(curator.count(place, leaves.tree, plan.tree)) if closer is None else count(closer, plan.tree)
     return _nothing(column, plan) if edges is None else _bounds(column, leaves, plan)
 
 
@@ -84,18 +83,19 @@ def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) 
     """The likely kind of every column, by private shares of cells that read as numbers or dates."""
     out = []
     for place, name in enumerate(names):
-        counts = curator.count(place, KindCounts(), plan.kinds).values  # type: ignore[arg-type]
-        counts = np.maximum(counts, 0)
-        present = max(float(counts.sum() - counts[MISSING]), 1.0)
+        seen = curator.count(place, KindCounts(), plan.kinds)  # type: ignore[arg-type]
+        counts = seen.values
         days = {order: counts[DATES[order]] for order in DATES}
         best = max(days, key=lambda order: days[order])
         broken = counts[NUMBER] + counts[COMMAS]
-        numbers = counts[WHOLE] + broken
-        if numbers >= MOSTLY * present:
+        numbers, dates, texts = counts[WHOLE] + broken, sum(days.values()), counts[TEXT]
+        # No count is cut off at 0: sums of many such would see other kinds where noise is all there is.
+        few = (1 - MOSTLY) * max(plan.n - counts[MISSING], 0.0) + SURE * seen.stddev
+        if dates + texts <= min(few, numbers):
             kind = "numeric" if broken >= (1 - MOSTLY) * numbers else "integer"
-            read = COMMA if kind == "numeric" and counts[COMMAS] > counts[NUMBER] else AS_WRITTEN
+            read = COMMA if kind == "numeric" and counts[COMMAS] > counts[NUMBER] + SURE * seen.stddev else AS_WRITTEN
             out.append(OpenColumn(name=name, kind=kind, ordered=True, read=read, quantiles=kind == "numeric"))
-        elif sum(days.values()) >= MOSTLY * present:
+        elif numbers + texts <= min(few, dates):
             out.append(OpenColumn(name=name, kind="integer", ordered=True, read=f"year of {best}"))
         else:
             out.append(OpenColumn(name=name, kind="categorical"))
@@ -122,7 +122,7 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindi
         return _nothing(column, plan)
     first, last, beyond = ends
     low, high = float(leaves.edges[first]), float(leaves.edges[last])
-    off = f"about {beyond:,.0f} rows may lie beyond an end"
+    off = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.whole:
         low, high = math.ceil(low), max(math.ceil(high) - 1, math.ceil(low))
         if high - low < column.bins:

@@ -1,6 +1,7 @@
 """From noisy counts of a column's numbers to a grid, its ends, and bins. Sees noisy counts, never records."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,10 +12,11 @@ from scipy.special import ndtri
 from ..privacy.column_curator import NoisyCounts
 from ..privacy.statistics.columns import TreeCounts, powers
 
-LEAVES = 500  # cells of the grid on which ends and bins are found
+LEAVES = 340  # cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
 FINEST = 12  # a power of two is cut into 2^12 parts at the most
 CHANCE = 0.001  # that noise makes an empty power of two look full beside one that holds numbers
-ENDS = 4.0  # standard deviations at which there is more beyond an end than noise
+NEAR, ENDS, FAR = 2.5, 4.0, 6.0  # standard deviations at which there is more beyond an end than noise, by where
+BEYOND = 2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
 SURE = 3.0  # standard deviations at which a noisy count is taken for more than nothing
 ROOM = 0.25  # of what is found first, on both sides, for what is looked at more closely
 
@@ -26,6 +28,15 @@ class Leaves:
     tree: TreeCounts
     noisy: NoisyCounts
     n: int
+    grid: np.ndarray  # the edges of the cells without the powers of two beyond them
+
+    @classmethod
+    def of(cls, edges: np.ndarray, whole: bool, count: Callable[[TreeCounts], NoisyCounts], n: int) -> "Leaves":
+        """Count the cells of a grid, and the powers of two beyond it: so what lies there is known of, too."""
+        ends = powers()
+        every = np.concatenate([ends[ends < edges[0]], edges, ends[ends > edges[-1]]])
+        tree = TreeCounts(np.unique(np.ceil(every) + 0.0) if whole else every, whole)
+        return cls(tree, count(tree), n, edges)
 
     @property
     def edges(self) -> np.ndarray:
@@ -40,19 +51,29 @@ class Leaves:
     def ends(self) -> tuple[int, int, float] | None:
         """The edges beyond which rows may be missing, and how many may lie outside; None if all cells may be empty.
 
-        Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none.
+        Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none: fewer
+        near the ends that are sure, as a range that is a little too wide costs less than one that cuts rows off. No
+        more rows than said lie beyond the two ends, but for 5 of 100 columns.
         """
         sums = np.concatenate([[0.0], np.cumsum(self.counts)])
         i, cells = np.arange(len(sums) - 1), np.full(len(sums) - 1, len(sums) - 1)
-        rising, falling = (
-            ENDS * self.noisy.stddev * self.tree.deviations(*ends) for ends in ((0 * i, i + 1), (i, cells))
-        )
-        first, last = np.flatnonzero(sums[1:] >= rising), np.flatnonzero(sums[-1] - sums[:-1] >= falling)
-        if not len(first) or not len(last):
+        below, above = (self.noisy.stddev * self.tree.deviations(*ends) for ends in ((0 * i, i + 1), (i, cells)))
+
+        def walk(sure: np.ndarray) -> list[int] | None:
+            first, last = np.flatnonzero(sums[1:] >= sure * below), np.flatnonzero(sums[-1] - sums[:-1] >= sure * above)
+            return sorted((int(first[0]), int(last[-1]))) if len(first) and len(last) else None
+
+        inside = (self.edges[:-1] >= self.grid[0]) & (self.edges[1:] <= self.grid[-1])
+        sure = np.where(inside, ENDS, FAR)
+        if (found := walk(sure)) is None:
             return None
-        low, high = int(first[0]), int(last[-1])
-        beyond = max(float(rising[low]), float(falling[high]))
-        return min(low, high), max(low, high) + 1, beyond
+        room = _room(*found)
+        near = inside & (i >= found[0] - room) & (i <= found[1] + room)
+        low, high = walk(np.where(near, NEAR, sure)) or found
+        left = below[low - 1] if low else 0.0
+        right = above[high + 1] if high + 1 < len(above) else 0.0
+        outside = max(sums[low] + sums[-1] - sums[high + 1], 0.0)
+        return low, high + 1, float(outside + BEYOND * math.hypot(left, right))
 
     def finer(self) -> np.ndarray | None:
         """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
@@ -60,8 +81,9 @@ class Leaves:
         """
         if (found := self.ends()) is None:
             return None
-        room = 1 + math.ceil(ROOM * (found[1] - found[0]))
-        first, last = max(found[0] - room, 0), min(found[1] + room, len(self.edges) - 1)
+        room = _room(*found[:2])
+        low, high = np.searchsorted(self.edges, self.grid[[0, -1]])
+        first, last = max(found[0] - room, min(found[0], low)), min(found[1] + room, max(found[1], high))
         parts = LEAVES // (last - first)
         if parts < 2:
             return None
@@ -74,7 +96,12 @@ class Leaves:
         """The counts combined with a second measurement of the same tree, averaged by precision."""
         a, b = self.noisy.stddev**-2, more.stddev**-2
         values = (a * self.noisy.values + b * more.values) / (a + b)
-        return Leaves(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n)
+        return Leaves(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n, self.grid)
+
+
+def _room(first: int, last: int) -> int:
+    """How many cells on both sides of a range are looked at more closely."""
+    return 1 + math.ceil(ROOM * (last - first))
 
 
 def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> np.ndarray | None:

@@ -122,8 +122,8 @@ class SchemaPlan:
                 return "cannot be measured at delta = 0"
             few = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
             return f"values shared by {few} are hidden, as one category"
-        ranks, beyond = self.ranks, ENDS * self.ranks
-        ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond an end"
+        ranks, beyond = self.ranks, 2 * ENDS * self.ranks
+        ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond the ends"
         return f"{ends}, and a bin is off by about {ranks:,.0f} ({ranks / self.n:.1%})"
 
     @property

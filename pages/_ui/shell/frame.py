@@ -43,11 +43,16 @@ STYLE = """<style>
   .st-key-lead {display: none;} [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
   .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
+[data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
+@media (max-height: 560px) {.st-key-lead {display: none;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
 </style>"""
 PRESENT = """<style>
 html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
-[data-testid="stHeader"], .st-key-lead {display: none;}
+:has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"], [data-testid="stHeaderLogo"] {
+  display: none !important;}
+[data-testid="stHeader"] {position: fixed; inset: auto auto 0 0; width: 3rem; background: none; z-index: 101;}
+[data-testid="stSidebarContent"] {padding-left: 4rem !important;}
 </style>"""
 
 
@@ -58,7 +63,10 @@ def frame(label: str) -> None:
         st.rerun()
     entry = ENTRIES[label]
     uploads.begin_page(label)
-    st.set_page_config(page_title=f"{entry.title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide")
+    st.set_page_config(
+        page_title=f"{entry.title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide",
+        initial_sidebar_state="collapsed" if st.query_params.get("present") == "true" else "auto",
+    )  # fmt: skip
     st.logo(MARK, size="small")
     st.html(STYLE)
     link.sample()
@@ -102,7 +110,7 @@ def line(mine: Table) -> None:
     """Say in the head of the page which table this is, how many rows it has and who is protected; and the badge."""
     entry, place = st.session_state[HEAD]
     with place:
-        who = f"protected: {mine.unit.words.split(';')[0]}"
+        who = f"protects {mine.unit.words.split(';')[0]}"
         st.text(f"{clean(mine.name)} · {mine.many} · {clean(who, 120)}", width="content")
         _draw(_badge(entry))
 
