@@ -20,7 +20,7 @@ from .past_measurements import balanced_rounds
 
 SAMPLES = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
 RULE = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
-FEWEST_ROUNDS, MOST_ROUNDS = 20, {True: 1000, False: 400}  # of the rule, by whether cells can be listed
+FEWEST_ROUNDS, MOST_ROUNDS = 20, {True: 1000, False: 400}  # limits of the rule, by whether cells can be listed
 FORGOTTEN = 0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
 REJECTED = 2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
 LOWEST, HIGHEST = 1e-12, 1e12  # step sizes ηw that are searched

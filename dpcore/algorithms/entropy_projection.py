@@ -11,8 +11,8 @@ from .evidence import TINY
 from .ground import Ground
 from .past_measurements import LONGEST, Fact, Queries, Rules, SelectAndMeasure
 
-SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
-RULE: Rules = {("query", False): (0.38, 2 / 3), ("query", True): (0.2, 1 / 2)}  # of T
+SHARE = 0.3  # share of the budget for measurements; all constants fitted on two tables
+RULE: Rules = {("query", False): (0.38, 2 / 3), ("query", True): (0.2, 1 / 2)}  # the rule for T
 SWEEPS = (3, 20)  # over past measurements, each round and in the last one
 NEVER = 1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
 

@@ -1,4 +1,4 @@
-"""Noisy answers as evidence: of which workload, how exact, averaged, summed out. Sees noisy answers, never records."""
+"""Noisy answers as evidence, with their precisions, averages and sums. Sees noisy answers, never records."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..workloads import Marginals, Union, Workload
 from ..workloads.union import marginal_tables
 
-FLOOR = 1e-4  # of a category's share in the product of noisy 1-way marginals
+FLOOR = 1e-4  # least share of a category in the product of noisy 1-way marginals
 TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
 
 

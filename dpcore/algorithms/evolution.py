@@ -23,7 +23,7 @@ from ..theory import evolution as theory
 from .base import About, Algorithm, Step
 from .evolution_parts import PRESETS, Gaussians, Given, Random, Uniform, Variation, copies, treat
 
-CROWD = 4  # times n: the points that Algorithm 1 may have at the most
+CROWD = 4  # Algorithm 1 may have at most this many points for each of the n
 GONE = "no vote was left: the points stay as they were"
 MOST_CANDIDATES = 5_000_000
 

@@ -1,4 +1,4 @@
-"""What Private Evolution is put together from: initial points, variations, treatments of a noisy histogram, presets.
+"""The parts of Private Evolution: initial points, variations, treatments of a noisy histogram, presets.
 
 Sees released objects only, never records.
 """
@@ -66,7 +66,7 @@ class Gaussians:
     def __call__(
         self, region: Bounded, S: np.ndarray, alpha: float, levels: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """The variations V = S, then a block of |S| for every level and step."""
+        """The variations V: S itself, then a block of |S| varied points for every level and step."""
         blocks = [S]
         for level in range(1, levels + 1):
             deviation = variation_deviation(alpha=alpha, level=level, d=region.d)

@@ -20,7 +20,7 @@ from .base import About, Algorithm, Step
 from .evidence import nearest
 
 UNIT = 1024  # distance of two different categories; two numbers are at most twice that apart
-VARIATIONS = 2  # of every row, a round
+VARIATIONS = 2  # variations of every row in each round
 WIDE, FINE = 0.4, 0.08  # probability that a variation changes a column, in the first and in the last round
 MANY = 50  # codes from which on a column of codes is taken to be a binned number, unless the schema says otherwise
 MOST_ROWS = 200_000  # released; more would only make them slower to use

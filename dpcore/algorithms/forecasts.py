@@ -1,4 +1,4 @@
-"""What a run will take, from public numbers, and a refusal beforehand of what this machine cannot hold."""
+"""Forecasts of a run's time and memory from public numbers; runs too large for the machine are refused."""
 
 from ..errors import InputError
 from ..numbers import machine_memory
@@ -7,7 +7,7 @@ from ..problems import QueryRelease
 from .base import Algorithm, forecast
 
 SAID = 5.0  # seconds from which a forecast is said without being asked for
-ROOM = 0.8  # of the machine's memory that one run may take
+ROOM = 0.8  # share of the machine's memory that one run may take
 
 
 def affordable(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from ..problems import QueryRelease, query_words
 from .base import About, Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 
-FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # of the default rule
+FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # limits of the default rule
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""AIM: choose marginal tables as one goes along, measure them, refit. Sees a Curator, never records."""
+"""AIM: choose marginal tables adaptively, measure them, refit. Sees a Curator, never records."""
 
 import math
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ from .evidence import Pool, tables_read
 from .fitting import staged
 from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, lists
 
-SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
-ROUNDS = 16  # a column, if no round were enlarged; as published
+SHARE = 0.9  # share of a round's budget for its measurement; the rest is for its selection
+ROUNDS = 16  # rounds for each column, if no round is enlarged; as published
 PENALTY = 0.3  # of the noise expected in a table, taken off its score: less than all, as the fit removes most of it
 SETTLED = 0.3  # of that noise: a smaller change of the measured table says that noise is what is left to fit
 ENTROPY = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
 DRAWN = (2, 10_000, 100_000)  # rows that stand for D on a tree when candidates are weighed: times n, and their range
-FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # of the fit, each round and in the last one
+FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # iterations of the fit in each round and in the last one
 
 
 @dataclass(frozen=True, kw_only=True)

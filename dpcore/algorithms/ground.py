@@ -1,4 +1,4 @@
-"""What algorithms that tilt a distribution by queries stand on: a model, the queries it holds, and where it starts.
+"""The setup of algorithms that tilt a distribution by queries: a model, its queries, and its start.
 
 Sees a Curator, never records.
 """

@@ -23,7 +23,7 @@ from .evidence import TINY, Evidence, tables_of, tables_read
 from .fitting import staged, stages_of
 from .tree_choice import chosen_tables, measure_chosen, model_of
 
-CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more
+CHOSEN = 0.5  # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
 
 

@@ -20,7 +20,7 @@ ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) be
 TIE = 1e-9  # relative difference below which two cells are equally good
 GAP = 1e-6  # relative gap at which an integer program counts as solved
 Solved = tuple[np.ndarray, float, bool]
-SWEEPS = 50  # of coordinate ascent at the most
+SWEEPS = 50  # most sweeps of coordinate ascent
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Select, measure, explain: past measurements, how D is made to agree with them, and the loop of mwem and pep.
+"""Select, measure, explain: past measurements, the fits of D to them, and the loop of mwem and pep.
 
 Sees a Curator, never records.
 """
@@ -29,9 +29,9 @@ from .ground import Ground, grounded, model_setup
 SWEEPS = (2, 2)  # over past measurements, each round and in the last one
 PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
 TABLE_PRIOR = 0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
-FIT_ROUNDS = 100  # of the fit to measured tables, each round
+FIT_ROUNDS = 100  # iterations of the fit to measured tables in each round
 LONGEST = 1.0  # step of one θ, where it is found by Newton's method
-MOST_ROUNDS = 400  # of the rule
+MOST_ROUNDS = 400  # limit of the rule
 Rules = dict[tuple[str, bool], tuple[float, float]]  # (constant, power) by what is measured and whether δ = 0
 
 

@@ -21,7 +21,7 @@ from ..releases import Parameter
 from .base import About, Algorithm, Step
 from .regularised import OneDraw
 
-ROUND_OFF = 0.01  # of R: the width over which kinks are rounded off
+ROUND_OFF = 0.01  # width over which kinks are rounded off, as a share of R
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
 
 RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
-FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # of the rule
+FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # limits of the rule
 LISTED, PROGRAMS = 20, 900  # rows a round where cells are listed; where not, rows a run, each an integer program
 STEADY = 7.0  # scale of the random scores = √T/STEADY
 WINDOW = 10.0  # recent rows: a tenth of the rounds

@@ -21,7 +21,7 @@ from .base import About, Algorithm, Step, model_cells
 from .ground import Ground, grounded, model_setup
 from .past_measurements import Rules, measured_rounds, past_of
 
-SHARE = {"query": 0.15, "marginal": 0.5}  # of the budget that measurements get; all constants fitted on two tables
+SHARE = {"query": 0.15, "marginal": 0.5}  # share of the budget for measurements; all constants fitted on two tables
 RULE: Rules = {  # U = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.2, 2 / 3), ("marginal", False): (2, 1 / 2),
     ("query", True): (0.1, 1 / 2), ("marginal", True): (0.5, 1 / 2),

@@ -30,11 +30,11 @@ RULE = {  # selections = constant · signal^power, by what is measured and wheth
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
     ("query", True): (0.2, 1 / 2), ("marginal", True): (0.065, 1 / 2),
 }  # fmt: skip
-MOST_SELECTIONS = 200  # of the rule
-ROUNDS, MOST_TOGETHER = 5, 8  # of RAP's rule: rounds, and selections a round
-SINGLES, FIRST_RANGE = 0.1, (0.1, 0.4)  # of the rule for `first`: L1 noise on a column, and its range
+MOST_SELECTIONS = 200  # limit of the rule
+ROUNDS, MOST_TOGETHER = 5, 8  # limits of RAP's rule: rounds, and selections a round
+SINGLES, FIRST_RANGE = 0.1, (0.1, 0.4)  # the rule for `first`: L1 noise on a column, and the range of the share
 PRIOR = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
-FLOOR = 1e-5  # of a value's share in p_0
+FLOOR = 1e-5  # least share of a value in p_0
 LAST = 4  # the last round takes so many times the steps of the others
 MOST_PRODUCTS = 5 * 10**7  # queries times components up to which components are not thinned out
 MEASURE = "what a selection is followed by: a measurement of the query, or of its whole table; auto: tables if any"

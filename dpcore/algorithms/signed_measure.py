@@ -21,7 +21,7 @@ from ..theory import evolution as theory
 from .base import About, Algorithm, Step
 from .evolution_parts import treat
 
-MOST_CELLS = 8_000  # of the rule: beyond it the projection takes long
+MOST_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
 SHARE = {1: 8}  # of the theorem's cells, by dimension: it balances bounds, and 8 times fewer are better for d = 1
 
 

@@ -1,4 +1,4 @@
-"""Which model a problem gets, and which columns a junction tree ties together. Sees a Curator, never records."""
+"""The choice of a problem's model, and of a junction tree's cliques. Sees a Curator, never records."""
 
 import math
 from collections import Counter
@@ -30,8 +30,8 @@ from .fitting import staged
 
 # Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that the whole tree holds.
 PAIRS, BATCH, TABLES = "pairs", "tables of a batch", "tables"
-BATCHES, LEARNING = 6, 0.2  # of draws, and the share of what is left to measure that pays for the tables of all batches
-PRIOR, ITERATIONS = 0.4, 40  # of the fit between batches: weight of the prior in units of n √Σμ², and most iterations
+BATCHES, LEARNING = 6, 0.2  # batches of draws, and the share of the rest that measures the tables of all batches
+PRIOR, ITERATIONS = 0.4, 40  # of the fit between batches: prior's weight in units of n √Σμ², and most iterations
 LARGE, SIGNAL, RANGE = 1_000_000, 200, (10_000, 3_000_000)  # cells of a tree: by public sizes, and by n√ρ
 MOST_WORK = 2_500_000_000  # tables asked times cells of a tree that is chosen, as each table may be summed out of all
 STEPWISE = 10_000, 300_000  # the same where the model is fitted anew after every table
@@ -42,7 +42,7 @@ SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.6)  # L1 noise on a column, and the range 
 POWER, LEAST_WEIGHT = 1 / 2, 0.01  # of a table's cells, in its share of μ²; and of tables measured together
 CHOOSING = 0.05  # share of ρ for drawing pairs
 PICKS, SCORE_NOISE = (1, 6), 0.05  # pairs drawn for each column: as many as keep the noise on their scores so low
-HIDDEN = 0.5  # of what noise will hide of a table, taken off a pair's score
+HIDDEN = 0.5  # share of what noise will hide of a table that is subtracted from a pair's score
 DRAWN = 4.0  # taken off the score of a pair that was drawn, so that it is the least: others are within −0.5..2
 WORTH = 0.02  # of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
 

@@ -36,7 +36,7 @@ from ..releases import Records, UnbiasedAnswers
 from .arguments import real
 from .files import tell
 
-MOST_BYTES = 4_000_000_000  # of a release's file, packed and unpacked
+MOST_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

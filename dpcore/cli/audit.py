@@ -112,7 +112,7 @@ def _schema(chosen: argparse.Namespace) -> int:
 
 
 def _judged(orders: list[_Order]) -> Iterator[Judged]:
-    """The results in the order of the requests; several are judged by processes of their own."""
+    """The evidence on each algorithm, in order; several are judged in processes of their own."""
     if len(orders) == 1:
         yield orders[0].judge()
         return

@@ -7,10 +7,10 @@ import numpy as np
 
 from .schema import LARGEST
 
-EACH, BINS = 20, 10  # whole numbers that get a cell each; about so many bins else
+EACH, BINS = 20, 10  # whole numbers that get a cell each; about BINS bins otherwise
 CROWDED = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
-NEAR = 1e-12  # times their size: numbers that are no farther apart are one
-STRAY = 200  # one row in so many may lie far outside the bounds
+NEAR = 1e-12  # relative distance up to which two numbers count as one
+STRAY = 200  # one row in this many may lie far outside the bounds
 
 
 def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a cell of a table says: a text, found from that cell alone, whichever reader, column or database it came from.
+"""The text of a table's cell, found from that cell alone, whatever reader or database it came from.
 
 A cell of a text file says its text. A value with a type (in Excel, Parquet or a database) says one text: a whole number
 its digits, however many; a float the shortest text that reads as it; a date its ISO text; true and false `True` and

@@ -1,4 +1,4 @@
-"""One column's cells as they came, grouped by what they say, before any schema: what a schema is measured on.
+"""One column's raw cells, grouped by text, before there is a schema; schemas are measured on them.
 
 What a cell reads as, and which of the public kinds it is, depends on that cell and on public things alone.
 """

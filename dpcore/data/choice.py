@@ -1,4 +1,4 @@
-"""Which columns to begin with, from what is public about them alone."""
+"""The columns to begin with, chosen by public facts alone."""
 
 from .domain import Domain
 from .recognising import names_people

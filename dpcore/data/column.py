@@ -1,4 +1,4 @@
-"""Column: what everybody may know of one column, and how its cells become codes and codes become cells."""
+"""Column: the public facts about one column, and the coding of its cells."""
 
 import math
 from dataclasses import dataclass

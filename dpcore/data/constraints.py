@@ -1,4 +1,4 @@
-"""Public constraints: combinations of cells that cannot be, typed by a person. Nothing here looks at a record.
+"""Public constraints: impossible combinations of cells, entered by a person. No record is read here.
 
 A record that breaks one is counted where it stands, like any other: it is neither refused nor moved nor left out, so
 what happens to it depends on nobody else's records. What is made of noisy answers never has such a combination.
@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-MOST_STEPS = 20_000  # of the search for one record that no constraint forbids
-REDRAWN = 20  # times numbers of a row are drawn anew until they are in order
+MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
+REDRAWN = 20  # most times that a row's numbers are drawn again until they are in order
 
 Table = tuple[tuple[str, ...], np.ndarray]  # names of columns, and which cells of their table (one axis each) can be
 

@@ -19,7 +19,7 @@ from .marks import mixed
 from .sources.base import Chunked, Watch, unwatched
 
 FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
-LANES = 4  # of 64 bits
+LANES = 4  # number of 64-bit parts of a sum
 
 
 def is_earlier(mark: str) -> bool:

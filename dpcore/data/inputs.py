@@ -1,4 +1,4 @@
-"""The one place that opens what a person brings: a regular file, or an uploaded one, of a size bounded beforehand."""
+"""The one place that opens a user's files: regular or uploaded ones, of limited size."""
 
 import json
 import os

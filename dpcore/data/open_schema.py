@@ -1,4 +1,4 @@
-"""A schema of which some is not known: what is to be measured privately stands in it as "private"."""
+"""A schema with unknown parts, marked "private" in its file, which will be measured privately."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

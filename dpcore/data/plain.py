@@ -1,4 +1,4 @@
-"""What other code hands over, made anew of parts that run no code of their own.
+"""Values from other code, rebuilt from parts that run no code of their own.
 
 A number, an array or an object may be of a class of its own: its arithmetic is then somebody's code, and would run on
 whatever it is combined with.

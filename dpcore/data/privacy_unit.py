@@ -1,4 +1,4 @@
-"""Whom a table's guarantee protects: single rows, or people with so many rows each."""
+"""Whom a table's guarantee protects: single rows, or people with a limited number of rows each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

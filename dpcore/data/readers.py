@@ -24,9 +24,9 @@ from .text_file import MOST_COLUMNS, OpenQuotesError, TextRows, guessed
 from .text_format import UNSTATED, TextFormat
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
-MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # of a file
+MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # largest file of each kind
 MOST_TEXT, MOST_JSON, MOST_MATRIX = 2_000_000_000, 32_000_000, 4_000_000_000  # bytes
-MOST_CELLS = 1_000_000_000  # of a Parquet file
+MOST_CELLS = 1_000_000_000  # most cells of a Parquet file
 UPLOADED = 50_000_000  # cells of a compressed file that a page takes
 MATRIX_KINDS = "biufc"  # numbers
 WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}

@@ -1,4 +1,4 @@
-"""How the cells of a column are read before they are counted: dates, amounts of money, spellings, first characters.
+"""Ways to read a column's cells before they are counted: dates, amounts, spellings, first characters.
 
 A reading is stated in the schema. It reads every cell by itself, whatever else the column holds, so replacing one
 person's rows changes what is read in those rows only. What it cannot read stays as it was written, and is then missing

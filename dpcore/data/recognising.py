@@ -1,4 +1,4 @@
-"""What headers and the form of texts say of a column: that it names people, or holds codes. Guesses, and public rules.
+"""Rules by which headers and the form of texts suggest that a column names people, or holds codes.
 
 A guess is only where a page or a proposal begins: no release rests on one.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with the columns of a schema on a table, all of it at once, and what mends each with one click.
+"""All problems of a schema's columns on a table, each with repairs of one click.
 
 What is wrong may quote a cell, and some repairs read the records: both are private peeks.
 """

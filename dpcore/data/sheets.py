@@ -16,15 +16,15 @@ from xml.parsers import expat
 
 from ..errors import InputError
 
-MOST_BYTES = 400_000_000  # of all parts, unpacked
-MOST_SMALL = 30_000_000  # of a part that is not the sheet and not its texts
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of the format itself
-MOST_CELLS = 20_000_000  # of the rectangle from the first cell to the last
+MOST_BYTES = 400_000_000  # limit for all parts together, unpacked
+MOST_SMALL = 30_000_000  # limit for a part that is neither the sheet nor its texts
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # limits of the format itself
+MOST_CELLS = 20_000_000  # most cells of the rectangle from the first cell to the last
 MOST_TEXTS, MOST_CHARACTERS = 10_000_000, 200_000_000  # shared by cells
 LONGEST_CODE = 1000  # characters of a number format
 CHUNK = 1 << 16
 MOST_DIRECTORY, DIRECTORY_END, TAIL = 5_000_000, b"PK\5\6", 65_557  # bytes; how the end of a zip file begins
-SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # of the styles
+SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # sections of the styles part
 WANTED = ("Relationship", "sheet", "workbookPr", "numFmt", "xf", *SECTIONS)
 MOST_WANTED = 200_000
 WHOLE = re.compile(r"-?[0-9]{1,300}")

@@ -1,4 +1,4 @@
-"""The constraints of a schema file: JSON to what they forbid and back. All is checked, nothing is read off records."""
+"""The constraints of a schema file: from JSON and back. All is checked, no record is read."""
 
 import math
 from collections.abc import Mapping, Sequence

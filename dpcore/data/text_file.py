@@ -15,7 +15,7 @@ from .text_format import DELIMITERS, TextFormat
 MOST_COLUMNS = 20_000
 MOST_FILLED = 10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
 SAMPLE = 1_000_000  # characters in which a file's header ends
-BYTES = 1 << 24  # of a file that are read at once
+BYTES = 1 << 24  # bytes of a file that are read at once
 ROWS = 1 << 17  # that are read at once where a row may have several lines
 LONGEST = 1 << 28  # characters of a line
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -1,4 +1,4 @@
-"""What a schema says of a text file."""
+"""The format of a text file, as a schema states it."""
 
 from dataclasses import dataclass
 from typing import Any

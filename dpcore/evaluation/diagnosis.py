@@ -1,4 +1,4 @@
-"""What errors are made of, and what to hold them against: private peeks.
+"""The sources of errors, and errors to compare with; from real data, not for publishing.
 
 Everything here is computed from the real records, to explore by; nothing of it is ever released.
 """

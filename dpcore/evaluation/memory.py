@@ -1,4 +1,4 @@
-"""How much memory a piece of work took at its peak, where the system tells."""
+"""The peak memory of a piece of work, where the operating system reports it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How far released answers are from the truth."""
+"""Measures of the distance between released answers and the truth."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields

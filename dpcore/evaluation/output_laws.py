@@ -30,7 +30,7 @@ from .diagnosis import held_out
 from .staged import Cells, first, following, values
 
 POINTS = 1200
-BINS = 300  # of a column whose law is only averaged over, for a curve over μ
+BINS = 300  # number of bins of a column whose law is only averaged over, for a curve over μ
 SHOWN = 1e-4  # mass on either side that a picture may leave out
 
 

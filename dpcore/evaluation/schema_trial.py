@@ -1,4 +1,4 @@
-"""Exploring with a schema that is measured, with seeded noise: what a release would find, and lose by it."""
+"""Exploring with a measured schema and seeded noise: its findings, and the accuracy it costs."""
 
 from collections.abc import Callable
 

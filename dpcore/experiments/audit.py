@@ -1,4 +1,4 @@
-"""The distinguishing game: what an algorithm's releases tell about one record, beside its promise.
+"""The distinguishing game: an algorithm's leakage about one record, measured beside its promise.
 
 Two neighbouring public tables, many runs on each, and a test that sees released objects only. Whatever it finds is a
 lower bound on ε. The tables are made here, and so is the bug that the game must catch: half the sensitivity. Neither is
@@ -26,13 +26,13 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..workloads import Marginals
 
-RUNS, MOST_RUNS = 4000, 1_000_000  # on each of the two tables
+RUNS, MOST_RUNS = 4000, 1_000_000  # runs on each of the two tables
 RECORDS = (10, 1000)  # a few records show selections best, many show measurements; a pilot decides
 PILOT = 300  # runs
 CONFIDENCE = 0.999
 LOOKS = 8  # steps of a run that the test sees
 BUGS = ("none", "half-sensitivity")
-ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # of Rényi divergences that bound ρ from below
+ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # orders of the Rényi divergences that bound ρ from below
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""How far off answers will be, before anything is read: for algorithms that measure the answers themselves."""
+"""The error of answers before any row is read, for algorithms that measure the answers themselves."""
 
 from collections.abc import Callable
 

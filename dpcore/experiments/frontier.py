@@ -1,4 +1,4 @@
-"""Reading a comparison: the frontier, what each choice loses against it, and the smallest ε that is good enough.
+"""Summaries of a comparison: the frontier, each choice's loss against it, and the smallest sufficient ε.
 
 Tables in, tables out; imports errors. What they hold are private peeks wherever their errors are.
 """

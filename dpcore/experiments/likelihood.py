@@ -1,4 +1,4 @@
-"""Exact laws of what leaves a Curator, worked out beside it from what is stated: Gaussian noise, and selections.
+"""Exact laws of a Curator's outputs, computed independently of it: Gaussian noise, and selections.
 
 For public tables only, whose true values may be known. A likelihood ratio between two of them is the sharpest score of
 a transcript that there is (Neyman, Pearson 1933); wrong noise makes it less sharp, never wrong.
@@ -18,7 +18,7 @@ from ..privacy.statistics.query_draws import SummedErrors
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 
 SELECTING = ("select", "draw_queries", "above_threshold")  # the verbs whose outcomes are few, each with a known law
-NODES = 2000  # of the quadrature over a noisy threshold
+NODES = 2000  # nodes of the quadrature over a noisy threshold
 
 
 @dataclass(frozen=True, eq=False)

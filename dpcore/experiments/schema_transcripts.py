@@ -1,4 +1,4 @@
-"""How much of its promise a schema that is measured really uses: new ColumnCurators of a worst pair of public tables.
+"""The share of its promise that measuring a schema really uses, on a worst pair of public tables.
 
 A record of the first table says −10⁶ and nothing, of the second 10⁶ and "a": it changes power of two, branch of the
 tree and category at once. Where "a" stands as often as values get no noise, or once more, all of δ₀ is used.

@@ -1,4 +1,4 @@
-"""How much of its promise an algorithm's transcripts really use: the sharpest test on the worst pair of small tables.
+"""The share of its promise that an algorithm really uses, by the sharpest test on small tables.
 
 A transcript is all that leaves the Curator: more than a release shows, and what the plan's price is for. The questions
 of one run on a public table are put again to new Curators of one of two neighbouring tables, by a coin; the score of
@@ -25,12 +25,12 @@ from ..problems import QueryRelease
 from .audit import BUGS, CONFIDENCE, Audit, above, check_bug, hand_over, proportion, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
-TRANSCRIPTS = 60_000  # at most, of both tables together
+TRANSCRIPTS = 60_000  # most transcripts of both tables together
 FEWEST, MOST = 1000, 10_000_000
-TRUST = 0.99  # of what is called shown; a promise is called broken at the game's CONFIDENCE
-SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}  # of the promise, to be shown
+TRUST = 0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
+SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}  # share of the promise that has to be shown
 SIZES = (8, 80)  # records: a selection among few is all noise, among many all signal
-PARTS = 8  # of a table that is tried, and cells get whole parts
+PARTS = 8  # parts into which a tried table is divided; cells get whole parts
 SPARE = 2.5  # standard deviations by which a bound may be unlucky and still show its share
 
 

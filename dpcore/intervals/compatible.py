@@ -1,4 +1,4 @@
-"""Bounds of what was not measured itself: what all tables say that agree with what was."""
+"""Bounds on unmeasured answers, over all tables that agree with the measured ones."""
 
 import math
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from ..workloads.residuals import MOST_WAYS
 from .known import components, share_of_cells, spread_of, values_of
 from .levels import quantile, sampling_errors
 
-MOST_CELLS, MOST_STATEMENTS = 4096, 500  # of a linear program
-SAID = 1e-6  # a bound nearer to 0 or 1 says nothing
+MOST_CELLS, MOST_STATEMENTS = 4096, 500  # size limits of a linear program
+SAID = 1e-6  # a bound nearer to 0 or 1 is no information
 
 Band = tuple[float, float]
 

@@ -1,4 +1,4 @@
-"""What one more release has to measure so that a question is known to within so much: from public numbers alone."""
+"""The further measurement that makes a question as precise as wanted, from public numbers alone."""
 
 import json
 import math

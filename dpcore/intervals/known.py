@@ -1,4 +1,4 @@
-"""What noisy tables say without bias, put together: parts with independent noise, from which any answer follows."""
+"""Noisy tables combined without bias into parts with independent noise, which determine any answer."""
 
 import math
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""How many standard errors an interval has on either side, and what sampling adds."""
+"""The number of standard errors on either side of an interval, and the errors of sampling."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""What noisy tables say, as arrays in a file beside a release, and back again."""
+"""Noisy tables as arrays in a file beside a release, written and read."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""How useful answers are, in units that a person can act on: a sample's exactness, the field's score, fit purposes."""
+"""The usefulness of answers in everyday units: a sample's exactness, the field's score, fit purposes."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -21,9 +21,9 @@ from ..workloads.residuals import spaces_of
 from .known import noisy_tables, pooled
 from .levels import quantile
 
-POINT = 0.01  # a percentage point: the tolerance of shares unless another is asked for
-MOST = 0.95  # of half-widths that have to be within it
-TENTH = 0.1  # of a group's size, which the half-width of its count may be
+POINT = 0.01  # default tolerance of shares: one percentage point
+MOST = 0.95  # share of half-widths that have to be within the tolerance
+TENTH = 0.1  # largest half-width of a group's count, as a share of its size
 
 
 def as_exact_as_sample(squares: float, shares: np.ndarray, n: int) -> float:

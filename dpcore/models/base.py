@@ -1,4 +1,4 @@
-"""What an algorithm that tilts a distribution asks of a model, whichever it has."""
+"""The interface of models for algorithms that tilt a distribution."""
 
 from collections.abc import Collection, Iterator
 from typing import Protocol

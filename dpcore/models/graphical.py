@@ -1,4 +1,4 @@
-"""What a model on a junction tree releases: answers to any tables, inside its cliques or not, and rows."""
+"""Distributions on a junction tree: they answer any tables, inside their cliques or not, and draw rows."""
 
 import math
 from dataclasses import dataclass, field

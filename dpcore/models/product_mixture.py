@@ -10,8 +10,8 @@ import numpy as np
 from ..workloads import Workload
 from ..workloads.products import Products, blocks
 
-MEMORY = (0.9, 0.99)  # of Adam: how much of the mean gradient, and of its mean square, a step keeps
-INPUTS, HIDDEN = 16, 64  # of the generator
+MEMORY = (0.9, 0.99)  # Adam's decay rates for the mean gradient and its mean square
+INPUTS, HIDDEN = 16, 64  # sizes of the generator's layers
 
 
 class Logits(Protocol):

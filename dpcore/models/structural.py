@@ -1,4 +1,4 @@
-"""What constraints ask of a junction tree: that the columns they speak of lie in its cliques. Public sizes decide."""
+"""The junction tree that constraints require: each one's columns lie in a clique. Public sizes decide."""
 
 from ..data.domain import Domain
 from ..errors import InputError

@@ -15,7 +15,7 @@ from ..workloads import TableQueries
 from .grammar import Leaf, Node, QuestionParser
 
 LONGEST = 2_000  # characters
-MAX_CELLS = 1_000_000  # of the columns named, together, also once bins are cut
+MAX_CELLS = 1_000_000  # most cells of the named columns together, even after bins are cut
 SHOWN = 5  # notes a comparison
 COMPARE = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
 

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..numbers import ROOM
 
 LARGEST = 2.0**58  # scale beyond which 64 bits might not hold the sum
-STEPS = 2**20  # of a grid, in the scale of the noise that is drawn on it
+STEPS = 2**20  # grid steps in the scale of the noise that is drawn on the grid
 
 
 def version() -> str:

@@ -1,4 +1,4 @@
-"""What a ledger's rows say: its data sets with their releases, and whether the totals are right."""
+"""The content of a ledger's rows: data sets with their releases, and checks of their totals."""
 
 import json
 import sqlite3

@@ -250,7 +250,7 @@ def _wrong_rows(content: LedgerContent) -> list[str]:
             found.append(f"row {seq} of {str(place)[:40]} was removed")
         elif _hash(content.key, previous, place, row) != entry["hash"]:
             found.append(f"row {seq} of {place}, or its entry in the chain, was changed")
-        elif not _typed(place, row):  # written so by somebody who knows the key
+        elif not _typed(place, row):  # written by someone who knows the key
             found.append(f"row {seq} of {place} holds another kind of value")
         previous = entry["hash"]
     found += [f"row {seq} of {place} was inserted" for place, rows in left.items() for seq in rows]

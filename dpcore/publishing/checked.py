@@ -1,4 +1,4 @@
-"""What was found sound last, kept beside a ledger: a hash of its bytes and its totals, keyed.
+"""The last sound state of a ledger, stored beside it: a keyed hash of its bytes, and its totals.
 
 To check everything that was ever released takes time in proportion to it. A ledger whose bytes are the very ones that
 were checked last need not be read again: a release adds to its totals what it costs. Nothing depends on that file:

@@ -1,4 +1,4 @@
-"""What a release ledger knows about a data set, and about a release that was charged."""
+"""The facts in a release ledger about a data set, and about a charged release."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""The files of a release: synthetic rows, weights, answers, a settings card, a claim, and what verifies it.
+"""The files of a release: synthetic rows, weights, answers, a settings card, a claim, and the program that verifies it.
 
 Only released objects and public facts come here, never a record.
 """
@@ -177,7 +177,7 @@ def _errors(answers: pd.DataFrame) -> dict[str, Any] | None:
 
 
 def _measured(m: MeasuredAnswers) -> pd.DataFrame:
-    """A text naming the queries that were measured in place of those asked."""
+    """A table of the queries measured in place of those asked, with noisy answers and standard errors."""
     return pd.DataFrame({"query": labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors})
 
 

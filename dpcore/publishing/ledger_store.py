@@ -1,4 +1,4 @@
-"""The release ledger: what was ever released about a data set, in one SQLite file.
+"""The release ledger: all releases about data sets, in one SQLite file.
 
 A budget is reserved here before the data is touched and never given back: a release that fails, or whose process dies,
 stays charged. Rows are only ever added; `chain` sees it when they were changed.
@@ -252,14 +252,14 @@ class Store:
 
 
 def verify(path: str | Path, receipt: Any = None) -> list[str]:
-    """What is wrong with a ledger, in words; [] when every row, total and trigger is as it was written.
+    """The problems of a ledger, in words; [] when every row, total and trigger is as it was written.
 
     `receipt`, the "ledger" part of a release's release.json, also shows a ledger that was set back to an older copy or
     written anew. Raises InputError for a file that is no ledger.
     """
     path = Path(path)
     with chain.opened(path, WAIT) as db:
-        db.execute("BEGIN")  # everything, as it stands at one moment
+        db.execute("BEGIN")  # all tables, as they are at one moment
         with chain.reading(path):
             content = chain.read(db)
     with chain.reading(path):
@@ -291,7 +291,7 @@ def _version(db: sqlite3.Connection, place: int, mark: str, known: bool, said: b
     if last is not None and not said:
         return last["seq"], last["number"]
     number = 1 if last is None else last["number"] + 1
-    kept = f"{mark} again as {number}" if known else mark  # a mark stands once, by which the content is known
+    kept = f"{mark} again as {number}" if known else mark  # each mark is stored once
     fields = {"dataset": place, "number": number, "fingerprint": kept, "time": now()}
     return chain.append(db, "versions", **fields)[0], number
 

@@ -1,4 +1,4 @@
-"""What a release that was killed left behind: its ledger knows where it was written, and the next command tidies up."""
+"""Remains of a release that was killed: its ledger knows the folder, and the next command tidies up."""
 
 import json
 import os
@@ -17,7 +17,7 @@ try:
 except ImportError:  # where folders cannot be held, nothing is tidied
     fcntl = None
 
-ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # of the files of a release
+ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # endings of the files of a release
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A release whose schema is measured first: checked and planned with what is public, reserved whole, then settled."""
+"""A release that measures its schema first: planned with public facts, charged whole, then settled."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

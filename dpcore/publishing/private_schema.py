@@ -1,4 +1,4 @@
-"""The schema of a table that nobody knows: kinds, then bounds and values, charged before and measured once."""
+"""A schema measured privately: kinds, then bounds and values, charged first and measured once."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,7 @@ from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .ledger_store import Store
 from .request import check_format, reserve
 
-NAME = "schema"  # in the ledger, in place of an algorithm
+NAME = "schema"  # the name in the ledger, in place of an algorithm's
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

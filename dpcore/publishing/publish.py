@@ -1,4 +1,4 @@
-"""A real release: reserve its budget for ever, draw it once with unseeded noise, write it.
+"""A real release: use its budget for good, draw it once with unseeded noise, write it.
 
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """
@@ -40,7 +40,7 @@ WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating s
 PICKED = "exact {} (coins without rounding, by {})"
 ON_WHOLE = ("discrete Gaussian", "discrete Laplace", "sparse vector")
 
-Progress = Callable[[int, int], None]  # is told: this round of so many
+Progress = Callable[[int, int], None]  # receives the round and the number of rounds
 
 
 def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What releases cost together, recomputed from their events by `verify.py`, which holds a copy of this file.
+"""The joint cost of releases, recomputed from their events by `verify.py`, which holds a copy of this file.
 
 Nothing here is shared with the program's own accounting, so that two programs have to agree.
 """

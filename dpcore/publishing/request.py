@@ -1,4 +1,4 @@
-"""What is to be released, checked and planned before anything is touched or charged.
+"""Requests for releases, checked and planned before any row is read or budget is used.
 
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """

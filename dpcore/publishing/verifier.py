@@ -32,7 +32,7 @@ from .recount import NEAR, PURE, ROOM, WrongError, composed, cost, lost, need, s
 
 SIGNED = "signature.json"
 LONGEST_TEXT, LONGEST_FILE, MOST_FILES = 1 << 26, 1 << 34, 1000  # bytes of a JSON file and of any, files of a release
-MOST_ROWS = 100_000  # of an account
+MOST_ROWS = 100_000  # most rows of an account
 
 
 # What is signed

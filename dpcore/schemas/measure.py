@@ -1,4 +1,4 @@
-"""From noisy counts to a schema: post-processing of what a `ColumnCurator` lets out, and nothing else."""
+"""From noisy counts to a schema: post-processing of a `ColumnCurator`'s releases, and nothing else."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from ..tags import Tag
 from .numbers import SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
 
-MOSTLY = 0.9  # of present cells: what makes a column one of numbers, or of dates
+MOSTLY = 0.9  # share of present cells that makes a column one of numbers, or of dates
 
 
 @dataclass(frozen=True, eq=False)

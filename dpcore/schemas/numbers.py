@@ -13,12 +13,12 @@ from ..privacy.column_curator import NoisyCounts
 from ..privacy.statistics.columns import TreeCounts, powers
 
 LEAVES = 340  # cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
-FINEST = 12  # a power of two is cut into 2^12 parts at the most
+FINEST = 12  # a power of two is cut into at most 2^12 parts
 CHANCE = 0.001  # that noise makes an empty power of two look full beside one that holds numbers
 NEAR, ENDS, FAR = 2.5, 4.0, 6.0  # standard deviations at which there is more beyond an end than noise, by where
 BEYOND = 2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
 SURE = 3.0  # standard deviations at which a noisy count is taken for more than nothing
-ROOM = 0.25  # of what is found first, on both sides, for what is looked at more closely
+ROOM = 0.25  # margin added on both sides of the first found range before the closer look, as a share of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Leaves:
 
     @classmethod
     def of(cls, edges: np.ndarray, whole: bool, count: Callable[[TreeCounts], NoisyCounts], n: int) -> "Leaves":
-        """Count the cells of a grid, and the powers of two beyond it: so what lies there is known of, too."""
+        """The fitted counts of a grid's cells, and of the powers of two beyond the grid."""
         ends = powers()
         every = np.concatenate([ends[ends < edges[0]], edges, ends[ends > edges[-1]]])
         tree = TreeCounts(np.unique(np.ceil(every) + 0.0) if whole else every, whole)
@@ -49,7 +49,7 @@ class Leaves:
         return self.tree.fitted(self.noisy.values, self.n)[:-1]
 
     def ends(self) -> tuple[int, int, float] | None:
-        """The edges beyond which rows may be missing, and how many may lie outside; None if all cells may be empty.
+        """The outermost edges that surely hold rows, and how many may lie outside; None if all cells may be empty.
 
         Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none: fewer
         near the ends that are sure, as a range that is a little too wide costs less than one that cuts rows off. No
@@ -100,7 +100,7 @@ class Leaves:
 
 
 def _room(first: int, last: int) -> int:
-    """How many cells on both sides of a range are looked at more closely."""
+    """The number of cells on both sides of a range that the closer look includes."""
     return 1 + math.ceil(ROOM * (last - first))
 
 

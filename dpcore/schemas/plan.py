@@ -1,4 +1,4 @@
-"""What measuring a schema costs, and what is left for an algorithm: one budget, added up in one way.
+"""The cost of measuring a schema, and the rest for an algorithm: one budget, one accounting.
 
 At δ = 0 the ε of all parts add up. At δ > 0 all is zero-concentrated DP: Σρ of the schema's Gaussian counts and of
 whatever the algorithm may do, with Σδ₀ for values above a threshold (`ColumnCurator.frequent`). The two capacities are
@@ -29,10 +29,10 @@ from ..problems import QueryRelease
 from .numbers import ENDS, fullest
 
 SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
-FAILURE = 0.25  # of δ for values above a threshold, and as much for an algorithm that may fail
-RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # of a column's cost: for the range of its numbers, a first look, and its kind
+FAILURE = 0.25  # share of δ for values above a threshold, and as much for an algorithm that may fail
+RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # shares of a column's cost: for the range of its numbers, a first look, and its kind
 TRIES, CLOSE = 60, 1e-6
-ENOUGH = 0.05  # of all rows: what should be seen of any column
+ENOUGH = 0.05  # share of all rows that should be seen of any column
 WORDS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
 
 

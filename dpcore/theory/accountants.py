@@ -1,4 +1,4 @@
-"""What a plan costs by each accountant: exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, the papers' forms.
+"""The cost of a plan by each accountant: exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, the papers' forms.
 
 Neighbours replace one record: the spends hold replace-one sensitivities already, so no
 accountant here is asked to double them, as dp_accounting's REPLACE_ONE does for Gaussian noise and for Rényi does not.
@@ -21,7 +21,7 @@ from .printed import GAUSSIAN, renyi_closed, strong_composition
 GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in Accounting)
 RENYI = "Rényi DP"
 ORDERS = 1 + np.logspace(-1.9, 6, 500)
-CELLS = 6_000  # of the loss grid in 8 standard deviations
+CELLS = 6_000  # cells of the loss grid in 8 standard deviations
 DISTINCT = 64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
 TRUNCATED = 1e-20  # chance that a composition may cut off, and adds to δ
 

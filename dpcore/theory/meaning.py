@@ -1,4 +1,4 @@
-"""What a promise means: how often a guess is right, how far odds move. One function and one sentence for each."""
+"""The meaning of a promise: chances of a right guess, and changes of odds, each with one sentence."""
 
 import math
 import re

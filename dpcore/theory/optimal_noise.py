@@ -1,4 +1,4 @@
-"""The least noise of any unbiased Gaussian release of a workload: what no algorithm without bias can be below.
+"""The least noise of any unbiased Gaussian release of a workload: a bound for every unbiased algorithm.
 
 Such a release draws N(0, Σ) on linear functions of the records and answers linearly, unbiased. All of it is the
 information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance tr(W X⁺ Wᵀ), and the release is μ-GDP with
@@ -19,8 +19,8 @@ from ..workloads.residuals import ResidualSpaces, spaces_of
 
 CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
 MOST_SEARCHES = 200
-MOST_ROWS = 1000  # of a Gram matrix whose eigenvalues are taken
-ALIKE = 0.05  # of a logarithm: errors that are called equal
+MOST_ROWS = 1000  # largest Gram matrix whose eigenvalues are computed
+ALIKE = 0.05  # difference of logarithms up to which errors are called equal
 WORST_KEPT = 1e-12  # weight of a pair of records below which it is left out of the search
 _FOUND: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
 

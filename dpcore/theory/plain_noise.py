@@ -1,4 +1,4 @@
-"""What the textbook's mechanism costs: noise on every answer, and nothing done about it. A yardstick with constants."""
+"""The error of the textbook mechanism, plain noise on every answer: a yardstick with constants."""
 
 import math
 

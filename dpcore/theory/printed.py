@@ -1,4 +1,4 @@
-"""The closed forms that the papers print for ε, turned into "what they say this plan costs".
+"""The closed forms that the papers print for ε, applied to a plan.
 
 A Gaussian plan is known by μ = Δ₂/σ of all its releases together (T releases with the same σ have μ = Δ₂√T/σ).
 """

@@ -1,4 +1,4 @@
-"""What a source of records is: it counts tables of encoded records, and says what records it holds."""
+"""The protocol of sources: they count tables of encoded records and give a fingerprint of these."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from ..column import Column
 from ..domain import Domain
 from ..inputs import explained, opened
 
-MOST_BYTES = 1 << 50  # of a file
+MOST_BYTES = 1 << 50  # largest file
 CHANGED = "has changed since it was read first"
 Stamp = tuple[int, int, int]
 Axes = tuple[int, ...]  # of a table: numbers of columns of a domain, rising

@@ -1,4 +1,4 @@
-"""Records that were only counted, and how a source becomes what a curator holds."""
+"""Records known by counts alone, and the pass that counts a source for a curator."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -28,7 +28,7 @@ CLOSED = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
 }
-MOST_BYTES = 1 << 50  # of a database, which is never read whole
+MOST_BYTES = 1 << 50  # largest database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"

@@ -20,7 +20,7 @@ def is_large(path: str | Path) -> bool:
     try:
         return path.is_dir() or path.stat().st_size > LARGE.get(path.suffix.lower(), 1 << 62)
     except (OSError, ValueError):
-        return False  # whoever reads it says why
+        return False  # the later reading explains the failure
 
 
 def source_at(

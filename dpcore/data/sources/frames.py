@@ -10,7 +10,7 @@ from ..readers import check_names
 from .base import Frame
 from .in_order import ReadInOrder
 
-ROWS = 1 << 18  # of a chunk
+ROWS = 1 << 18  # rows of a chunk
 
 
 @dataclass(frozen=True, eq=False)

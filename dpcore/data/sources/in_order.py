@@ -1,4 +1,4 @@
-"""What sources have in common that are read chunk by chunk in one process."""
+"""The base of sources that one process reads chunk by chunk."""
 
 from collections.abc import Sequence
 

@@ -23,7 +23,7 @@ from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, stamped, unwatche
 from .in_order import ReadInOrder
 from .processes import counted
 
-ROWS = 1 << 18  # of a chunk, at most: row groups may be larger
+ROWS = 1 << 18  # most rows of a chunk: row groups may be larger
 FEW = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded once
 compute: Any = pc  # its functions are made when it is imported, which type checkers cannot follow
 
@@ -46,7 +46,7 @@ class ParquetSource(ReadInOrder):
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The files; InputError for a folder without any, or one whose folders say what its rows do not."""
+        """The files; InputError for a folder without any, or for subfolders named after a column's value."""
         if not self.path.is_dir():
             return (self.path,)
         found = [

@@ -1,4 +1,4 @@
-"""A source whose people have a limited number of rows each, all of which stand together."""
+"""A source whose people have a limited number of rows each, with a person's rows side by side."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is counted of one column's raw cells, before there is a schema: cells of public grids.
+"""Counts of one column's raw cells on public grids, measured before there is a schema.
 
 Every row is in exactly one cell of a histogram, and in which one depends on that row's own cell of the table and
 on public things only. So replacing it takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2; of `levels`
@@ -70,7 +70,7 @@ class KindCounts(_Histogram):
 
 @dataclass(frozen=True, eq=False)
 class Categories(_Histogram):
-    """How often each category occurs: a histogram over all texts, most of them empty.
+    """The count of each category: a histogram over all texts, most of them empty.
 
     A replaced row takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts occur at all
     is not public, so that only `frequent`, with its threshold, releases them; it derives what that costs.
@@ -123,7 +123,7 @@ class TreeCounts(_Binned):
 
     @property
     def levels(self) -> int:
-        """The number of levels L with FANOUT^L leaves or more than the cells need."""
+        """The number of levels L for which FANOUT^L leaves are enough."""
         return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
 
     def counts(self, cells: RawCells) -> np.ndarray:
