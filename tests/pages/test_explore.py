@@ -295,3 +295,13 @@ def test_every_chart_is_one_that_plotly_takes_with_the_colours_it_has_here():
         assert go.Figure(figure).data  # which checks all of it
     scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
     assert scales == [base.SHADES, base.SHADES, base.DIVERGING]
+
+
+def test_the_sentence_says_whether_waiting_pays():
+    t = np.arange(1, 101)
+    assert (
+        outcome.stopped(pd.DataFrame({"t": t, "max_error": 0.1 / t})) == "No: 0.13 points at step 75, 0.1 at step 100."
+    )
+    still = np.where(t < 60, 0.1, 0.0044)
+    assert outcome.stopped(pd.DataFrame({"t": t, "max_error": still})) == "Yes: 0.44 points since step 75."
+    assert outcome.stopped(pd.DataFrame({"t": [1], "max_error": [0.01]})) == "After 1 steps: 1 points."
