@@ -174,7 +174,7 @@ def closure(tables: Marginals) -> Marginals:
     if len(below) > MOST_WEIGHED:
         chance, shape = np.random.default_rng(0), tables.domain.shape
         order = {B: (len(B) > 1, math.prod(shape[a] for a in B), chance.random()) for B in sorted(below)}
-        below = sorted(below, key=order.__getitem__)[:MOST_WEIGHED]
+        below = sorted(below, key=lambda B: order[B])[:MOST_WEIGHED]
     return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
 
 
