@@ -47,6 +47,7 @@ def opened(folder, page="release", **query):
     """The page on the Berkeley sample, with the ledger in `folder`."""
     clear_session_resource_cache("test session id")  # another tab: AppTest gives all the same session
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.session_state["first-values"] = False  # nobody looks at an upload
     for name, value in ({"sample": "berkeley"} | query).items():
         app.query_params[name] = value
     app = app.switch_page(str(ROOT / f"pages/{page}.py")).run()

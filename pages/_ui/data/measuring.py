@@ -25,10 +25,10 @@ from ..shell.state import stakeholder, table
 from ..shell.table import Table, Told
 from ..shell.text import clean, plain
 from ..shell.words import meaning
-from .reading import AT_ONCE, KIND
-from .steps import SHOWN, change
+from .reading import AT_ONCE, KIND, attempt
 
 BESIDE = "beside-the-trial"  # its name in a session
+SHOWN = 40  # columns in one list: the rest is in the table
 FEW = 12  # values or bins that are listed of one column
 NO_RELEASE = (
     "A trial is no release. Its noise can be repeated, so someone who knows its number can take it off again. It uses "
@@ -152,7 +152,7 @@ def _try() -> None:
         )
         mine.tried(Trial(found=found, opening=mine.opening, division=division, seed=seed, part=part, n=n, group=group))
 
-    change(measured)
+    attempt(measured)
 
 
 def _found(found: ColumnFindings, beside: str) -> None:

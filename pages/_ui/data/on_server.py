@@ -41,7 +41,7 @@ def offer() -> None:
     if not places.offered():
         return
     root = places.folder()
-    with st.expander("Or a table on this server", icon=":material/folder_open:"):
+    with st.popover("On this server", icon=":material/folder_open:", type="tertiary"):
         if root is None:
             key, left = PATH, st.container(horizontal=True, vertical_alignment="bottom")
             left.text_input(

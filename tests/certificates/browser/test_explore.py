@@ -26,8 +26,9 @@ def verdict(page):
 
 def upload(page, path, schema=None):
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    expect(page.get_by_text("a person must fill them in")).to_be_visible()
+    expect(page.get_by_text("They are public: fill them in below")).to_be_visible()
     if schema:
+        page.get_by_role("tab", name="File and schema").click()
         field = page.locator("[class*=st-key-schema-file] input[type=file]")
         expect(field).to_have_count(1)
         field.set_input_files(schema)
@@ -111,7 +112,7 @@ def test_bounds_are_only_read_off_the_records_when_asked_and_then_marked(page, s
     table.write_text("a,b\n" + "\n".join(f"{i % 7},{'xyz'[i % 3]}" for i in range(500)))
     visit(page, server, "/data", "Data")
     upload(page, table)
-    expect(page.get_by_text("a person must fill them in")).to_be_visible()
+    expect(page.get_by_text("They are public: fill them in below")).to_be_visible()
     link = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")
     expect(link).to_have_attribute("disabled", "")
     page.get_by_role("button", name="Fill in from my data (not protected)").click()
