@@ -168,13 +168,13 @@ def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) 
 def closure(tables: Marginals) -> Marginals:
     """All tables over subsets of columns that some table has together, the smaller ones first.
 
-    Of very many, single columns and those with the fewest combinations, drawn by a public rule where they have as many.
+    Of very many, single columns and those with the fewest combinations, and where they have as many those that a fixed rule mixes.
     """
     below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
     if len(below) > MOST_WEIGHED:
-        chance, shape = np.random.default_rng(0), tables.domain.shape
-        order = {B: (len(B) > 1, math.prod(shape[a] for a in B), chance.random()) for B in sorted(below)}
-        below = sorted(below, key=lambda B: order[B])[:MOST_WEIGHED]
+        shape = tables.domain.shape
+        mixed = {B: sum(a * 7919 ** (i + 1) for i, a in enumerate(B)) % 1009 for B in below}
+        below = sorted(below, key=lambda B: (len(B) > 1, math.prod(shape[a] for a in B), mixed[B], B))[:MOST_WEIGHED]
     return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
 
 
