@@ -168,7 +168,7 @@ def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) 
 def closure(tables: Marginals) -> Marginals:
     """All tables over subsets of columns that some table has together, the smaller ones first.
 
-    Of very many, single columns and those with the fewest combinations, and where they have as many those that a fixed rule mixes.
+    Of very many, single columns and those with the fewest combinations; a fixed rule mixes those that have as many.
     """
     below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
     if len(below) > MOST_WEIGHED:
