@@ -12,7 +12,6 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Step, make_plan
 from dpcore.data.domain import Rows
-from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError, PrivacyWarning
 from dpcore.evaluation.run import Record, Run, compare, pairs_with, subgroups
 from dpcore.geometry.transport import w1
@@ -305,9 +304,6 @@ def test_what_a_wide_table_forbids_is_said_in_words():
     for noise in ("fresh", "subspace"):
         with pytest.raises(InputError, match=f"noise={noise} is drawn on all combinations, which cannot be listed"):
             make_plan(ALGORITHMS["dpam"](noise=noise), problem, Budget(1, 1e-6))
-    triples = QueryRelease(Marginals.all(domain_from_json({f"c{i}": 2 for i in range(25)}), 3), 100)
-    with pytest.raises(InputError, match="aim weighs 2,625 tables in every round, more than 2,000 on a tree"):
-        make_plan(ALGORITHMS["aim"](), triples, Budget(1, 1e-6))
 
 
 @quiet

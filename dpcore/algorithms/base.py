@@ -1,5 +1,6 @@
 """The one protocol: what an algorithm is, what a step is, how a plan is made."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Release
+from .evidence import tables_read
 
 KEPT = "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
 ROWS_ONLY = "what it releases can have mass where constraints forbid it; rows drawn from it that break one are redrawn"
@@ -117,7 +119,9 @@ def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[s
 
 # Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most, and of
 # m answers with those that a run compares them with; cells of a tree are passed over in small pieces, clique by clique.
-PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS = 2e-9, 15, 45, 40, 12
+# A tree that is chosen takes half of its iterations, answers all pairs four times and counts them three times; COUNTED
+# and TRIED are seconds for a record in a table, and for a pair of columns that may be tied.
+PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS, COUNTED, TRIED = 2e-9, 15, 45, 40, 12, 1e-8, 6e-3
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
@@ -126,6 +130,11 @@ def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tup
     said = {choice.name: choice.value for choice in plan.choices}
     rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
     k = said.get("cells", problem.domain.size if algorithm.enumerates or algorithm.graphical else 0)
+    if {"pairs", "iterations"} <= said.keys():  # a fit on a tree that is chosen
+        pairs, tables = math.comb(len(problem.domain.shape), 2), len(tables_read(problem.workload).tables)
+        counted = COUNTED * problem.n * (tables + 3 * pairs) + TRIED * pairs
+        passed = PASSES * rounds / 2 + 8 * pairs + 0.004 * m
+        return counted + PASS * k * passed, 8.0 * (ARRAYS * k + ANSWERS * m)
     passes = PASSES if k == problem.domain.size else TREE_PASSES
     return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), 8.0 * (ARRAYS * k + ANSWERS * m)
 

@@ -23,7 +23,7 @@ from ..workloads.marginals import subsets
 from .base import About, Algorithm, Step, model_cells
 from .evidence import Pool, tables_read
 from .fitting import staged
-from .tree_choice import Room, barring, lists, room_of
+from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, lists
 
 SHARE = 0.9  # share of a round's budget for its measurement; the rest is for its selection
 ROUNDS = 16  # rounds for each column, if no round is enlarged; as published
@@ -38,7 +38,8 @@ FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # iterations of the fit in each round and
 class AIM(Algorithm):
     """Measure the 1-way tables, then in each round the table that D answers worst for the workload, and refit D to all.
 
-    Candidates are all tables over subsets of the columns that a query reads together. A round of cost u selects S by
+    Candidates (`closure`) are all tables over subsets of the columns that a query reads together. A round of cost u
+    selects S by
 
         w_S · (‖table_S(P_n) − table_S(D)‖₁ − 0.3 · size_S · E|noise|),   Δ = 2 max w/n (`TableErrors`), w ≤ 1,
 
@@ -78,7 +79,9 @@ class AIM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = tables_read(problem.workload, "aim")
-        room = room_of(problem, closure(tables), budget, self.cells, "aim")
+        room = Choice("cells", problem.domain.size, "all there are")
+        if not lists(problem, self.cells):
+            room = cells_of(closure(tables), problem.effective_n, budget, self.cells)
         d = len({*chain(*tables.axes)})
         T = self.rounds - 1 if self.rounds else ROUNDS * d
         why = "given" if self.rounds else f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
@@ -163,8 +166,15 @@ def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) 
 
 
 def closure(tables: Marginals) -> Marginals:
-    """All tables over subsets of columns that some table has together, the smaller ones first."""
+    """All tables over subsets of columns that some table has together, the smaller ones first.
+
+    Of very many, single columns and those with the fewest combinations; a fixed rule mixes those that have as many.
+    """
     below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
+    if len(below) > MOST_WEIGHED:
+        shape = tables.domain.shape
+        mixed = {B: sum(a * 7919 ** (i + 1) for i, a in enumerate(B)) % 1009 for B in below}
+        below = sorted(below, key=lambda B: (len(B) > 1, math.prod(shape[a] for a in B), mixed[B], B))[:MOST_WEIGHED]
     return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
 
 

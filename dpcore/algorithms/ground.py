@@ -91,8 +91,8 @@ def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: st
         of = "of the tree that holds all tables asked" if isinstance(model, Tree) else "all there are"
         return ModelSetup(budget, (), (Choice("cells", model.size, of),), listed=isinstance(model, Cells))
     tables = tables_read(problem.workload, who)
-    cells = cells_of(problem, tables, budget, most)
     n = problem.effective_n
+    cells = cells_of(tables, n, budget, most)
     share, times = single_share(tables, n, budget), draws_of(tables, n, budget)
     kept = 1 - share - CHOOSING
     if budget.delta == 0:

@@ -33,8 +33,9 @@ PAIRS, BATCH, TABLES = "pairs", "tables of a batch", "tables"
 BATCHES, LEARNING = 6, 0.2  # batches of draws, and the share of the rest that measures the tables of all batches
 PRIOR, ITERATIONS = 0.4, 40  # of the fit between batches: prior's weight in units of n √Σμ², and most iterations
 LARGE, SIGNAL, RANGE = 1_000_000, 200, (10_000, 3_000_000)  # cells of a tree: by public sizes, and by n√ρ
-STEPWISE = (10_000, 300_000)  # the same where the model is fitted anew after every table
-MOST_WEIGHED = 2_000  # tables that are weighed anew in every round
+MOST_WORK = 2_500_000_000  # tables asked times cells of a tree that is chosen, as each table may be summed out of all
+STEPWISE = 10_000, 300_000  # the same where the model is fitted anew after every table
+MOST_WEIGHED = 2_000  # tables that are weighed anew in every round, or tried in a tree
 NEVER = 100.0  # scales of the noise on scores by which a table without room is behind all others
 MOST_ASKED = 50_000_000  # cells of all tables together, which every release must answer
 SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.6)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
@@ -108,29 +109,22 @@ class Room:
                 self.free[i] = found[new]
 
 
-def room_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int | None, who: str) -> Choice:
-    """The choice of how many cells a model of tables chosen one by one may hold; InputError where too few."""
-    if lists(problem, most):
-        return Choice("cells", problem.domain.size, "all there are")
-    if len(tables.tables) > MOST_WEIGHED:
-        raise InputError(
-            f"{who} weighs {len(tables.tables):,} tables in every round, more than {MOST_WEIGHED:,} on a tree; "
-            "choose gaussian_maxent, or fewer columns"
-        )
-    return cells_of(problem, tables, budget, most)
-
-
-def cells_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int | None) -> Choice:
-    """The choice of how many cells a tree may hold that every round uses; InputError for too large tables."""
+def cells_of(
+    tables: Marginals, n: float, budget: Budget, most: int | None, within: tuple[int, int] | None = None
+) -> Choice:
+    """How many cells a tree may hold: `most`, or by n√ρ `within` bounds (STEPWISE where that is left out) and by
+    how many tables it answers; single columns and constraints always fit. InputError for tables of too many cells.
+    """
     if tables.m > MOST_ASKED:
         raise InputError(
             f"the tables asked have {tables.m:,} combinations, more than {MOST_ASKED:,}; ask for smaller ones"
         )
-    alone = tied(problem.domain).cells  # single columns always fit, and constraints
+    alone = tied(tables.domain).cells
     if most:
         return Choice("cells", max(most, alone), "given, or what single columns take")
-    low, high = STEPWISE
-    best = round(min(max(SIGNAL * problem.effective_n * math.sqrt(budget.rho), low), high))
+    low, high = within or STEPWISE
+    high = max(low, min(high, MOST_WORK // len(tables.tables)))
+    best = round(min(max(SIGNAL * n * math.sqrt(budget.rho), low), high))
     return Choice("cells", max(best, alone), f"of all cliques together: {SIGNAL} n√ρ, within {low:,}..{high:,}")
 
 
@@ -164,44 +158,24 @@ def chosen_tables(
     """
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or gem or rap")
-    if tables.m > MOST_ASKED:
-        raise InputError(
-            f"the tables asked have {tables.m:,} combinations, more than {MOST_ASKED:,}; ask for smaller ones"
-        )
-    signal = n * math.sqrt(budget.rho)
+    cells = cells_of(tables, n, budget, most, RANGE)
     times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
     draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho * MARGIN / times))
-    left = 1 - share - CHOOSING
+    left, batches = 1 - share - CHOOSING, min(BATCHES, times)
     charges = (
         *single_charges(tables, budget, share),
         Charge("select", draw, times, TableErrors, PAIRS),
-        batch_charge(budget, left, times),
+        Charge("measure", measure_once(budget, left * LEARNING / batches), batches, WeightedTables, BATCH),
         Charge("measure", measure_once(budget, left * (1 - LEARNING)), 1, WeightedTables, TABLES),
     )
     spends = enlarged(budget, *((charge.spend, charge.times) for charge in charges))
     charges = tuple(replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True))
-    rest = spends[-1]
-    why = f"of all cliques together: {SIGNAL} n√ρ, within {RANGE[0]:,}..{RANGE[1]:,}"
-    rule = most or round(min(max(SIGNAL * signal, RANGE[0]), RANGE[1]))
-    if (least := tied(tables.domain).cells) > rule:
-        rule, why = least, "as many as single columns and the tables of the schema's constraints have"
-    elif most:
-        why = "given"
     return charges, (
-        Choice("cells", rule, why),
-        *drawing(tables, times, rest, n),
+        cells,
+        *drawing(tables, times, spends[-1], n),
         Choice("first", share, f"share of ρ for 1-way tables: L1 noise of {SINGLE_NOISE:g} on a column, if in range"),
         Choice("choosing", CHOOSING, "share of ρ for drawing pairs"),
     )
-
-
-def batch_charge(budget: Budget, left: float, times: int) -> Charge:
-    """The charge for each batch's tables: the LEARNING share of `left`, which is a part of ρ (at δ = 0 of ε).
-
-    A batch is measured at once, as `WeightedTables`.
-    """
-    batches = min(BATCHES, times)
-    return Charge("measure", measure_once(budget, left * LEARNING / batches), batches, WeightedTables, BATCH)
 
 
 def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> tuple[Choice, Choice]:

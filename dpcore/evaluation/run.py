@@ -68,8 +68,10 @@ class Run:
 
     With `every` > 1, a number or a function of the plan's rounds, only every so many-th step, and the last one, is
     compared with the truth and becomes a Record. With `path` what every step released is kept in `path`, in order; else
-    that list stays empty. `stop` is asked after every step, be it compared or not; the step after which it says yes is
-    the last one, and the run is `stopped`.
+    that list stays empty. Of very many tables on a tree only some are compared after a step, and the Record says so;
+    after the last one all are. Where that came before its time, a second Record of the same step takes the rough one's
+    place. `stop` is asked after every step, be it compared or not; the step after which it says yes is the last one,
+    and the run is `stopped`.
     `plan` is there at once, made for the whole budget unless one is given; `release` is the last released object;
     `records` what was yielded so far; `truth` what it is compared with. `spent` is the ledger's total so far, `events`
     what was charged.
@@ -160,7 +162,7 @@ class Run:
 
     def _run(self) -> Iterator[Record]:
         seconds, self._peak = 0.0, Peak()
-        step = None
+        step, rough = None, None
         start = time.perf_counter()
         for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
             seconds += time.perf_counter() - start
@@ -171,14 +173,18 @@ class Run:
             if self.stopped:
                 break
             if step.t % self.every == 0:
-                yield self._record(step, seconds)
+                rough = None if step.t == self.plan["rounds"] else self.truth.rough(step.release)
+                yield self._record(step, seconds, rough)
             start = time.perf_counter()
-        if step is not None and (self.stopped or step.t % self.every != 0):
-            yield self._record(step, seconds)
+        if step is not None and (self.stopped or step.t % self.every != 0 or rough is not None):
+            yield self._record(step, seconds, self.truth.rough(step.release) if self.stopped else None)
 
-    def _record(self, step: Step, seconds: float) -> Record:
-        empirical, population = self.truth.both(step.release)
-        record = Record(step.t, self.spent, empirical, population, seconds, step.note)
+    def _record(self, step: Step, seconds: float, rough: ReleaseErrors | None) -> Record:
+        empirical, population = (rough, None) if rough else self.truth.both(step.release)
+        note = f"{step.note}; errors of some of the tables, all are compared at the end" if rough else step.note
+        if self.records and self.records[-1].t == step.t:
+            self.records.pop()  # it was a rough one
+        record = Record(step.t, self.spent, empirical, population, seconds, note)
         self.records.append(record)
         return record
 

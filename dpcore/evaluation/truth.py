@@ -14,9 +14,13 @@ from ..errors import InputError
 from ..geometry.transport import w1
 from ..intervals.usefulness import counts_rows
 from ..learning.risks import Risk, smallest
+from ..models.graphical import Graphical
 from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
 from ..releases import Parameter, Points, Release
+from ..workloads import Marginals
 from .metrics import Errors, errors
+
+MOST_SCORED, SCORED = 400, 100  # tables that a tree answers after every step, and those of more that it does
 
 
 class ReleaseErrors(Protocol):
@@ -35,12 +39,16 @@ class ReleaseErrors(Protocol):
 class Truth(Protocol):
     """The real records of a problem, and its population where that is known."""
 
+    def rough(self, release: Any) -> ReleaseErrors | None:  # noqa: ARG002 - for others
+        """Errors on a part of what is asked, where all of it would take long; else None."""
+        return None
+
     def both(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
         """The errors against the records, and against the data-generating distribution; None where that is unknown."""
         ...
 
 
-class QueryTruth:
+class QueryTruth(Truth):
     """The true answers (m,) of the workload: on the records, and on a population P (k,) where that was given."""
 
     def __init__(self, problem: QueryRelease, rows: Countable, population: np.ndarray | None) -> None:
@@ -51,6 +59,19 @@ class QueryTruth:
         if population is not None:
             P = check_distribution(population, problem.domain, "the population")
             self.population_answers = self.workload.answers(P)
+
+    def rough(self, release: Release) -> Errors | None:
+        """Errors against the records on tables drawn by a public rule, where a tree would answer very many; else None.
+
+        The same tables at every call.
+        """
+        w = self.workload
+        if not isinstance(w, Marginals) or len(w.tables) <= MOST_SCORED or not isinstance(release, Graphical):
+            return None
+        chosen = np.random.default_rng(0).choice(len(w.tables), SCORED, replace=False)
+        part = Marginals.over(w.domain, [w.axes[i] for i in chosen])
+        real = np.concatenate([self.answers[w.tables[i]] for i in chosen])
+        return errors(release.answers(part), real, part, self.n)
 
     def both(self, release: Release) -> tuple[Errors, Errors | None]:
         """The errors against the records, and against the population; the release is asked once."""
@@ -77,7 +98,7 @@ class RiskErrors:
         return asdict(self)
 
 
-class RiskTruth:
+class RiskTruth(Truth):
     """The empirical risk, and that of held-out records (Rows in the same columns) where they were given.
 
     `optimum` (d,) minimises the empirical risk over K without any privacy, `best` the held-out one.
@@ -131,7 +152,7 @@ class PointErrors:
         return asdict(self)
 
 
-class PointTruth:
+class PointTruth(Truth):
     """The real points and their counts. A distance costs more than the algorithm: `Run(every=…)` saves it."""
 
     def __init__(self, problem: PointRelease, rows: Rows, population: np.ndarray | None) -> None:

@@ -37,6 +37,7 @@ from ..schemas.plan import SchemaShare
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
+PATIENCE = 0.8  # seconds in which a worker must hear that its job is cancelled, before its process is ended
 
 
 class SharedRows:
@@ -126,7 +127,7 @@ class PoolJob:
         return min(1.0, (len(self.results) + current) / len(self.task.seeds))
 
     def cancel(self) -> None:
-        """Ask the worker to stop between two steps."""
+        """Ask the worker to stop between two steps; within a long step its process is ended, and there is no result."""
         self._cancelled.set()
 
     def wait(self, seconds: float) -> bool:
@@ -196,10 +197,11 @@ class WorkerPool:
                 if job._cancelled.is_set():
                     job.end("cancelled")
                 else:
-                    _follow(job, pipe)
+                    _follow(job, pipe, process)
             except (EOFError, OSError):
                 process.join(timeout=5)
-                job.end("failed", f"the worker process ended unexpectedly (exit code {process.exitcode}); try again")
+                words = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
+                job.end("cancelled" if job._cancelled.is_set() else "failed", words)
                 pipe.close()
                 process, pipe = _start_worker()
             finally:
@@ -209,19 +211,23 @@ class WorkerPool:
         pipe.close()
 
 
-def _follow(job: PoolJob, pipe: Connection) -> None:
+def _follow(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
     """Send a job to a worker and add its records to the job until the worker says how it ended."""
     job.state = "running"
     pipe.send(job.task)
-    told = False
+    told, until = False, math.inf
     while True:
         if not pipe.poll(0.05):
             if job._cancelled.is_set() and not told:
                 pipe.send("cancel")
-                told = True
+                told, until = True, time.monotonic() + PATIENCE
+            elif time.monotonic() > until:
+                process.kill()  # no other way to end one long step
             continue
         kind, content = pipe.recv()
-        if kind == "records":
+        if kind == "stopping":
+            until = math.inf
+        elif kind == "records":
             job.records = [*job.records, *content]
         elif kind == "rounds":
             job.rounds, job.records = content, []
@@ -300,7 +306,10 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
         nonlocal heard
         due = time.monotonic() - heard >= REPORT_SECONDS
         heard = time.monotonic() if due else heard
-        return due and pipe.poll() and pipe.recv() == "cancel"
+        if due and pipe.poll() and pipe.recv() == "cancel":
+            pipe.send(("stopping", None))
+            return True
+        return False
 
     def watch() -> None:
         if cancelled():

@@ -17,7 +17,7 @@ from ..workloads import Marginals, Workload
 from ..workloads.union import marginal_tables, reading
 from .junction import Axes, JunctionTree
 
-KEPT = 2_000_000  # cells of a message that is kept for other tables
+KEPT = 20_000_000  # cells of messages that are kept for other tables, all together
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +87,19 @@ class Graphical:
         if found is None:
             sep = self.junction.separators[i]
             found = self._summed(i, own, (*sep, *own), sep)
-            if found.size <= KEPT:
-                self._messages[i, own] = found
+            if found.size + sum(message.size for message in self._messages.values()) > KEPT:
+                self._messages.clear()
+            self._messages[i, own] = found
         return found
 
     def answers(self, workload: Workload) -> np.ndarray:
         """The answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
         base, matrix = tables_under(workload)
-        out = np.concatenate([self.table(axes).ravel() for axes in base.axes])
+        out, (inside, outside) = np.empty(base.m), by_clique(self.junction, base)
+        for place, local, target in inside:
+            out[target] = local.answers(self.beliefs[place])
+        for number in outside:
+            out[base.tables[number]] = self.table(base.axes[number]).ravel()
         return out if matrix is None else matrix @ out
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -177,6 +182,23 @@ def _without(table: np.ndarray, axes: Axes, needed: list[int]) -> tuple[np.ndarr
     """The table summed over the columns that are not needed, and the columns left."""
     gone = tuple(k for k, a in enumerate(axes) if a not in needed)
     return (table.sum(axis=gone) if gone else table), tuple(a for a in axes if a in needed)
+
+
+def by_clique(junction: JunctionTree, tables: Marginals) -> tuple[list[tuple[slice, Marginals, np.ndarray]], list[int]]:
+    """The place of each clique in use, the tables inside it and their cells; and the numbers of the tables in none.
+
+    The tables of a clique are on its own little domain, so that all are summed out of its belief together.
+    """
+    inside: dict[int | None, list[int]] = {}
+    for number, axes in enumerate(tables.axes):
+        inside.setdefault(junction.home(axes), []).append(number)
+    outside, found, every = inside.pop(None, []), [], np.arange(tables.m)
+    for home, numbers in inside.items():
+        own = Domain(tuple(tables.domain.columns[a] for a in junction.cliques[home]))  # type: ignore[index]
+        local = Marginals(own, [tables.columns[number] for number in numbers])
+        target = np.concatenate([every[tables.tables[number]] for number in numbers])
+        found.append((junction.places[home], local, target))  # type: ignore[index]
+    return found, outside
 
 
 def tables_under(workload: Workload) -> tuple[Marginals, Any]:

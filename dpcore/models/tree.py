@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..problems import PublicStart
 from ..workloads import Marginals, Workload
 from .base import Where
-from .graphical import Graphical, tables_under
+from .graphical import Graphical, by_clique, tables_under
 from .junction import JunctionTree, junction_tree
 
 
@@ -185,20 +185,9 @@ class TreeReader:
         base, self.matrix = tables_under(workload)
         self.tree, self.m = tree, workload.m
         self._cells = base.m
-        inside: dict[int, list[int]] = {}
-        for number, axes in enumerate(base.axes):
-            home = tree.junction.home(axes)
-            if home is None:
-                raise InputError(f"no clique of the model holds {' × '.join(base.columns[number])}")
-            inside.setdefault(home, []).append(number)
-        # Of each clique in use: its place, the tables over its own little domain, and where their answers go.
-        self._parts: list[tuple[slice, Marginals, np.ndarray]] = []
-        for home, numbers in sorted(inside.items()):
-            clique = tree.junction.cliques[home]
-            own = Domain(tuple(tree.domain.columns[a] for a in clique))
-            local = Marginals(own, [base.columns[number] for number in numbers])
-            target = np.concatenate([np.arange(base.m)[base.tables[number]] for number in numbers])
-            self._parts.append((tree.junction.places[home], local, target))
+        self._parts, outside = by_clique(tree.junction, base)
+        if outside:
+            raise InputError(f"no clique of the model holds {' × '.join(base.columns[outside[0]])}")
 
     def answers(self, D: np.ndarray) -> np.ndarray:
         """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""

@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.evidence import Pool
 from dpcore.algorithms.graphical import SHARE, closure, coverage, typical
-from dpcore.algorithms.tree_choice import Room, barring
+from dpcore.algorithms.tree_choice import MOST_WEIGHED, Room, barring
+from dpcore.data.schema import domain_from_json
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE
+from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from tests.helpers import codes, task
 
@@ -36,6 +39,18 @@ def test_candidates_are_all_tables_inside_those_asked():
     inside = [{0, 1, 2}, {3}, {1, 3}]
     subsets = [c for r in (1, 2, 3) for c in itertools.combinations(range(4), r) if any(set(c) <= S for S in inside)]
     assert sorted(found.axes) == sorted(subsets)
+
+
+def test_of_very_many_tables_the_small_ones_are_candidates_and_every_column_alone():
+    shape = [3, *[2] * 24, 9]
+    domain = domain_from_json({f"c{i}": size for i, size in enumerate(shape)})
+    found = closure(Marginals.all(domain, 3)).axes
+    assert len(found) == MOST_WEIGHED
+    assert {axes for axes in found if len(axes) == 1} == {(i,) for i in range(26)}
+    assert max(math.prod(shape[a] for a in axes) for axes in found[26:]) == 8, "of 2,024 tables of eight some"
+    assert found == closure(Marginals.all(domain, 3)).axes, "the same ones whenever they are drawn"
+    assert max(axes[0] for axes in found) > 15, "not the first ones"
+    assert make_plan(ALGORITHMS["aim"](), QueryRelease(Marginals.all(domain, 3), 100), Budget(1, 1e-6))["cells"] > 0
 
 
 def test_weights_say_how_much_of_what_is_asked_a_table_covers():

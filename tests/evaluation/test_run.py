@@ -1,5 +1,9 @@
 """A run's records: what was spent up to each of them, and errors against the table and against the population."""
 
+from dataclasses import replace
+
+import pytest
+
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.samples import census
 from dpcore.evaluation.metrics import errors
@@ -7,6 +11,7 @@ from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
+from tests.helpers import wide_task
 
 
 def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_release():
@@ -29,3 +34,24 @@ def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_relea
             assert found == errors(answers, truth, problem.workload, n)
     assert len(set(spent)) >= 3, "it is charged as it goes"
     assert spent == sorted(spent)
+
+
+def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(monkeypatch):
+    problem, rows = wide_task()
+    algorithm, budget = ALGORITHMS["gaussian_maxent"](), Budget(1.0, 1e-6)
+    every = list(Run(algorithm, problem, rows, budget))
+    monkeypatch.setattr("dpcore.evaluation.truth.MOST_SCORED", 100)
+    run = Run(algorithm, problem, rows, budget)
+    seen = list(run)
+    assert [record.t for record in seen] == [1, 2, 3, 4]
+    assert seen[3].empirical == every[3].empirical
+    for rough, whole in zip(seen[:3], every, strict=False):
+        assert "errors of some of the tables" in rough.note
+        assert rough.empirical.mean_l1 == pytest.approx(whole.empirical.mean_l1, rel=0.1)
+        assert rough.empirical.max_error <= whole.empirical.max_error
+    choices = [replace(c, value=9) if c.name == "rounds" else c for c in run.plan.choices]
+    early = Run(algorithm, problem, rows, budget, plan=replace(run.plan, choices=tuple(choices)))
+    assert [record.t for record in early] == [1, 2, 3, 4, 4], "an end that the plan did not foresee takes a second look"
+    assert [record.empirical for record in early.records] == [record.empirical for record in seen]
+    stopped = Run(algorithm, problem, rows, budget, stop=lambda: True).finish()
+    assert stopped.records[0].empirical == seen[0].empirical, "who stops does not wait"

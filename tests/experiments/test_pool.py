@@ -11,7 +11,9 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
+from dpcore.data.schema import domain_from_json
 from dpcore.evaluation.run import Run
+from dpcore.experiments import pool as jobs
 from dpcore.experiments.pool import JobSpec, SharedRows, WorkerPool
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -25,9 +27,11 @@ LONG = {"rounds": 1_000_000}
 
 @pytest.fixture(scope="module")
 def pool(others):
-    pool = WorkerPool(workers=1)
+    pool, patience = WorkerPool(workers=1), jobs.PATIENCE
+    jobs.PATIENCE = 60.0  # a busy machine may take its time
     yield pool
     pool.close()
+    jobs.PATIENCE = patience
 
 
 @pytest.fixture
@@ -78,6 +82,20 @@ def test_a_run_without_records_is_cancelled_between_its_steps(pool, block):
     assert job.state == "cancelled"
     assert job.results[0].summary["final"]["max_error"] > 0
     assert 0 < job.results[0].records[-1].t < LONG["rounds"]
+
+
+def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, monkeypatch):
+    monkeypatch.setattr(jobs, "PATIENCE", 0.8)
+    many = Marginals.all(domain_from_json({f"c{i}": 4 for i in range(40)}), 3)
+    rows = SharedRows(many.domain.group(np.random.default_rng(0).integers(0, 4, (2_000, 40))))
+    long = replace(task(rows), problem=replace(PROBLEM, workload=many), population=None)
+    job = pool.submit(long, "me")
+    until(lambda: job.state == "running" and job.rounds)
+    job.cancel()
+    assert job.wait(90)
+    assert (job.state, job.results) == ("cancelled", []), "not even its first step was waited for"
+    rows.free()
+    assert pool.submit(task(block), "me").wait(90)
 
 
 def test_sessions_take_turns(pool, block):
