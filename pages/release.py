@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.publishing.measured import OpenRelease
+from dpcore.publishing.open_release import OpenRelease
 from dpcore.tags import Tag
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
@@ -11,9 +11,10 @@ from pages._ui.release import desk as release_desk
 from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import request as release_request
+from pages._ui.shell import gauge as shared_gauge
 from pages._ui.shell import ledger as shared_ledger
 from pages._ui.shell import owner
-from pages._ui.shell.frame import heading, tried, unfinished
+from pages._ui.shell.frame import heading, line_place, tried, unfinished
 from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
@@ -41,6 +42,9 @@ except InputError as error:
     st.error(shared_ledger.words(error, ledger))
     st.caption("Name another folder, or bring back the file as it was from a copy of it.")
     st.stop()
+if desk.work is not None:
+    with line_place():
+        shared_gauge.of_table(table)
 if table.opening is None and (unfinished(table, "release here") or not counting.ready(table)):
     release_ledger.view(ledger, sets)
     st.stop()
@@ -62,7 +66,7 @@ try:
         of = release_request.key(ready, table, ledger, sets)
         with tiles:
             release_request.verdict(ready, of)
-        with top:
+        with line_place():
             release_request.gauge(ready, sets)
         if not release_request.known_again(table, ready, ledger, of):
             st.stop()

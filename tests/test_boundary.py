@@ -192,7 +192,7 @@ REAL = {"publishing.publish", "publishing.private_schema"}  # they draw what lea
 COLUMN_DOORS = {
     "experiments.schema_transcripts",
     "evaluation.schema_trial",
-    "publishing.measured",
+    "publishing.open_release",
     "publishing.private_schema",
 }
 

@@ -32,7 +32,7 @@ class About:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One lazy step: its number from 1 on, what it releases, and a note in words on what it did."""
+    """One lazy step: its number from 1 on, the released object, and a note in words on what it did."""
 
     t: int
     release: Release
@@ -64,16 +64,16 @@ class Algorithm:
         raise NotImplementedError
 
     def given(self, *names: str) -> tuple[Choice, ...]:
-        """The parameters of these names as choices, with the values they were given."""
+        """The named parameters as choices, with the values that the user gave."""
         return tuple(Choice(name, values(self)[name], "given") for name in names)
 
     def settled(self, name: str, value: Any, why: str) -> Choice:
-        """The parameter of this name as it was given, or where it was left to the plan `value` for the reason `why`."""
+        """The named parameter's choice: the user's value, or the plan's `value` for the reason `why`."""
         return Choice(name, value, why) if values(self)[name] is None else self.given(name)[0]
 
 
 def rounds_param(doc: str = "selections, and as many measurements", of: str = "n, m") -> Any:
-    """The parameter that says how many rounds there are; left to the plan, which knows `of` the problem."""
+    """The parameter for the number of rounds; left to the plan, which derives it from `of` the problem."""
     auto = f"{of} and the budget: where the noise of a round overtakes what another one gains"
     return param(None, doc, symbol="T", low=1, high=100_000, log=True, auto=auto)
 
@@ -85,7 +85,7 @@ def model_cells(otherwise: str = "up to 300,000 in the cliques of a tree, by n a
 
 
 def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
-    """Plan after the checks every algorithm shares: the kind of problem, and k before memory is touched."""
+    """A plan, made after the checks that every algorithm shares: the kind of problem, and k before memory is used."""
     if not isinstance(problem, algorithm.problem):
         name = type(algorithm).__name__
         raise InputError(f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}")
@@ -100,7 +100,7 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
 
 
 def _told(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
-    """The plan with a word on the schema's constraints, where there are any."""
+    """The plan with a note on the schema's constraints, where there are any."""
     count = len(problem.domain.constraints) if isinstance(problem, QueryRelease) else 0
     if not count:
         return plan
@@ -110,7 +110,7 @@ def _told(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
 
 
 def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:
-    """The parameter values that the papers' theory gives: every choice called NAME_star of a plan, by NAME."""
+    """The parameter values that the papers' theory gives: every choice of a plan named NAME_star, by NAME."""
     choices = make_plan(algorithm, problem, budget).choices
     return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
 
@@ -121,7 +121,7 @@ PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS = 2e-9, 15, 45, 40, 12
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
-    """Roughly the seconds and bytes a run will take, from public numbers; raises what `make_plan` raises."""
+    """The rough seconds and bytes of a run, from public numbers; raises what `make_plan` raises."""
     plan = make_plan(algorithm, problem, budget)
     said = {choice.name: choice.value for choice in plan.choices}
     rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
@@ -131,7 +131,7 @@ def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tup
 
 
 def softmax(x: np.ndarray, scale: float = 1.0, log_start: np.ndarray | None = None) -> np.ndarray:
-    """D_0 exp(scale · x)/Σ D_0 exp(scale · x) for potentials x (k,), with one new array; D_0 uniform unless given."""
+    """The distribution D_0 exp(scale · x)/Σ D_0 exp(scale · x) for potentials x (k,); D_0 is uniform unless given."""
     out = scale * x
     if log_start is not None:
         out += log_start

@@ -20,7 +20,7 @@ from .past_measurements import balanced_rounds
 
 SAMPLES = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
 RULE = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
-FEWEST_ROUNDS, MOST_ROUNDS = 20, {True: 1000, False: 400}  # of the rule, by whether cells can be listed
+FEWEST_ROUNDS, MOST_ROUNDS = 20, {True: 1000, False: 400}  # limits of the rule, by whether cells can be listed
 FORGOTTEN = 0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
 REJECTED = 2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
 LOWEST, HIGHEST = 1e-12, 1e12  # step sizes ηw that are searched
@@ -66,7 +66,7 @@ class DualQuery(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """s draws in each round from the second on; T and s from n and the budget where not given, η the largest."""
+        """The charges of s draws in each round from the second on; T and s from n and the budget unless given."""
         T, s = self._sizes(problem, budget)
         delta = problem.width / problem.effective_n
         eta = budget.epsilon / (s.value * T.value * (T.value - 1))
@@ -81,7 +81,7 @@ class DualQuery(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """s draws and one row a step."""
+        """Steps of s draws and one new row each."""
         player, eta = _RowPlayer(problem, self.memory, self.seconds), plan["eta"]
         for t in range(1, plan["rounds"] + 1):
             if t == 1:
@@ -91,7 +91,7 @@ class DualQuery(Algorithm):
             yield player.respond(drawn, rng)
 
     def _sizes(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
-        """T and s: given, or by the rule."""
+        """The number of rounds T and of draws s: as given, or by the rule."""
         most = MOST_ROUNDS[Oracle(problem.workload).enumerates]
         best = balanced_rounds(problem, budget, RULE[budget.delta == 0], most, FEWEST_ROUNDS)
         why = "few at δ = 0, where every draw is dear: fitted on two tables"
@@ -130,7 +130,7 @@ class DQRS(DualQuery):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """Bits and as many fresh draws as are expected, at the largest η for which they fit."""
+        """The charges of the bits and of the expected fresh draws, at the largest η for which they fit the budget."""
         T, s = self._sizes(problem, budget)
         low, high = math.log(LOWEST), math.log(HIGHEST)
         while high - low > 1e-6:
@@ -143,7 +143,7 @@ class DQRS(DualQuery):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """s coin flips, fresh draws for what was rejected, and one row a step."""
+        """Steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
         player, eta, s = _RowPlayer(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
         expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * problem.width)
         drawn = player.uniform(s, rng)
@@ -163,7 +163,7 @@ class DQRS(DualQuery):
 
 
 class _Expected:
-    """What DQRS expects to be charged at step size ηw: which rounds 2..T reuse draws, and the fresh draws of each."""
+    """The expected charges of DQRS at step size ηw: rounds 2..T that reuse draws, and fresh draws of each round."""
 
     def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
         n = problem.effective_n
@@ -183,14 +183,14 @@ class _Expected:
         self.cost = min(pure, rho / budget.rho) if budget.delta > 0 else pure  # as a share of the budget
 
     def charges(self, problem: QueryRelease) -> tuple[Charge, ...]:
-        """Bits, and draws of each round."""
+        """The charges for the bits, and for the draws of each round."""
         bits = (Charge("keep_draws", self.bit, self.bits, AcceptProbabilities),) if self.bits else ()
         redraws = enumerate(self.redraws.tolist(), start=2)
         return (*bits, *(Charge("draw_queries", _draw(problem, self.eta, t), r, SummedErrors) for t, r in redraws if r))
 
 
 class _RowPlayer:
-    """The player who answers: public draws in, rows out."""
+    """The player who answers: it receives public draws and adds rows."""
 
     def __init__(self, problem: QueryRelease, memory: float, seconds: float) -> None:
         self.workload, self.memory = problem.workload, memory
@@ -199,21 +199,21 @@ class _RowPlayer:
         self.rows: list[np.ndarray] = []
 
     def uniform(self, s: int, rng: np.random.Generator) -> np.ndarray:
-        """The draws (s,) of the first round, which no record has touched."""
+        """The draws (s,) of the first round, uniform and independent of the records."""
         return rng.integers(2 * self.workload.m, size=s)
 
     def errors(self, t: int) -> SummedErrors:
-        """What round t draws by."""
+        """The errors, summed over the rows so far, by which round t draws."""
         return SummedErrors(self.workload, self.seen.sums, t - 1)
 
     def odds(self, drawn: np.ndarray, eta: float) -> AcceptProbabilities:
-        """What old draws are kept by, after the last row."""
+        """The probabilities of keeping the old draws after the last row."""
         last = Counter(self.workload)
         last.add(self.rows[-1])
         return AcceptProbabilities(self.workload, drawn, last.sums[drawn % self.workload.m], eta)
 
     def respond(self, drawn: np.ndarray, rng: np.random.Generator, kept: int = 0) -> Step:
-        """Add the best response to these draws, and what is left of earlier ones; release all rows."""
+        """Add the best response to the decayed earlier draws and these; return a step that releases all rows."""
         m = self.workload.m
         self.weights *= self.memory
         np.add.at(self.weights, drawn % m, np.where(drawn < m, 1.0, -1.0))
@@ -227,5 +227,5 @@ class _RowPlayer:
 
 
 def _draw(problem: QueryRelease, eta: float, t: int) -> BoundedRange:
-    """What one draw in round t costs: 2η(t − 1)Δ-bounded-range."""
+    """The spend of one draw in round t: 2η(t − 1)Δ-bounded-range."""
     return BoundedRange(2 * eta * (t - 1) * problem.width / problem.effective_n)

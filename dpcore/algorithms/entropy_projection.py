@@ -11,8 +11,8 @@ from .evidence import TINY
 from .ground import Ground
 from .past_measurements import LONGEST, Fact, Queries, Rules, SelectAndMeasure
 
-SHARE = 0.3  # of the budget that measurements get; all constants fitted on two tables
-RULE: Rules = {("query", False): (0.38, 2 / 3), ("query", True): (0.2, 1 / 2)}  # of T
+SHARE = 0.3  # share of the budget for measurements; all constants fitted on two tables
+RULE: Rules = {("query", False): (0.38, 2 / 3), ("query", True): (0.2, 1 / 2)}  # the rule for T
 SWEEPS = (3, 20)  # over past measurements, each round and in the last one
 NEVER = 1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
 
@@ -56,19 +56,19 @@ class PEP(SelectAndMeasure):
     )
 
     def own_choices(self, sigma: float) -> tuple[Choice, ...]:
-        """How far answers may stay from measured ones."""
+        """The choices of how far answers may stay from measured ones."""
         return (
             Choice("slack", self.slack, "in units of the noise, so that one value serves every ε and n"),
             Choice("gamma", self.slack * sigma, "slack times sigma: how far answers may stay from measured ones"),
         )
 
     def past(self, ground: Ground) -> Queries:
-        """No measurements yet, which D will meet at the edge of what the slack allows."""
+        """An empty record of past measurements, which lets D stop at the edge of what the slack allows."""
         return Queries(ground.workload, partial(to_the_edge, slack=self.slack), ground.model, SWEEPS)
 
 
 def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:
-    """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the θ that is there."""
+    """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the current θ."""
     a = min(max(fact.answer, 0.0 if isinstance(fact.q, float) else -1.0), 1.0)
     gamma = slack / math.sqrt(fact.precision)
     up, down = (_distance(fact, p, variance, edge) for edge in (a - gamma, a + gamma))
@@ -76,7 +76,7 @@ def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:
 
 
 def _distance(fact: Fact, p: float, variance: float, edge: float) -> float:
-    """The step of θ that moves ⟨q, D⟩ from p to `edge`; in one Newton step where q is no indicator."""
+    """The step of θ that moves ⟨q, D⟩ from p to `edge`; one Newton step where q is no indicator."""
     if isinstance(fact.q, float):
         return _logit(edge) - _logit(p)
     return min(max((edge - p) / max(variance, TINY), -LONGEST), LONGEST)

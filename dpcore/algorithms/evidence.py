@@ -1,4 +1,4 @@
-"""Noisy answers as evidence: of which workload, how exact, averaged, summed out. Sees noisy answers, never records."""
+"""Noisy answers as evidence, with their precisions, averages and sums. Sees noisy answers, never records."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..workloads import Marginals, Union, Workload
 from ..workloads.union import marginal_tables
 
-FLOOR = 1e-4  # of a category's share in the product of noisy 1-way marginals
+FLOOR = 1e-4  # least share of a category in the product of noisy 1-way marginals
 TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
 
 
@@ -23,7 +23,7 @@ class Evidence:
 
 
 class Pool:
-    """Measured tables of a workload's domain, each once: several measurements of one are averaged by precision."""
+    """Measured tables of a workload's domain, each once: repeated measurements are averaged by precision."""
 
     def __init__(self, workload: Workload) -> None:
         self.domain = workload.domain
@@ -31,7 +31,7 @@ class Pool:
         self.told = 0.0  # Σ precision of all measurements of whole tables
 
     def add(self, axes: tuple[int, ...], values: np.ndarray, stddev: float) -> None:
-        """The table over these columns was measured once more, every cell with that standard deviation."""
+        """Add a measurement of the table over these columns, each cell with the given standard deviation."""
         precision = max(stddev, TINY) ** -2.0
         before, mean = self.facts.get(axes, (0.0, 0.0))
         both = before + precision
@@ -39,20 +39,20 @@ class Pool:
         self.told += precision
 
     def add_all(self, tables: Marginals, values: np.ndarray, stddev: np.ndarray) -> None:
-        """All these tables were, together, each cell with its standard deviation (m,), the same within a table."""
+        """Add joint measurements of several tables, with standard deviations (m,) that are equal within a table."""
         for axes, table in zip(tables.axes, tables.tables, strict=True):
             self.add(axes, values[table], stddev[table.start])
 
     @property
     def evidence(self) -> Evidence:
-        """All of it."""
+        """All measured tables with their averaged answers and standard deviations."""
         y = np.concatenate([mean for _, mean in self.facts.values()])
         sigma = np.concatenate([np.full(len(mean), precision**-0.5) for precision, mean in self.facts.values()])
         return Evidence(Marginals.over(self.domain, self.facts), y, sigma)
 
 
 def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
-    """The marginal tables of a workload, and the place of their answers among all."""
+    """The marginal tables of a workload, and the slice of their answers among all; None if there are none."""
     if isinstance(workload, Union):
         places = zip(workload.workloads, workload.places, strict=True)
         return next(((w, place) for w, place in places if isinstance(w, Marginals)), None)
@@ -60,7 +60,7 @@ def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
 
 
 def tables_read(workload: Workload, who: str = "this algorithm") -> Marginals:
-    """The tables that all queries are read off; InputError, naming who needs them, where there are none."""
+    """The tables from which all queries are computed; InputError, naming the algorithm, where there are none."""
     tables = marginal_tables(workload)
     if tables is None:
         raise InputError(f"{who} needs queries on marginal tables; for a query matrix choose measure=query")
@@ -68,12 +68,12 @@ def tables_read(workload: Workload, who: str = "this algorithm") -> Marginals:
 
 
 def singles_of(tables: Marginals) -> Marginals:
-    """Every column that some table reads."""
+    """The 1-way tables of every column that some table reads."""
     return Marginals.over(tables.domain, [(a,) for a in sorted({a for axes in tables.axes for a in axes})])
 
 
 def shares_of(singles: Marginals, y: np.ndarray, sigma: np.ndarray) -> list[np.ndarray]:
-    """The share of every category by noisy 1-way tables with standard deviations (m,): floored, as none is impossible.
+    """The share of every category by noisy 1-way tables with standard deviations (m,), floored above 0.
 
     The distribution nearest to y, after that was drawn to the uniform one by 1/k : σ², as shares of k categories have a
     mean square distance of at most 1/k from it: were noise larger than all there is, its largest cell would get all.
@@ -99,7 +99,7 @@ def nearest(y: np.ndarray) -> np.ndarray:
 
 
 def summed(evidence: Evidence, workload: Workload) -> Evidence:
-    """Noisy answers of `workload`, whose tables are summed out of larger noisy ones and averaged by precision.
+    """Noisy answers of `workload`, summed from larger noisy tables and averaged by precision.
 
     A cell of table A is the sum of Π_{S∖A} d_i cells of a table S ⊇ A, so its variance is that many times larger.
     """

@@ -23,7 +23,7 @@ from ..theory import evolution as theory
 from .base import About, Algorithm, Step
 from .evolution_parts import PRESETS, Gaussians, Given, Random, Uniform, Variation, copies, treat
 
-CROWD = 4  # times n: the points that Algorithm 1 may have at the most
+CROWD = 4  # Algorithm 1 may have at most this many points for each of the n
 GONE = "no vote was left: the points stay as they were"
 MOST_CANDIDATES = 5_000_000
 
@@ -85,11 +85,11 @@ class PrivateEvolution(Algorithm):
     presets: ClassVar[dict[str, dict[str, str]]] = PRESETS
 
     def started_from(self, points: np.ndarray) -> "PrivateEvolution":
-        """The same with `points` (r, d), which must be public, as S_0."""
+        """The same algorithm with `points` (r, d), which must be public, as S_0."""
         return replace(self, random=Given(points))
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
-        """T equal releases of votes with the whole budget; scales and samples from their noise by Theorem 4.1."""
+        """The charges of T equal releases of votes; scales and samples follow from their noise by Theorem 4.1."""
         if self.multiplicity and self.post != "threshold":
             raise InputError(f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}")
         n, d, D = problem.effective_n, problem.d, problem.diameter
@@ -138,7 +138,7 @@ class PrivateEvolution(Algorithm):
     def steps(
         self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One variation, vote and resampling a step; with no rounds one step, number 0, of the initial points."""
+        """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
         region, count, height = problem.region, plan["samples"], self.threshold * plan["sigma"]
         S = self.random(region, count, rng)
         if plan["rounds"] == 0:

@@ -1,4 +1,4 @@
-"""What Private Evolution is put together from: initial points, variations, treatments of a noisy histogram, presets.
+"""The parts of Private Evolution: initial points, variations, treatments of a noisy histogram, presets.
 
 Sees released objects only, never records.
 """
@@ -15,15 +15,15 @@ from .evidence import nearest
 
 
 class Random(Protocol):
-    """Where evolution starts. Must not depend on the private points, and must use only the generator it is given."""
+    """A source of initial points; it must not depend on the private points, nor use another generator."""
 
     def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
-        """S_0: about `count` points (r, d) of the region."""
+        """The initial set S_0: about `count` points (r, d) of the region."""
         ...
 
 
 class Variation(Protocol):
-    """How points vary. Must not depend on the private points, and must use only the generator it is given.
+    """A way to vary points; it must not depend on the private points, nor use another generator.
 
     Evolution converges if this is a (γ, v, α)-API of Appendix F: the variations of a point z hold z itself and are at
     most v; and for every private z' farther than α, the nearest of them is at (1 − γ) of z's distance on average.
@@ -32,27 +32,27 @@ class Variation(Protocol):
     def __call__(
         self, region: Bounded, S: np.ndarray, alpha: float, levels: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """V (v · r, d), all in the region, of points S (r, d): the points themselves first."""
+        """The variations V (v · r, d), all in the region, of points S (r, d), with the points themselves first."""
         ...
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Uniform points of the region."""
+    """Uniformly random initial points of the region."""
 
     def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
-        """`count` of them."""
+        """An array of `count` uniform points of the region."""
         return region.uniform(count, rng)
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Given public points (r, d), all of them, however many were asked for."""
+    """Given public points (r, d) as initial points, all of them whatever `count` is."""
 
     points: np.ndarray
 
     def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
-        """The points, projected on the region."""
+        """The given points, projected on the region."""
         return region.project(np.array(self.points, dtype=float))
 
 
@@ -66,7 +66,7 @@ class Gaussians:
     def __call__(
         self, region: Bounded, S: np.ndarray, alpha: float, levels: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """V = S, then a block of |S| for every level and step."""
+        """The variations V: S itself, then a block of |S| varied points for every level and step."""
         blocks = [S]
         for level in range(1, levels + 1):
             deviation = variation_deviation(alpha=alpha, level=level, d=region.d)
@@ -90,7 +90,7 @@ def treat(m: np.ndarray, post: str, V: np.ndarray, D: float, height: float) -> n
 
 
 def copies(m: np.ndarray, height: float, n: int, multiplicity: int) -> np.ndarray:
-    """Indices of S_t in Algorithm 1: each candidate with a share ≥ height, nint(n m_i/B) · B times."""
+    """The indices of S_t in Algorithm 1: each candidate with a share ≥ height, nint(n m_i/B) · B times."""
     shares = np.where(m >= height, np.maximum(m, 0.0), 0.0)
     return np.repeat(np.arange(len(m)), np.rint(n * shares / multiplicity).astype(int) * multiplicity)
 

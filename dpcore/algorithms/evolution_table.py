@@ -20,7 +20,7 @@ from .base import About, Algorithm, Step
 from .evidence import nearest
 
 UNIT = 1024  # distance of two different categories; two numbers are at most twice that apart
-VARIATIONS = 2  # of every row, a round
+VARIATIONS = 2  # variations of every row in each round
 WIDE, FINE = 0.4, 0.08  # probability that a variation changes a column, in the first and in the last round
 MANY = 50  # codes from which on a column of codes is taken to be a binned number, unless the schema says otherwise
 MOST_ROWS = 200_000  # released; more would only make them slower to use
@@ -64,7 +64,7 @@ class PrivateEvolutionTable(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """`share` of μ² for the marginals, the rest in equal parts for T votes."""
+        """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""
         T = self.rounds
         marginals, votes = gaussian_share(budget, [self.share, (1 - self.share) / T])
         n, d = problem.effective_n, len(problem.domain.columns)
@@ -81,7 +81,7 @@ class PrivateEvolutionTable(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """The marginals and the first votes in step 1, then votes a step."""
+        """Steps of one vote each; the first one measures the marginals too."""
         single, T = _single(problem), plan["rounds"]
         votes = plan.spend("votes")
         noisy = curator.measure(Answers(single), plan.spend("columns"))
@@ -121,7 +121,7 @@ def _single(problem: QueryRelease) -> Marginals:
 
 
 def _calmed(noisy: np.ndarray, sigma: float) -> np.ndarray:
-    """A distribution (k,) from noisy shares: s · noisy + (1 − s)/k, projected; s the share of signal in their variance.
+    """A distribution (k,) from noisy shares: s · noisy + (1 − s)/k, projected; s is the share of signal.
 
     With u uniform, ‖noisy − u‖² is ‖P − u‖² + kσ² on average. Source: James, Stein 1961, the positive part.
     """
@@ -132,14 +132,15 @@ def _calmed(noisy: np.ndarray, sigma: float) -> np.ndarray:
 
 
 def _order(problem: QueryRelease, i: int) -> tuple[bool, int]:
-    """Whether the codes of column i have an order, and how many of them stand for values, not for missing."""
+    """Whether the codes of column i are ordered, and the number of codes that are values, not missing."""
     column = problem.domain.columns[i]
     ordered = column.ordered or (column.kind == "integer" and column.size > MANY)
     return ordered, column.present
 
 
 class _Coarse:
-    """A column in bins: `P` (k,) their noisy marginal, `bins` (size,) of each code, `scale` (k,), None for categories.
+    """A column in bins: `P` (k,) their noisy marginal, `bins` (size,) of each code, `scale` (k,), None for
+    categories.
 
     Bins of an ordered column hold nearly equal mass; a code for missing values has its own, the last.
     """
@@ -155,7 +156,7 @@ class _Coarse:
             self.scale = np.rint(2 * UNIT * (np.cumsum(self.P) - self.P / 2)).astype(np.int64)
 
     def fit(self, column: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Bins (m,) changed as little as possible so that their shares are P."""
+        """The bins (m,) of a column, changed as little as possible so that their shares are P."""
         m, k = len(column), len(self.P)
         wanted = np.bincount(systematic(self.P, m, rng), minlength=k)
         if self.scale is not None:
@@ -173,7 +174,7 @@ class _Coarse:
         return out
 
     def refine(self, column: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Codes (m,) for bins (m,), with the shares of the fine marginal within each bin."""
+        """The codes (m,) for bins (m,), with the shares of the fine marginal within each bin."""
         if len(self.P) == len(self.fine):
             return column
         out = np.empty(len(column), dtype=np.int64)
@@ -186,7 +187,7 @@ class _Coarse:
 
 
 def _quantiles(P: np.ndarray, most: int) -> np.ndarray:
-    """Bins (k,) of neighbouring codes with nearly equal mass, `most` at most: each closes once it has its share."""
+    """The bins (k,) of neighbouring codes with nearly equal mass, at most `most` of them."""
     out, b, mass, left = np.zeros(len(P), dtype=np.int64), 0, 0.0, float(P.sum())
     for code, share in enumerate(P):
         out[code] = b

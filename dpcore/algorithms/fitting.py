@@ -17,7 +17,7 @@ SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a f
 
 
 def stages_of(workload: Workload) -> list[Workload]:
-    """The workloads fitted one after the other: first the tables one column smaller (pairs at least)."""
+    """The workloads to fit one after the other, smaller tables (of pairs at least) first."""
     if not (found := tables_of(workload)):
         return [workload]
     tables = found[0].axes
@@ -27,7 +27,7 @@ def stages_of(workload: Workload) -> list[Workload]:
 
 
 def product(evidence: Evidence, model: Model) -> np.ndarray:
-    """Potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns that no table holds."""
+    """The potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns without one."""
     found = tables_of(evidence.workload)
     if not found:
         return np.zeros(model.size)
@@ -38,7 +38,7 @@ def product(evidence: Evidence, model: Model) -> np.ndarray:
 
 
 def base_of(evidence: Evidence, model: Model, start: np.ndarray | PublicStart | None) -> np.ndarray:
-    """Potentials (size,) that a fit starts from: a public start's, else the product of the noisy 1-way marginals."""
+    """The potentials (size,) from which a fit starts: a public start's, else the noisy 1-way marginals' product."""
     if isinstance(start, PublicStart):
         return model.potentials(start)
     return product(evidence, model) if start is None else start
@@ -52,7 +52,7 @@ def staged(
     start: np.ndarray | PublicStart | None = None,
     known: Known | None = None,
 ) -> Iterator[tuple[np.ndarray, str]]:
-    """Beliefs (size,) of the fit after each iteration, `rounds` at the most a stage, and which stage it is in words.
+    """The beliefs (size,) after each iteration of the fit, at most `rounds` a stage, and the stage in words.
 
     Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight; what they say is the
     prior of the fit to all. Before that it is the potentials `start`, or the product of the noisy 1-way marginals.
@@ -72,7 +72,7 @@ def staged(
 
 
 def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) -> np.ndarray:
-    """φ (m,) of a fit that goes on from known potentials, 0 where there are none."""
+    """The dual variables φ (m,) of a fit that continues from known potentials; 0 for tables without one."""
     phi = np.zeros(evidence.workload.m)
     if known and (tables := tables_of(evidence.workload)):
         part = phi[tables[1]]
@@ -84,7 +84,7 @@ def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) ->
 def fit(
     evidence: Evidence, weight: float, base: np.ndarray, rounds: int, model: Model, phi: np.ndarray | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials and beliefs (size,) of D.
+    """The iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials, beliefs (size,).
 
     L-BFGS on the dual f(φ) = weight · log Z(φ) + ½‖φ‖² + φ·y/σ, which is strongly convex, so that every pair of
     differences has positive curvature and backtracking always ends. It begins at `phi` (m,), where it also leaves what

@@ -1,4 +1,4 @@
-"""What a run will take, from public numbers, and a refusal beforehand of what this machine cannot hold."""
+"""Forecasts of a run's time and memory from public numbers; runs too large for the machine are refused."""
 
 from ..errors import InputError
 from ..numbers import machine_memory
@@ -7,11 +7,11 @@ from ..problems import QueryRelease
 from .base import Algorithm, forecast
 
 SAID = 5.0  # seconds from which a forecast is said without being asked for
-ROOM = 0.8  # of the machine's memory that one run may take
+ROOM = 0.8  # share of the machine's memory that one run may take
 
 
 def affordable(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
-    """Roughly the seconds and bytes of a run; raises what `make_plan` raises, and InputError for too many bytes."""
+    """The rough seconds and bytes of a run; raises what `make_plan` raises, and InputError for too many bytes."""
     seconds, size = forecast(algorithm, problem, budget)
     if (room := ROOM * machine_memory()) < size:
         raise InputError(
@@ -22,19 +22,19 @@ def affordable(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> t
 
 
 def words(seconds: float, size: float) -> str:
-    """A forecast as it is said before a run."""
+    """A sentence with the expected time and memory of a run."""
     return f"{in_seconds(seconds)} and {in_bytes(size)} of memory"
 
 
 def in_seconds(seconds: float) -> str:
-    """A time of which only the size is known."""
+    """A rough time in words."""
     if seconds < 1:
         return "under 1 s"
     return f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"
 
 
 def in_bytes(size: float) -> str:
-    """Memory in MiB, or from 1 GiB on in GiB."""
+    """A memory size in words: in MiB, or from 1 GiB on in GiB."""
     if size < 2**20:
         return "under 1 MiB"
     return f"{size / 2**20:,.0f} MiB" if size < 2**30 else f"{size / 2**30:,.3g} GiB"

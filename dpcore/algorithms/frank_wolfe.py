@@ -17,7 +17,7 @@ from ..problems import QueryRelease, query_words
 from .base import About, Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 
-FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # of the default rule
+FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # limits of the default rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,9 @@ class DPFW(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """T equal selections that use the whole budget, and α; both from n, k, m and the budget where not given."""
+        """The charges of T equal selections that use the whole budget, and α; T and α from public numbers
+        unless given.
+        """
         stand = model_setup(problem, budget, self.cells, "dpfw")
         left = stand.left
         choices = self._paper(problem, left) if self.schedule == "paper" else self._practical(problem, left)
@@ -75,7 +77,7 @@ class DPFW(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One selection a step; the last step releases the output of the schedule."""
+        """Steps of one selection each; the last one releases the output of the schedule."""
         T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
         ground = grounded(problem, plan, curator, self.cells)
         workload, reader = ground.workload, ground.reader
@@ -107,7 +109,7 @@ class DPFW(Algorithm):
             yield Step(t + 1, ground.model.release(released), note)
 
     def _practical(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
-        """T* = √(log k)/u, or its twin for Σε at δ = 0; α = ½ √(T*/log k)/T keeps the step 1/(αT) right at any T.
+        """The practical T* = √(log k)/u (its Σε twin at δ = 0) and α = ½ √(T*/log k)/T.
 
         The shapes minimise a/√T + b√T (a/√T + bT for δ = 0) and 1/(αT) + α log k; the constants 1 and ½ were fitted on
         four public tables.
@@ -126,14 +128,14 @@ class DPFW(Algorithm):
         return rounds, self.settled("alpha", min(max(alpha, 1e-5), 10.0), why)
 
     def _paper(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
-        """α* and T of Algorithm 1 as corrected; at δ = 0 the ρ of pure DP, ε²/2, stands in."""
+        """The α* and T of Algorithm 1 as corrected; at δ = 0, ρ is pure DP's ε²/2."""
         alpha = self.settled("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
         T = min(theory.frank_wolfe_rounds(alpha=alpha.value, **_public(problem, budget)), 1_000_000)
         return self.settled("rounds", T, "T of Algorithm 1, corrected"), alpha
 
 
 def _public(problem: QueryRelease, budget: Budget) -> dict[str, Any]:
-    """The public numbers that the theory speaks of."""
+    """The public numbers that the theory's formulas use."""
     return {"n": problem.effective_n, "m": problem.workload.m, "width": problem.width, "rho": budget.rho}
 
 

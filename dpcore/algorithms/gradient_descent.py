@@ -21,7 +21,7 @@ from .base import About, Algorithm, Step
 
 
 class _Average:
-    """The mean of the iterates of the last part of a run, or of all of them."""
+    """A running mean of the iterates: of the last part of a run, or of all of them."""
 
     def __init__(self, which: str, rounds: int) -> None:
         self.first = {"all": 1, "tail": rounds // 2 + 1, "last": rounds}[which]
@@ -38,13 +38,13 @@ class _Average:
 
 
 def _free(doc: str, symbol: str, auto: str) -> Any:
-    """A positive parameter of any size, left to the plan unless it is given."""
+    """A parameter for any positive number, left to the plan unless it is given."""
     return param(None, doc, symbol=symbol, low=1e-9, high=1e9, log=True, auto=auto)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Descent(Algorithm):
-    """The base of both: T steps down clipped gradients that are measured with noise."""
+    """The base of both algorithms: T steps along clipped gradients that are measured with noise."""
 
     rounds: int
     step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
@@ -56,7 +56,7 @@ class _Descent(Algorithm):
     problem = RiskMinimisation
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """T equal charges; the step R/√(T(L² + dσ²)) makes the textbook bound on the average iterate smallest."""
+        """The charges of T equal gradients; the step R/√(T(L² + dσ²)) minimises the textbook bound on the average."""
         spend = self._spend(problem, budget)
         clip, R = self.settled("clip", problem.steepest, "no gradient is longer"), problem.R
         L, d, T, n = clip.value, problem.d, self.rounds, problem.effective_n
@@ -75,7 +75,7 @@ class _Descent(Algorithm):
         return Plan(budget, (Charge("measure", spend, T, MeanGradient),), choices)
 
     def _spend(self, problem: RiskMinimisation, budget: Budget) -> Any:
-        """What one gradient costs."""
+        """The spend of one gradient."""
         raise NotImplementedError
 
     def _sampling(self, clip: float, n: float) -> float:  # noqa: ARG002 - for samples
@@ -88,7 +88,7 @@ class _Descent(Algorithm):
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One gradient a step."""
+        """Steps of one noisy gradient each."""
         x, spend, mean = problem.region.centre, plan.spend("measure"), _Average(self.average, plan["rounds"])
         for t in range(1, plan["rounds"] + 1):
             statistic = _statistic(problem, x, plan["clip"])
@@ -105,7 +105,7 @@ def _statistic(problem: RiskMinimisation, x: np.ndarray, clip: float) -> MeanGra
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyGD(_Descent):
-    """x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient of all records.
+    """Noisy gradient descent: x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient.
 
     Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) (`MeanGradient`),
     so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises InputError for δ = 0.
@@ -133,7 +133,7 @@ class NoisyGD(_Descent):
 
 @dataclass(frozen=True, kw_only=True)
 class DPSGD(_Descent):
-    """The same on a Poisson sample of the records a step, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
+    """DP-SGD: gradient descent on Poisson samples, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
 
     z is the smallest for which T such sums are (ε, δ)-DP by privacy loss distributions under replacement
     (`subsampled_epsilon`, where a replacement moves a sum by 2C). Raises InputError for δ = 0, and where people have

@@ -1,4 +1,4 @@
-"""AIM: choose marginal tables as one goes along, measure them, refit. Sees a Curator, never records."""
+"""AIM: choose marginal tables adaptively, measure them, refit. Sees a Curator, never records."""
 
 import math
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ from .evidence import Pool, tables_read
 from .fitting import staged
 from .tree_choice import Room, barring, lists, room_of
 
-SHARE = 0.9  # of a round's budget for its measurement, the rest for its selection
-ROUNDS = 16  # a column, if no round were enlarged; as published
+SHARE = 0.9  # share of a round's budget for its measurement; the rest is for its selection
+ROUNDS = 16  # rounds for each column, if no round is enlarged; as published
 PENALTY = 0.3  # of the noise expected in a table, taken off its score: less than all, as the fit removes most of it
 SETTLED = 0.3  # of that noise: a smaller change of the measured table says that noise is what is left to fit
 ENTROPY = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
 DRAWN = (2, 10_000, 100_000)  # rows that stand for D on a tree when candidates are weighed: times n, and their range
-FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # of the fit, each round and in the last one
+FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # iterations of the fit in each round and in the last one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class AIM(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The first tables and as many equal rounds as fit the whole budget, if none is enlarged."""
+        """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = tables_read(problem.workload, "aim")
         room = room_of(problem, closure(tables), budget, self.cells, "aim")
         d = len({*chain(*tables.axes)})
@@ -100,7 +100,7 @@ class AIM(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """The 1-way tables, then a selection and a measurement a step."""
+        """Steps: the 1-way tables first, then one selection and one measurement each."""
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)
         sizes, weights = np.array([math.prod(shape) for shape in candidates.shapes]), coverage(candidates, tables)
@@ -152,7 +152,7 @@ def typical(spend: Gaussian | Pure, n: float) -> float:
 
 
 def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) -> np.ndarray:
-    """D's answers (m,) to all candidates; of a tree those of rows drawn from it, which costs a count a table.
+    """D's answers (m,) to all candidates; from a tree, those of rows drawn from it, which is faster.
 
     Both are public, and the scores move alike whatever D is said to answer.
     """
@@ -163,19 +163,19 @@ def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) 
 
 
 def closure(tables: Marginals) -> Marginals:
-    """All tables over subsets of columns that stand together in some table, the smaller ones first."""
+    """All tables over subsets of columns that some table has together, the smaller ones first."""
     below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
     return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
 
 
 def coverage(candidates: Marginals, tables: Marginals) -> np.ndarray:
-    """w (candidates,): how many columns each shares with the tables asked, summed over them; the largest is 1."""
+    """The weights w (candidates,): columns shared with the tables asked, summed over them and scaled to at most 1."""
     shared = [sum(len(set(S) & set(A)) for A in tables.axes) for S in candidates.axes]
     return np.array(shared) / max(shared)
 
 
 def _spends(cost: float, budget: Budget) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
-    """A selection and a measurement that cost ρ, or at δ = 0 ε, together."""
+    """The spends of a selection and a measurement that together cost ρ, or at δ = 0 ε."""
     if budget.delta == 0:
         return Pure((1 - SHARE) * cost), Pure(SHARE * cost)
     return BoundedRange(math.sqrt(8 * (1 - SHARE) * cost)), Gaussian(math.sqrt(2 * SHARE * cost))

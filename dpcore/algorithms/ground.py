@@ -1,4 +1,4 @@
-"""What algorithms that tilt a distribution by queries stand on: a model, the queries it holds, and where it starts.
+"""The setup of algorithms that tilt a distribution by queries: a model, its queries, and its start.
 
 Sees a Curator, never records.
 """
@@ -36,7 +36,7 @@ from .tree_choice import (
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A model, the queries whose answers are read off it, and the potentials (size,) of D_0; None: uniform."""
+    """A model, the queries it answers, and the potentials (size,) of D_0; None: uniform."""
 
     model: Model
     workload: Workload
@@ -44,16 +44,16 @@ class Ground:
 
     @property
     def prior(self) -> np.ndarray:
-        """Beliefs (size,) of D_0."""
+        """The beliefs (size,) of D_0."""
         return self.tilted(np.zeros(self.model.size))
 
     @property
     def reader(self) -> Reader:
-        """Reads the answers off beliefs."""
+        """The reader that computes the queries' answers from beliefs."""
         return self.model.reader(self.workload)
 
     def tilted(self, q: np.ndarray, scale: float = 1.0) -> np.ndarray:
-        """Beliefs (size,) of D ∝ D_0 exp(scale · q)."""
+        """The beliefs (size,) of D ∝ D_0 exp(scale · q)."""
         theta = scale * q
         if self.base is not None:
             theta += self.base
@@ -71,18 +71,18 @@ class ModelSetup:
 
     @property
     def cells(self) -> int:
-        """How many numbers the model holds, at the most."""
+        """The largest number of cells that the model may hold."""
         return next(choice.value for choice in self.choices if choice.name == "cells")
 
     def selections(self, times: int) -> BoundedRange | Pure:
-        """What pays for so many equal selections where they are all that the algorithm spends."""
+        """The spend of one of `times` equal selections, where the algorithm spends on nothing else."""
         if not self.charges or self.left.delta == 0:
             return equal_selections(self.left, times)
         return BoundedRange(math.sqrt(8 * self.left.rho / times) * MARGIN)  # as ρ it adds up with the charges
 
 
 def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: str) -> ModelSetup:
-    """Nothing, where `model_of` knows a model for all that is asked. Else 1-way tables and draws of pairs.
+    """The cost of finding a model: nothing where `model_of` has one, else 1-way tables and draws of pairs.
 
     Both are shares of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up with them. Raises
     InputError where queries are not read off tables, or the tables have too many cells.
@@ -114,7 +114,7 @@ def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: st
 
 
 def promise_of(rho: float, budget: Budget) -> Budget:
-    """A promise that allows ρ, or a little less: at the budget's δ, or where that needs no ε at all at its ε."""
+    """The largest promise that ρ allows: at the budget's δ, or at its ε with a smaller δ where ρ is tiny."""
     epsilon = conversions.zcdp_epsilon(rho, budget.delta)
     if epsilon >= SMALLEST:
         return Budget(epsilon, budget.delta, additive=True)
@@ -127,7 +127,7 @@ def promise_of(rho: float, budget: Budget) -> Budget:
 
 
 def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int | None) -> Ground:
-    """The model that `model_of` knows with the queries as they are asked, from the public start or uniform.
+    """The model that `model_of` has, with the queries as asked, from the public start or uniform.
 
     Else a tree that is found, those of its tables that are asked or part of one that is, and the public start or the
     product of the noisy 1-way tables. All of it depends on released values only. Queries outside the tree are answered

@@ -23,7 +23,7 @@ from .evidence import TINY, Evidence, tables_of, tables_read
 from .fitting import staged, stages_of
 from .tree_choice import chosen_tables, measure_chosen, model_of
 
-CHOSEN = 0.5  # of alpha, where a tree was chosen: fewer tables are measured, so each of them tells more
+CHOSEN = 0.5  # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
@@ -68,7 +68,7 @@ class GaussianMaxEnt(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """One Gaussian measurement with the whole budget; where tables are chosen what `chosen_tables` says."""
+        """The charge of one Gaussian measurement; where tables are chosen, the charges of `chosen_tables`."""
         measured, model = self._setting(problem)
         stages = 2 if model is None else len(stages_of(measured))
         most = Choice("iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages")
@@ -88,7 +88,7 @@ class GaussianMaxEnt(Algorithm):
         return Plan(budget, (charge,), (*_substitute(problem.workload, measured), *rounds, cells, alpha, sigma))
 
     def answer_noise(self, problem: QueryRelease, plan: Plan) -> float | None:
-        """Standard deviation of the independent Gaussian noise on every answer asked, as it is measured and published.
+        """The standard deviation of the independent Gaussian noise on every answer asked, as measured and published.
 
         None where the answers asked follow from others that are measured in their place, or some of them only.
         """
@@ -98,7 +98,7 @@ class GaussianMaxEnt(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One iteration of the fit a step; the first one pays for everything."""
+        """Steps of one iteration of the fit each; the first one uses the whole budget."""
         measured, model = self._setting(problem)
         if model is None:
             tables = tables_read(problem.workload, "gaussian_maxent")
@@ -115,13 +115,13 @@ class GaussianMaxEnt(Algorithm):
             yield Step(t, model.release(D), note)
 
     def _setting(self, problem: QueryRelease) -> tuple[Workload, Model | None]:
-        """What is measured, and the model for it; see `model_of`."""
+        """The workload to measure, and the model for it; see `model_of`."""
         measured = _measured(problem.workload)
         return measured, model_of(problem, measured, self.cells)
 
 
 def thinned(iterates: Iterator[tuple[np.ndarray, str]]) -> Iterator[tuple[np.ndarray, str]]:
-    """The first and the last iterate of every stage, as answers to all tables of a wide domain take their time."""
+    """The first and the last iterate of every stage, because all answers of a wide domain take long."""
     stage, last = "", None
     for D, note in iterates:
         if note == stage:
@@ -136,7 +136,7 @@ def thinned(iterates: Iterator[tuple[np.ndarray, str]]) -> Iterator[tuple[np.nda
 
 
 def _measured(workload: Workload) -> Workload:
-    """What is measured: the tables or the queries that the workload names.
+    """The workload to measure: the tables or the queries that the workload names.
 
     Queries on tables that are not measured get their 1-way tables beside them, for the base, unless Δ₂² then doubles.
     """
@@ -150,7 +150,7 @@ def _measured(workload: Workload) -> Workload:
 
 
 def _substitute(asked: Workload, measured: Workload) -> tuple[Choice, ...]:
-    """What is measured in place of what is asked, in words."""
+    """The choice that says which queries are measured in place of those asked."""
     if measured is asked:
         return ()
     count = f"{len(measured.tables)} marginal table{'s' * (len(measured.tables) > 1)}"

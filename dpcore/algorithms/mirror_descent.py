@@ -84,7 +84,7 @@ class DPAM(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """One Gaussian measurement, or T equal ones, with the whole budget; T and α where not given."""
+        """The charges of one Gaussian measurement, or of T equal ones; T and α follow unless given."""
         (whole,) = gaussian_share(budget, [1.0])
         stand = model_setup(problem, budget, self.cells, "dpam")
         if self.noise != "reused" and not stand.listed:
@@ -117,7 +117,9 @@ class DPAM(Algorithm):
     def _plan_reused(
         self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...], stand: ModelSetup
     ) -> Plan:  # fmt: skip
-        """One release; α from its noise, T from both. Where a tree is found first, of all tables asked, at the most."""
+        """The plan for one reused measurement: α from its noise, T from both; where a tree is found first, an
+        upper bound.
+        """
         asked = tables_read(problem.workload, "dpam") if stand.charges else problem.workload
         statistic, what, why = _release(asked.measured)
         sigma, (best, tau) = noise_scale(statistic, spend, problem.effective_n), _schedule(statistic, spend, problem)
@@ -141,7 +143,7 @@ class DPAM(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One round a step; with reused noise the first one pays for everything."""
+        """Steps of one round each; with reused noise the first one uses the whole budget."""
         if self.noise == "reused":
             ground, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
             statistic, _, _ = _release(ground.workload.measured)
@@ -154,7 +156,7 @@ class DPAM(Algorithm):
             yield from self._follow(problem, plan, curator)
 
     def _follow(self, problem: QueryRelease, plan: Plan, curator: TableCurator) -> Iterator[Step]:
-        """Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
+        """The iterates of Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
         workload, alpha, k = problem.workload, plan["alpha"], problem.domain.size
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")
         offset = math.sqrt(4 / (alpha * max(plan["sigma"], TINY))) + 1
@@ -175,7 +177,7 @@ class DPAM(Algorithm):
 
 
 def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease) -> tuple[float, float]:
-    """α and the last temperature, from what is measured with which noise."""
+    """The regularisation α and the last temperature, from the measured statistic and its noise."""
     spread = _spread(statistic)
     tau = max(SMOOTHING * spread / (problem.effective_n * spend.mu), TINY)
     return _clipped(ENTROPY / SMOOTHING * spread / statistic.workload.m), tau
@@ -186,14 +188,14 @@ def _clipped(alpha: float) -> float:
 
 
 def _spread(statistic: Answers | CellAnswers) -> float:
-    """Root mean square over answers of their noise, as a multiple of 1/(nμ)."""
+    """The root mean square of the answers' noise, as a multiple of 1/(nμ)."""
     if isinstance(statistic, Answers):
         return statistic.l2
     return statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
 
 
 def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
-    """What to measure once, in a word, and why: the answers, or for an explicit matrix the cells seen by its queries.
+    """The kind of statistic to measure once, and why: answers, or for an explicit matrix the cells it sees.
 
     Compared by the total variance of the answers after least squares, in units of 1/(nμ)²: Δ₂² rank(A) when answers
     are measured, Δ₂² ‖A‖²_F when the subspace is. For t marginal tables the first is 2t rank, and the second is not
@@ -223,7 +225,7 @@ def _descend(
     log_start: np.ndarray | None = None,
     model: Model | None = None,
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """Iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 uniform or a public start.
+    """The iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 uniform or a public start.
 
     Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
 
@@ -261,7 +263,7 @@ def _descend(
 
 
 def _soft_max(errors: np.ndarray, tau: float) -> tuple[float, np.ndarray]:
-    """τ log mean_{j,s} exp(s e_j/τ) for errors e (m,), and its gradient in e (m,)."""
+    """The soft maximum τ log mean_{j,s} exp(s e_j/τ) for errors e (m,), and its gradient in e (m,)."""
     scaled = np.abs(errors) / tau
     top = float(scaled.max())
     up, down = np.exp(scaled - top), np.exp(-scaled - top)

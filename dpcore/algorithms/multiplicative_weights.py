@@ -9,12 +9,12 @@ from ..privacy.accounting.ledger import Choice
 from .base import About
 from .past_measurements import Rules, SelectAndMeasure
 
-SHARES = {"query": 0.25, "marginal": 0.65}  # of the budget that measurements get; all constants fitted on two tables
+SHARES = {"query": 0.25, "marginal": 0.65}  # share of the budget for measurements; all constants fitted on two tables
 RULE: Rules = {  # T = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.3, 2 / 3), ("marginal", False): (4, 1 / 2),
     ("query", True): (0.2, 1 / 2), ("marginal", True): (1, 1 / 2),
 }  # fmt: skip
-MOST_WORK = {"query": 2 * 10**8, "marginal": 2 * 10**7}  # of the rule: rounds times cells
+MOST_WORK = {"query": 2 * 10**8, "marginal": 2 * 10**7}  # limit of the rule: rounds times cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +62,11 @@ class MWEM(SelectAndMeasure):
 
     @property
     def measures(self) -> str:
-        """What a round measures, as it was chosen."""
+        """The kind of statistic that a round measures: a query or a table."""
         return self.measure
 
     def own_choices(self, sigma: float) -> tuple[Choice, ...]:  # noqa: ARG002 - for others
-        """What is measured, and what is released."""
+        """The choices of what is measured, and of what is released."""
         return self.given("measure", "output")
 
     def released(self, D: np.ndarray, total: np.ndarray, t: int) -> np.ndarray:

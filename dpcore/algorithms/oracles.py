@@ -20,12 +20,12 @@ ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) be
 TIE = 1e-9  # relative difference below which two cells are equally good
 GAP = 1e-6  # relative gap at which an integer program counts as solved
 Solved = tuple[np.ndarray, float, bool]
-SWEEPS = 50  # of coordinate ascent at the most
+SWEEPS = 50  # most sweeps of coordinate ascent
 
 
 @dataclass(frozen=True, eq=False)
 class BestResponses:
-    """Best responses: `codes` (c, d), their `values` (c,), and how many the time limit cut short."""
+    """Best responses: `codes` (c, d), their `values` (c,), and the number that the time limit cut short."""
 
     codes: np.ndarray
     values: np.ndarray
@@ -33,7 +33,7 @@ class BestResponses:
 
 
 class Oracle:
-    """argmax over cells x of Σ_j w_j q_j(x), or the same plus one public score for each (column, value) of x.
+    """The oracle for argmax over cells x of Σ_j w_j q_j(x), optionally plus a public score of each (column, value).
 
     Up to 1e6 cells, and for explicit matrices up to what can be enumerated, by looking at all of them. Beyond, by an
     integer program over one-hot variables x_{i,v} with Σ_v x_{i,v} = 1 and one variable z a table cell of weight ≠ 0;
@@ -53,7 +53,9 @@ class Oracle:
             self.enumerates = True
 
     def argmax(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None = None) -> BestResponses:
-        """Best responses to weights (m,): one, or one for each row of scores (c, Σ_i d_i), columns side by side."""
+        """The best responses to weights (m,): one, or one for each row of scores (c, Σ_i d_i), columns side
+        by side.
+        """
         if self.enumerates:
             return self._enumerate(weights, rng, scores)
         parts = _Conjunctions(self.workload, weights)
@@ -63,7 +65,7 @@ class Oracle:
         return BestResponses(np.array(codes), np.array(values), sum(late))
 
     def argmin(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None = None) -> BestResponses:
-        """The same for the smallest sum."""
+        """The cells that minimise the weighted sum, with the same arguments as `argmax`."""
         found = self.argmax(-weights, rng, None if scores is None else -scores)
         return BestResponses(found.codes, -found.values, found.late)
 
@@ -104,7 +106,7 @@ class Counter:
 
     @property
     def sums(self) -> np.ndarray:
-        """Σ q_j(x) over all rows (m,)."""
+        """The sums Σ q_j(x) over all rows (m,)."""
         direct = self._tables is None or self._tables is self.workload
         return self._sums.copy() if direct else reading(self.workload) @ self._sums
 
@@ -131,7 +133,7 @@ class _Conjunctions:
         self._build()
 
     def _build(self) -> None:
-        """Variables x (one-hot, `slot[i][v]` for value v of column i), then z; and what ties them together."""
+        """The solver's variables x (one-hot, `slot[i][v]` for value v of column i) and z, and their constraints."""
         self.slot, self.own, start = [], [], 0
         for i, size in enumerate(self.shape):
             used = np.unique(self.cells[:, i])
@@ -212,7 +214,7 @@ class _Conjunctions:
         return point, value, late
 
     def _split(self, scores: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
-        """Scores by column; random ones, to break ties by, where none are given."""
+        """The scores by column; without scores, random ones that break ties."""
         row = rng.random(sum(self.shape)) if scores is None else scores
         return np.split(row, np.cumsum(self.shape)[:-1])
 
@@ -222,7 +224,7 @@ class _Conjunctions:
         return float(self.weights[hit].sum() + (0.0 if scores is None else scores[starts + point].sum()))
 
     def _ascend(self, point: np.ndarray, each: list[np.ndarray], scored: bool) -> np.ndarray:
-        """Change one column after the other to its best value until nothing improves."""
+        """The end of a search that sets one column after the other to its best value until nothing improves."""
         point = point.copy()
         for _ in range(SWEEPS):
             before = point.copy()

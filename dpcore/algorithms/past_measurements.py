@@ -1,4 +1,4 @@
-"""Select, measure, explain: past measurements, how D is made to agree with them, and the loop of mwem and pep.
+"""Select, measure, explain: past measurements, the fits of D to them, and the loop of mwem and pep.
 
 Sees a Curator, never records.
 """
@@ -29,16 +29,16 @@ from .ground import Ground, grounded, model_setup
 SWEEPS = (2, 2)  # over past measurements, each round and in the last one
 PRIOR = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
 TABLE_PRIOR = 0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
-FIT_ROUNDS = 100  # of the fit to measured tables, each round
+FIT_ROUNDS = 100  # iterations of the fit to measured tables in each round
 LONGEST = 1.0  # step of one θ, where it is found by Newton's method
-MOST_ROUNDS = 400  # of the rule
+MOST_ROUNDS = 400  # limit of the rule
 Rules = dict[tuple[str, bool], tuple[float, float]]  # (constant, power) by what is measured and whether δ = 0
 
 
 def balanced_rounds(
     problem: QueryRelease, budget: Budget, rule: tuple[float, float], most: int, fewest: int = 1, cells: float = 1.0
 ) -> Choice:
-    """T = constant · signal^power for rule = (constant, power), kept in fewest..most; signal n√ρ, or nε at δ = 0.
+    """The rounds T = constant · signal^power, kept in fewest..most; signal is n√ρ, or nε at δ = 0.
 
     The noise of T rounds grows like √T/(n√ρ), or like T/(nε), and what another round gains falls with T. `cells`: how
     many cells share what a round measures. All constants are fitted on two tables.
@@ -54,7 +54,7 @@ def balanced_rounds(
 def measured_rounds(
     problem: QueryRelease, budget: Budget, rules: Rules, measure: str, most: int = MOST_ROUNDS, fewest: int = 1
 ) -> Choice:
-    """The rounds by `balanced_rounds` where each measures a query, or for `measure` "marginal" its whole table.
+    """The rounds by `balanced_rounds`, where each measures a query, or for "marginal" its whole table.
 
     The error of what is not yet measured falls like 1/T for queries, and faster for tables, if they are large.
     """
@@ -67,7 +67,7 @@ def measured_rounds(
 
 
 def noise_choice(problem: QueryRelease, measure: str, spend: Gaussian | Pure) -> Choice:
-    """The choice "sigma": the deviation of the noise on a selected query, or on a cell of its table, at the most."""
+    """The choice "sigma": the largest deviation of the noise on a selected query, or on a cell of its table."""
     width = problem.workload.width
     widest, what = Sensitivity(width, width), "query"
     if measure == "marginal":
@@ -91,11 +91,13 @@ class SelectAndMeasure(Algorithm):
 
     @property
     def measures(self) -> str:
-        """What a round measures: the selected "query", or the "marginal" table that it is read off."""
+        """The kind of statistic that a round measures: the selected "query", or the "marginal" table that
+        contains it.
+        """
         return "query"
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """T equal selections and measurements with the whole budget; T from n, m and the budget where not given."""
+        """The charges of T equal selections and measurements; T from n, m and the budget unless given."""
         measure, share = self.measures, self.shares[self.measures]
         stand = model_setup(problem, budget, self.cells, self.who)
         most = min(MOST_ROUNDS, max(20, self.work[measure] // stand.cells))
@@ -113,17 +115,17 @@ class SelectAndMeasure(Algorithm):
         raise NotImplementedError
 
     def past(self, ground: Ground) -> "Queries | Tables":
-        """The measurements of a run that begins: none, and how D will explain them."""
+        """An empty record of past measurements, which knows how D will explain them."""
         return past_of(self.measures, ground)
 
     def released(self, D: np.ndarray, total: np.ndarray, t: int) -> np.ndarray:  # noqa: ARG002 - for others
-        """What step t releases, of the newest distribution D and the sum of all so far."""
+        """The distribution that step t releases, from the newest D and the sum of all so far."""
         return D
 
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One selection and one measurement a step."""
+        """Steps of one selection and one measurement each."""
         select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
         ground = grounded(problem, plan, curator, self.cells)
         workload, reader, past = ground.workload, ground.reader, self.past(ground)
@@ -138,13 +140,13 @@ class SelectAndMeasure(Algorithm):
 
 
 def past_of(measure: str, ground: Ground) -> "Queries | Tables":
-    """No measurements yet, of single queries or, for `measure` "marginal", of whole tables."""
+    """An empty record of measurements of single queries or, for `measure` "marginal", of whole tables."""
     return Queries(ground.workload, likeliest, ground.model) if measure == "query" else Tables(ground)
 
 
 @dataclass
 class Fact:
-    """A measured query: the model's part it is read off, its support there, its values, its noisy answer, and θ."""
+    """A measured query: the model's part that answers it, its support there, its values, its noisy answer, and θ."""
 
     part: int
     support: Where
@@ -154,12 +156,12 @@ class Fact:
     theta: float = 0.0
 
     def hear(self, answer: float, precision: float) -> None:
-        """One more answer: the mean by precision."""
+        """Add one more answer to the precision-weighted mean."""
         self.answer = (self.precision * self.answer + precision * answer) / (self.precision + precision)
         self.precision += precision
 
     def turn(self, step: float) -> None:
-        """θ moves by `step`."""
+        """Move θ by `step`."""
         self.theta += step
 
 
@@ -187,11 +189,11 @@ class Queries:
         self.facts: dict[int, Fact] = {}
 
     def statistic(self, j: int) -> SomeAnswers:
-        """What is measured for query j: its answer."""
+        """The statistic measured for query j: its answer."""
         return SomeAnswers(self.workload, slice(j, j + 1))
 
     def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, *, last: bool = False) -> np.ndarray:
-        """D (size,) reweighted after query j was answered with y (1,), of standard deviation sigma.
+        """The distribution D (size,), reweighted after query j was measured as y (1,), of standard deviation sigma.
 
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
@@ -210,7 +212,7 @@ class Queries:
         return D
 
     def _visit(self, fact: Fact, table: np.ndarray, mass: float) -> float:
-        """Reweight a table, whose sum is `mass`, by one step of a fact's θ; by how much its sum grew."""
+        """Reweight a table, whose sum is `mass`, by one step of a fact's θ; return the change of its sum."""
         whole = table.reshape(-1) if isinstance(fact.support, np.ndarray) else table
         part = whole[fact.support]
         weighted = fact.q * part
@@ -233,11 +235,11 @@ class Tables:
         self.pool = Pool(ground.workload)
 
     def statistic(self, j: int) -> SomeAnswers:
-        """What is measured for query j: the table that it is read off."""
+        """The statistic measured for query j: the table that contains it."""
         return SomeAnswers(self.tables, self.tables.tables[self._table(j)])
 
     def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, *, last: bool = False) -> np.ndarray:  # noqa: ARG002
-        """The fit (size,) to all tables after the one that query j is read off was measured as y."""
+        """The fit (size,) to all tables after the table of query j was measured as y."""
         self.pool.add(self.tables.axes[self._table(j)], y, sigma)
         evidence, model, base = self.pool.evidence, self.ground.model, self.ground.base
         base = product(evidence, model) if base is None else base
@@ -247,7 +249,7 @@ class Tables:
         return D
 
     def _table(self, j: int) -> int:
-        """The table that query j is read off; any, for a query that is 0 everywhere."""
+        """The table that contains query j; any, for a query that is 0 everywhere."""
         w = self.workload
         if isinstance(w, Marginals):
             return w.place(j)[0]

@@ -21,12 +21,12 @@ from ..releases import Parameter
 from .base import About, Algorithm, Step
 from .regularised import OneDraw
 
-ROUND_OFF = 0.01  # of R: the width over which kinks are rounded off
+ROUND_OFF = 0.01  # width over which kinks are rounded off, as a share of R
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputPerturbation(Algorithm):
-    """argmin F(x) + μ‖x − c‖²/2 over R^d, plus Gaussian noise, projected onto K.
+    """Output perturbation: argmin F(x) + μ‖x − c‖²/2 over R^d, plus Gaussian noise, projected onto K.
 
     The minimiser moves by Δ₂/n, Δ₂ = G/(m + μ), when a record is replaced (`RegularisedMinimiser`), so noise of
     deviation Δ₂/(ns) is exactly s-GDP. Kinks are rounded off over 0.01 R, which costs at most that much risk. Raises
@@ -51,7 +51,7 @@ class OutputPerturbation(Algorithm):
     )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """One Gaussian release of the minimiser; μ balances L√d Δ₂/(ns) against μR²/2 where it is not given."""
+        """The charge of one Gaussian release; μ balances L√d Δ₂/(ns) against μR²/2 unless given."""
         (spend,) = gaussian_share(budget, (1.0,))
         n, R, L = problem.effective_n, problem.R, problem.steepest
         G = _minimiser(problem, 1.0).G
@@ -74,7 +74,7 @@ class OutputPerturbation(Algorithm):
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One release."""
+        """One step with the release."""
         x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend("measure")).values
         yield Step(1, Parameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")
 
@@ -86,7 +86,7 @@ def _minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectivePerturbation(OneDraw):
-    """argmin over R^d of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
+    """Objective perturbation: argmin of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
 
     Λ pays for the determinant with `share` of ε, ξ for the rest, as derived in `PerturbedRisk`: (ε, δ)-DP, charged as
     Approximate(ε, δ). A loss with kinks is first rounded off over 0.01 R. Raises InputError for δ = 0 and for the
@@ -108,7 +108,7 @@ class ObjectivePerturbation(OneDraw):
     )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """One draw with the whole (ε, δ)."""
+        """The charge of one draw with the whole (ε, δ)."""
         if budget.delta == 0:
             raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
         spend, target = Approximate(budget.epsilon * MARGIN, budget.delta), self.target(problem)
@@ -124,7 +124,7 @@ class ObjectivePerturbation(OneDraw):
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
     def target(self, problem: RiskMinimisation, _plan: Plan | None = None) -> PerturbedRisk:
-        """The tilted risk; kinks are rounded off."""
+        """The tilted risk, with kinks rounded off."""
         loss = problem.loss
         if isinstance(loss, PiecewiseLinear | Logistic):
             loss = loss.smoothed(ROUND_OFF * problem.R)

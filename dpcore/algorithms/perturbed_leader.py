@@ -22,7 +22,7 @@ from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
 
 RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
-FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # of the rule
+FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # limits of the rule
 LISTED, PROGRAMS = 20, 900  # rows a round where cells are listed; where not, rows a run, each an integer program
 STEADY = 7.0  # scale of the random scores = √T/STEADY
 WINDOW = 10.0  # recent rows: a tenth of the rounds
@@ -77,7 +77,7 @@ class FEM(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """T equal selections that use the whole budget; T, s and the scale from n, k and the budget where not given."""
+        """The charges of T equal selections; T, s and the scale from n, k and the budget unless given."""
         listed = Oracle(self._asked(problem)).enumerates
         best = balanced_rounds(problem, budget, RULE[budget.delta == 0], MOST_ROUNDS, FEWEST_ROUNDS)
         rounds = self.settled("rounds", best.value, best.why)
@@ -90,7 +90,7 @@ class FEM(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """s rows and one selection a step."""
+        """Steps of s rows and one selection each."""
         workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
         oracle, spend, size = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)
         weights, recent, rows = np.zeros(workload.m), np.zeros(workload.m), []
@@ -112,7 +112,7 @@ class FEM(Algorithm):
             yield Step(t, Records.of(problem.domain, np.concatenate(released)), note)
 
     def _asked(self, problem: QueryRelease) -> Workload:
-        """What is selected from."""
+        """The workload that selections are made from."""
         return problem.workload
 
 

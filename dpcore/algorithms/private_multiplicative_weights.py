@@ -21,7 +21,7 @@ from .base import About, Algorithm, Step, model_cells
 from .ground import Ground, grounded, model_setup
 from .past_measurements import Rules, measured_rounds, past_of
 
-SHARE = {"query": 0.15, "marginal": 0.5}  # of the budget that measurements get; all constants fitted on two tables
+SHARE = {"query": 0.15, "marginal": 0.5}  # share of the budget for measurements; all constants fitted on two tables
 RULE: Rules = {  # U = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.2, 2 / 3), ("marginal", False): (2, 1 / 2),
     ("query", True): (0.1, 1 / 2), ("marginal", True): (0.5, 1 / 2),
@@ -33,7 +33,7 @@ LEVEL = 0.25  # of the last pass, in units of log(m passes) times the noise of a
 
 @dataclass(frozen=True, kw_only=True)
 class PMW(Algorithm):
-    """Answer queries as they arrive from D, and pay only where a noisy comparison says that D is wrong.
+    """Answer queries from D as they arrive; measure only where a noisy comparison says that D is wrong.
 
     Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with noise Lap(Δ/(nε₁))
     on the level, kept until the next "above", and Lap(2Δ/(nε₂)) on each error, Δ = max_j (hi_j − lo_j), ε₁ + ε₂ = ε₀
@@ -82,7 +82,7 @@ class PMW(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """U thresholds and as many measurements with the whole budget; U and the last level where not given."""
+        """The charges of U thresholds and as many measurements; U and the last level unless given."""
         workload, n = problem.workload, problem.effective_n
         stand = model_setup(problem, budget, self.cells, "pmw")
         best, share = measured_rounds(problem, stand.left, RULE, self.measure, MOST, FEWEST), SHARE[self.measure]
@@ -107,7 +107,7 @@ class PMW(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """The stream up to the next update, or to the end of a pass, a step."""
+        """Steps that each process the stream up to the next update, or to the end of a pass."""
         left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells)
         workload, reader = ground.workload, ground.reader
@@ -145,7 +145,7 @@ class PMW(Algorithm):
 
 
 def streamed(ground: Ground, D: np.ndarray, given: np.ndarray, asked: np.ndarray, cost: np.ndarray) -> Release:
-    """What leaves: D, with what was said to each query."""
+    """The release: D, with the answer given to each query."""
     if isinstance(ground.model, Tree):
         said = {"workload": ground.workload, "given": given, "asked": asked, "cost": cost}
         return StreamedGraphical(ground.model.domain, ground.model.junction, D, **said)
@@ -153,5 +153,5 @@ def streamed(ground: Ground, D: np.ndarray, given: np.ndarray, asked: np.ndarray
 
 
 def levels(last: float, passes: int) -> np.ndarray:
-    """The level of each pass: falling geometrically to the last one."""
+    """The error level of each pass, falling geometrically to the last one."""
     return np.geomspace(max(HIGHEST, last), last, passes) if passes > 1 else np.array([last])

@@ -34,13 +34,13 @@ class OneDraw(Algorithm):
     note: ClassVar[str]  # with names of choices to fill in
 
     def target(self, problem: RiskMinimisation, plan: Plan) -> Any:
-        """The density that is drawn from."""
+        """The density to draw from."""
         raise NotImplementedError
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One draw."""
+        """One step with the draw."""
         name = self.sampler_name or plan["sampler"]
         x = curator.draw_parameter(self.target(problem, plan), name, plan.spend("draw"))
         said = {choice.name: choice.value for choice in plan.choices}
@@ -93,7 +93,7 @@ class RegularizedExponential(Algorithm):
     )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
+        """The charges of m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
         n, d, G, R = problem.effective_n, problem.d, problem.G, problem.R
         _, s = regularised_stages(budget, 1, self.theta)
         m = self.stages or theory.stages(n=n, d=d, s=s)
@@ -132,7 +132,7 @@ class RegularizedExponential(Algorithm):
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One draw a step; μ grows as the radius shrinks."""
+        """Steps of one draw each; μ grows as the radius shrinks."""
         spend, x = plan.spend("draw"), problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):
             mu = plan["mu"] * problem.R / radius
@@ -171,7 +171,7 @@ class AlternatingSampler(OneDraw):
     )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """One draw, as regularized_exponential plans it."""
+        """The charge of one draw, planned like regularized_exponential's."""
         inner = RegularizedExponential(mu=self.mu, theta=self.theta).plan(problem, budget)
         target = _target(problem, problem.region.centre, inner["mu"])
         SAMPLERS["alternating"].check(target, inner["k"], inner["tau"], problem.n)
@@ -208,7 +208,7 @@ class Exponential(OneDraw):
     )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """One draw with the whole budget."""
+        """The charge of one draw with the whole budget."""
         target = self.target(problem)
         target.check()
         pure = budget.delta == 0
@@ -256,7 +256,7 @@ class RankExponential(OneDraw):
     )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """One draw with the whole budget."""
+        """The charge of one draw with the whole budget."""
         target = self.target(problem)
         target.check()
         spend = equal_draws(budget, 1)
@@ -268,7 +268,7 @@ class RankExponential(OneDraw):
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
     def target(self, problem: RiskMinimisation, _plan: Plan | None = None) -> RankError:
-        """The density of ranks; InputError for anything but a quantile."""
+        """The density of ranks; InputError for any problem but a quantile."""
         if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
             raise InputError("rank_exponential is for a quantile of one column")
         return RankError(problem.loss, problem.region, problem.location)

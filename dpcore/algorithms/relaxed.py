@@ -30,11 +30,11 @@ RULE = {  # selections = constant · signal^power, by what is measured and wheth
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
     ("query", True): (0.2, 1 / 2), ("marginal", True): (0.065, 1 / 2),
 }  # fmt: skip
-MOST_SELECTIONS = 200  # of the rule
-ROUNDS, MOST_TOGETHER = 5, 8  # of RAP's rule: rounds, and selections a round
-SINGLES, FIRST_RANGE = 0.1, (0.1, 0.4)  # of the rule for `first`: L1 noise on a column, and its range
+MOST_SELECTIONS = 200  # limit of the rule
+ROUNDS, MOST_TOGETHER = 5, 8  # limits of RAP's rule: rounds, and selections a round
+SINGLES, FIRST_RANGE = 0.1, (0.1, 0.4)  # the rule for `first`: L1 noise on a column, and the range of the share
 PRIOR = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
-FLOOR = 1e-5  # of a value's share in p_0
+FLOOR = 1e-5  # least share of a value in p_0
 LAST = 4  # the last round takes so many times the steps of the others
 MOST_PRODUCTS = 5 * 10**7  # queries times components up to which components are not thinned out
 MEASURE = "what a selection is followed by: a measurement of the query, or of its whole table; auto: tables if any"
@@ -60,7 +60,7 @@ class _Mixture(Algorithm):
     most_updates: ClassVar[int]  # of the rule, for workloads that are not small
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The counts of single columns, then T q equal selections and measurements with the rest of the budget."""
+        """The charges of the single columns' counts, and of T q equal selections and measurements with the rest."""
         workload, tables = problem.workload, marginal_tables(problem.workload)
         require_readable(workload)
         given = self.measure != "auto"
@@ -95,13 +95,13 @@ class _Mixture(Algorithm):
         return Plan(budget, charges, choices)
 
     def _together(self, best: int, most: int, why: str) -> Choice:  # noqa: ARG002 - for others
-        """How many queries a round selects."""
+        """The choice of how many queries a round selects."""
         return Choice("queries", 1, "one selection and one measurement a round")
 
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """The selections and measurements of a round, and a fit; the first step measures the single columns too."""
+        """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
         workload, select = problem.workload, plan.spend("select")
         paid = plan.spend("measure")
         asked = past_of(plan["measure"], Ground(Cells(problem.domain), workload, None))
@@ -193,7 +193,7 @@ class RAP(_Mixture):
     )
 
     def _together(self, best: int, most: int, why: str) -> Choice:
-        """How many queries a round selects: as many as were given, or by the rule; `most` can be selected."""
+        """The choice of how many queries a round selects: as many as were given, or by the rule; at most `most`."""
         chosen = self.settled("queries", best, why)
         return Choice("queries", min(chosen.value, most), chosen.why if chosen.value <= most else why)
 
@@ -205,12 +205,12 @@ def _columns(workload: Workload) -> list[int]:
 
 
 def _singles(workload: Workload) -> Marginals:
-    """Their counts, which may be measured first."""
+    """The 1-way tables of those columns, which may be measured first."""
     return Marginals(workload.domain, [[workload.domain.names[a]] for a in _columns(workload)])
 
 
 def _first(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
-    """The share of the budget with which noise moves a column's counts by SINGLES in L1, in the mean of the columns.
+    """The budget's share at which noise moves a column's counts by SINGLES in L1, averaged over columns.
 
     With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε), as Δ₁ = 2d/n.
     """
@@ -242,7 +242,7 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) ->
 
 
 def _known(workload: Workload, answers: np.ndarray, statistic: SomeAnswers, y: np.ndarray) -> np.ndarray:
-    """The answers (m,) with those that were just measured in their place."""
+    """The answers (m,), with those just measured replaced by their noisy values."""
     answers = answers.copy()
     if statistic.workload is workload:
         answers[statistic.part] = y

@@ -32,7 +32,7 @@ FIT_ROUNDS, ALPHA = 200, 0.8  # iterations and prior of a non-negative fit, as i
 
 @dataclass(frozen=True, kw_only=True)
 class Residual(Algorithm):
-    """Measure what each table says beyond its margins, once, with the noise split so that the answers have least.
+    """Measure the part of each table beyond its margins, once, with the noise split to keep the answers' error least.
 
     The only touch of records is one Gaussian release of `Residuals` (Δ₂ derived there) with σ = Δ₂/(nμ), exactly μ-GDP.
     The weights come from `theory.optimal_noise`: no other unbiased Gaussian release of these tables has a smaller total
@@ -67,7 +67,7 @@ class Residual(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """One Gaussian measurement with the whole budget."""
+        """The charge of one Gaussian measurement with the whole budget."""
         tables = tables_read(problem.workload, "residual")
         (spend,) = gaussian_share(budget, [1.0])
         spaces, best = spaces_of(tables), optimum(tables)
@@ -89,7 +89,7 @@ class Residual(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """The answers, in one step, and the fit to them in another where it is asked for."""
+        """One step with the answers, and where it is asked for, a second one with the fit to them."""
         asked, spend = plan.charge("measure").statistic, plan.spend("measure")
         measured = curator.measure(asked, spend)
         answers = unbiased(asked, measured.values, measured.stddev)
@@ -118,7 +118,9 @@ def unbiased(asked: Residuals, values: np.ndarray, stddev: float) -> UnbiasedAns
 
 @dataclass(frozen=True, eq=False)
 class NonNegative:
-    """The maximum-entropy fit to unbiased answers, made when it is asked for: no cell is below 0, so it is biased."""
+    """The maximum-entropy fit to unbiased answers, computed when first needed: no cell is below 0, so it is
+    biased.
+    """
 
     problem: QueryRelease
     tables: Marginals
@@ -126,7 +128,7 @@ class NonNegative:
     weight: float
 
     def release(self) -> Release:
-        """The fitted distribution; InputError where none can be held."""
+        """The fitted distribution; InputError where its table would be too large."""
         model = held(self.problem, self.tables)
         errors = np.maximum(self.answers.standard_errors(self.tables), TINY)
         evidence = Evidence(self.tables, self.answers.answers(self.tables), errors)
@@ -137,7 +139,7 @@ class NonNegative:
 
 
 def held(problem: QueryRelease, tables: Marginals) -> Model:
-    """What a fit is held in; InputError where cells cannot be listed and no tree over all tables is small."""
+    """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
     model = model_of(problem, tables, None)
     if model is None:
         raise InputError("these tables fit no distribution that could be held; their unbiased answers need none")

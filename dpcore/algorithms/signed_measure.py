@@ -21,7 +21,7 @@ from ..theory import evolution as theory
 from .base import About, Algorithm, Step
 from .evolution_parts import treat
 
-MOST_CELLS = 8_000  # of the rule: beyond it the projection takes long
+MOST_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
 SHARE = {1: 8}  # of the theorem's cells, by dimension: it balances bounds, and 8 times fewer are better for d = 1
 
 
@@ -59,7 +59,7 @@ class PSMM(Algorithm):
     )
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
-        """One release of counts with the whole budget."""
+        """The charge of one release of counts with the whole budget."""
         n, d = problem.effective_n, problem.d
         if budget.delta > 0:
             spend: Any = gaussian_share(budget, [1.0])[0]
@@ -82,7 +82,7 @@ class PSMM(Algorithm):
     def steps(
         self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
-        """One step."""
+        """One step with the projected counts."""
         V = grid(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend("measure")).values
         weights, note = treat(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} boxes"
@@ -95,7 +95,7 @@ MOST_AROUND = 5_000_000  # cells of the box around a region
 
 
 def grid(region: Bounded, cells: int) -> np.ndarray:
-    """Centres (v, d) of nearly equal boxes, v about `cells`: those inside the region, and edges are split alike.
+    """The centres (v, d) of the nearly equal boxes, about `cells`, of a grid that lie inside the region.
 
     A box around a ball is taken with as many more cells as it is larger than what is kept of them.
     """

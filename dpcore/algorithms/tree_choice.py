@@ -1,4 +1,4 @@
-"""Which model a problem gets, and which columns a junction tree ties together. Sees a Curator, never records."""
+"""The choice of a problem's model, and of a junction tree's cliques. Sees a Curator, never records."""
 
 import math
 from collections import Counter
@@ -30,8 +30,8 @@ from .fitting import staged
 
 # Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that the whole tree holds.
 PAIRS, BATCH, TABLES = "pairs", "tables of a batch", "tables"
-BATCHES, LEARNING = 6, 0.2  # of draws, and the share of what is left to measure that pays for the tables of all batches
-PRIOR, ITERATIONS = 0.4, 40  # of the fit between batches: weight of the prior in units of n √Σμ², and most iterations
+BATCHES, LEARNING = 6, 0.2  # batches of draws, and the share of the rest that measures the tables of all batches
+PRIOR, ITERATIONS = 0.4, 40  # of the fit between batches: prior's weight in units of n √Σμ², and most iterations
 LARGE, SIGNAL, RANGE = 1_000_000, 200, (10_000, 3_000_000)  # cells of a tree: by public sizes, and by n√ρ
 STEPWISE = (10_000, 300_000)  # the same where the model is fitted anew after every table
 MOST_WEIGHED = 2_000  # tables that are weighed anew in every round
@@ -41,13 +41,13 @@ SINGLE_NOISE, SINGLES = 0.1, (0.05, 0.6)  # L1 noise on a column, and the range 
 POWER, LEAST_WEIGHT = 1 / 2, 0.01  # of a table's cells, in its share of μ²; and of tables measured together
 CHOOSING = 0.05  # share of ρ for drawing pairs
 PICKS, SCORE_NOISE = (1, 6), 0.05  # pairs drawn for each column: as many as keep the noise on their scores so low
-HIDDEN = 0.5  # of what noise will hide of a table, taken off a pair's score
+HIDDEN = 0.5  # share of what noise will hide of a table that is subtracted from a pair's score
 DRAWN = 4.0  # taken off the score of a pair that was drawn, so that it is the least: others are within −0.5..2
 WORTH = 0.02  # of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
 
 
 def model_of(problem: QueryRelease, measured: Workload, most: int | None) -> Model | None:
-    """All cells where they are at most `most` (10⁷ by default), else a tree over the measured tables, if it is small.
+    """The model of all cells if they are at most `most` (10⁷ by default), else a small tree; else None.
 
     None where such a tree would hold more than `most` cells (10⁶ by default): then tables must be chosen. Decided by
     public sizes. Raises InputError where queries are not read off tables: that needs all cells, as a listed start does.
@@ -70,7 +70,7 @@ def pairs_of(tables: Marginals) -> Marginals:
 
 
 class Room:
-    """Which model holds the tables measured so far, and which candidates could be measured beside them.
+    """The model of the tables measured so far, and the candidates that still fit beside them.
 
     Any, where all cells are listed (at most `most`, 10⁷ by default). Else those that leave the junction tree over all
     measured tables with at most `most` cells; what had no room once never gets any. By public sizes and by which tables
@@ -83,7 +83,7 @@ class Room:
         self._model: Model | None = Cells(self.domain) if listed else None
 
     def model(self, measured: Iterable[Axes]) -> Model:
-        """The model that holds these tables, all of which there was room for."""
+        """The model that holds the measured tables, each of which was checked to fit."""
         if isinstance(self._model, Cells):
             return self._model
         measured = list(measured)
@@ -94,7 +94,7 @@ class Room:
         return self._model
 
     def _look(self, measured: list[Axes], junction: JunctionTree) -> None:
-        """Which candidates there still is room for."""
+        """Update the flags of the candidates that still fit."""
         found: dict[tuple[Axes, ...], bool] = {}  # by the pairs that a candidate ties anew
         fixed = [*measured, *self.domain.zeros]
         joined = {pair for axes in fixed for pair in combinations(axes, 2)}
@@ -109,7 +109,7 @@ class Room:
 
 
 def room_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int | None, who: str) -> Choice:
-    """How many cells a model of tables chosen one by one may hold; InputError where that is out of reach."""
+    """The choice of how many cells a model of tables chosen one by one may hold; InputError where too few."""
     if lists(problem, most):
         return Choice("cells", problem.domain.size, "all there are")
     if len(tables.tables) > MOST_WEIGHED:
@@ -121,7 +121,7 @@ def room_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int 
 
 
 def cells_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int | None) -> Choice:
-    """How many cells a tree may hold that is passed in every round; InputError for tables of too many cells."""
+    """The choice of how many cells a tree may hold that every round uses; InputError for too large tables."""
     if tables.m > MOST_ASKED:
         raise InputError(
             f"the tables asked have {tables.m:,} combinations, more than {MOST_ASKED:,}; ask for smaller ones"
@@ -135,7 +135,7 @@ def cells_of(problem: QueryRelease, tables: Marginals, budget: Budget, most: int
 
 
 def lists(problem: QueryRelease, most: int | None) -> bool:
-    """Whether all cells are listed: at most `most`, 10⁷ by default, of them, or a listed public start.
+    """Whether a model lists all cells: at most `most`, 10⁷ by default, of them, or a listed public start.
 
     Raises InputError where such a start has too many.
     """
@@ -158,7 +158,7 @@ def barring(penalties: np.ndarray, weights: np.ndarray, free: np.ndarray, scale:
 def chosen_tables(
     tables: Marginals, n: float, budget: Budget, most: int | None
 ) -> tuple[tuple[Charge, ...], tuple[Choice, ...]]:
-    """Charges and choices of `measure_chosen`: 1-way tables, draws of pairs, batches, and all tables that a tree holds.
+    """The charges and choices of `measure_chosen`: 1-way tables, draws of pairs, batches, and the tree's tables.
 
     They are shares of ρ, and all enlarged together. InputError when δ = 0, which no Gaussian noise can promise.
     """
@@ -196,7 +196,7 @@ def chosen_tables(
 
 
 def batch_charge(budget: Budget, left: float, times: int) -> Charge:
-    """The charge for the tables of every batch: the LEARNING share of `left`, the part of ρ (at δ = 0 of ε) to measure.
+    """The charge for each batch's tables: the LEARNING share of `left`, which is a part of ρ (at δ = 0 of ε).
 
     A batch is measured at once, as `WeightedTables`.
     """
@@ -205,7 +205,7 @@ def batch_charge(budget: Budget, left: float, times: int) -> Charge:
 
 
 def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> tuple[Choice, Choice]:
-    """How many pairs are drawn, and what noise on their tables will hide, were all of them measured with the rest."""
+    """The choices of how many pairs are drawn, and how much noise hides if all of them are measured with the rest."""
     pairs = len(pairs_of(tables).tables)
     return (
         Choice("pairs", times, f"of {pairs}, drawn by how far they seem from independent, beyond what noise will hide"),
@@ -214,21 +214,23 @@ def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> t
 
 
 def expected(spend: Gaussian | Pure, tables: float, n: float) -> float:
-    """E|noise| in a cell of so many tables that are measured together: √(2/π) σ, or the scale of Laplace noise."""
+    """The expected |noise| in a cell of `tables` tables measured together: √(2/π) σ, or the scale of Laplace
+    noise.
+    """
     if isinstance(spend, Pure):
         return 2 * tables / (n * spend.epsilon)
     return math.sqrt(2 / math.pi) * math.sqrt(2 * tables) / (n * spend.mu)
 
 
 def draws_of(tables: Marginals, n: float, budget: Budget) -> int:
-    """How many pairs are drawn: T draws have noise of scale 2Δ/(nε₀) = 4/(n √(8 share ρ/T)) on scores of tables."""
+    """The number of pairs to draw: T draws have noise of scale 2Δ/(nε₀) = 4/(n √(8 share ρ/T)) on scores."""
     columns, pairs = len(singles_of(tables).tables), len(pairs_of(tables).tables)
     clear = 8 * CHOOSING * budget.rho * (SCORE_NOISE * n / 4) ** 2
     return min(round(min(max(clear, PICKS[0] * columns), PICKS[1] * columns)), pairs)
 
 
 def single_share(tables: Marginals, n: float, budget: Budget) -> float:
-    """Share of ρ for 1-way tables that keeps the mean L1 noise on a column low, if it is in range.
+    """The share of ρ for 1-way tables that keeps their mean L1 noise low, clipped to its range.
 
     With s the columns' sizes and S = Σ s^⅔, `single_charges` leave Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
     """
@@ -239,7 +241,7 @@ def single_share(tables: Marginals, n: float, budget: Budget) -> float:
 
 
 def single_charges(tables: Marginals, budget: Budget, share: float) -> tuple[Charge, ...]:
-    """The charges for 1-way tables, one for each size, small ones first: `share` of ρ together, at δ = 0 of ε.
+    """The charges for 1-way tables, one for each size, small sizes first: `share` of ρ together, at δ = 0 of ε.
 
     Σ size · noise is least with μ² ∝ size^⅔, and with ε ∝ √size, as noise is 1/μ or 1/ε.
     """
@@ -258,8 +260,10 @@ def single(size: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What 1-way tables and draws told: noisy tables, shares by column, a tree, and which of its pairs were drawn."""
+class TreeFindings:
+    """The findings from 1-way tables and draws: noisy tables, shares by column, a tree, and the pairs drawn
+    into it.
+    """
 
     told: Pool
     shares: dict[int, np.ndarray]
@@ -267,7 +271,7 @@ class Found:
     pairs: frozenset[Axes]
 
     def hidden(self, axes: Axes, noise: float) -> float:
-        """Share of a table's mass that E|noise| in a cell hides, were its columns independent: Σ min(noise, Π shares).
+        """The share of a table that E|noise| in a cell hides if columns are independent: Σ min(noise, Π shares).
 
         The fit knows that cells are not negative, so that noise does not cost more than what stands there.
         """
@@ -276,8 +280,8 @@ class Found:
 
 def choose_tree(
     tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
-) -> Found:
-    """Measure the 1-way tables, and choose a tree of at most plan["cells"] cells and measure its pairs batch by batch.
+) -> TreeFindings:
+    """Measure the 1-way tables, choose a tree of at most plan["cells"] cells, and measure its pairs in batches.
 
     Pairs S of a batch are drawn, one after the other and none twice, by the score
 
@@ -298,7 +302,7 @@ def choose_tree(
         told.add(axes, m.values, m.stddev)
     columns = shares_of(singles, told.evidence.y, told.evidence.sigma)
     shares = {a: part for (a,), part in zip(singles.axes, columns, strict=True)}
-    found = Found(told, shares, tied(tables.domain), frozenset())
+    found = TreeFindings(told, shares, tied(tables.domain), frozenset())
     answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
     starts, weights, known = [table.start for table in pairs.tables], np.ones(len(pairs.tables)), {}
     junction, ties = found.junction, []
@@ -324,17 +328,17 @@ def choose_tree(
             tree, weight = Tree(tables.domain, junction), PRIOR * math.sqrt(2 * told.told)
             *_, (D, _) = staged(told.evidence, weight, ITERATIONS, tree, start, known)
             answers = tree.release(D).answers(pairs)
-    return Found(told, shares, junction, frozenset(ties))
+    return TreeFindings(told, shares, junction, frozenset(ties))
 
 
 def joined(junction: JunctionTree, axes: Axes) -> JunctionTree:
-    """The tree with one more table in some clique."""
+    """The junction tree after one more table was added to a clique."""
     held = junction.home(axes) is not None
     return junction if held else junction_tree(junction.shape, [*junction.cliques, axes])
 
 
 def room_for(pairs: Marginals, junction: JunctionTree, most: float) -> np.ndarray:
-    """Which pairs (tables,) a tree of at most so many cells can hold beside what it holds; all, of very many pairs."""
+    """Flags (tables,) of the pairs that a tree of at most `most` cells has room for; all True for very many pairs."""
     if len(pairs.tables) > MOST_WEIGHED:
         return np.ones(len(pairs.tables), dtype=bool)
     return np.array([joined(junction, axes).cells <= most for axes in pairs.axes])
@@ -343,7 +347,7 @@ def room_for(pairs: Marginals, junction: JunctionTree, most: float) -> np.ndarra
 def measure_chosen(
     tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
 ) -> tuple[Pool, Tree]:
-    """Noisy answers of the tables that a tree holds, and the model on that tree, of at most plan["cells"] cells.
+    """The noisy answers of a chosen tree's tables, and the model on that tree, of at most plan["cells"] cells.
 
     The tree is that of `choose_tree`. The tables that are `worth` it are measured `by_size`; which these are, and how
     much noise each gets, depends on released values only.
@@ -355,8 +359,8 @@ def measure_chosen(
     return found.told, Tree(tables.domain, found.junction)
 
 
-def by_size(tables: Marginals, found: Found, spend: Gaussian, n: float) -> WeightedTables:
-    """The tables, measured together so that the noise left on them adds up to the least in L1.
+def by_size(tables: Marginals, found: TreeFindings, spend: Gaussian, n: float) -> WeightedTables:
+    """The tables to measure together, weighted so that their total L1 noise is least.
 
     Table S with noise σ/w_S costs c_S σ/w_S, c_S being the cells in which there is more than noise: those of `hidden`,
     as the fit knows that cells are not negative. Δ₂² = 2 Σ_S w_S² being given, Σ_S c_S/w_S is least at w_S ∝ c_S^⅓. A
@@ -367,8 +371,8 @@ def by_size(tables: Marginals, found: Found, spend: Gaussian, n: float) -> Weigh
     return WeightedTables(tables, np.clip((cells / cells.max()) ** (POWER / 2), LEAST_WEIGHT, 1))
 
 
-def worth(tables: Marginals, found: Found, spend: Gaussian, n: float) -> Marginals:
-    """The pairs drawn, and of other tables those of which noise, were all measured together, hides little.
+def worth(tables: Marginals, found: TreeFindings, spend: Gaussian, n: float) -> Marginals:
+    """The tables worth measuring: the pairs drawn, and other tables in which noise hides little.
 
     Those of which it hides the most are left out, one after the other.
     """
@@ -387,7 +391,7 @@ def worth(tables: Marginals, found: Found, spend: Gaussian, n: float) -> Margina
 
 
 def held(tables: Marginals, junction: JunctionTree) -> Marginals:
-    """Of tables and their subsets of two columns or more those inside a clique, and what columns that leaves alone."""
+    """The tables, and subsets of two columns or more, inside a clique; columns in none of these stay alone."""
     inside = {B for axes in tables.axes for B in subsets(axes) if len(B) > 1 and junction.home(B) is not None}
     alone = {a for axes in tables.axes for a in axes} - {a for B in inside for a in B}
     return Marginals.over(tables.domain, sorted([*inside, *((a,) for a in alone)], key=lambda B: (len(B), B)))

@@ -33,7 +33,7 @@ UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}  
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse that says one clear line instead of a usage block."""
+    """A parser of arguments that prints one clear line instead of a usage block."""
 
     def error(self, message: str) -> NoReturn:
         message = re.sub(r"^argument (--[\w-]+): (?=\1=)", "", message)  # what says its name itself
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _texts(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments, each of them text: a name of other bytes could be neither shown nor stored."""
+    """The arguments, checked to be text: a name of other bytes could be neither shown nor stored."""
     for number, argument in enumerate(arguments, 1):
         if "\0" in argument or any("\ud800" <= c <= "\udfff" for c in argument):
             raise InputError(f"argument {number} is not UTF-8 text: {argument!r}")
@@ -101,6 +101,6 @@ def _texts(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _close_output() -> None:
-    """Let nothing be written at the end of the process, which would fail again."""
+    """Redirect the output at exit, where writing would fail again."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

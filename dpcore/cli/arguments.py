@@ -15,12 +15,12 @@ MOST_REPEATS, MOST_SEED = 100_000, 2**63 - 1
 
 
 def whole(name: str, low: int, high: int) -> Callable[[str], int]:
-    """What argparse calls to read a whole number in low..high."""
+    """A function for argparse that reads a whole number in low..high."""
     return lambda text: _read(text, name, int, low, high)
 
 
 def real(name: str) -> Callable[[str], float]:
-    """What argparse calls to read a finite number; whoever uses it says its range."""
+    """A function for argparse that reads a finite number; its user checks the range."""
     return lambda text: _read(text, name, float)
 
 
@@ -32,7 +32,7 @@ def _read(text: str, name: str, kind: type, *limits: float):  # noqa: ANN202 - o
 
 
 def reals(name: str, text: str) -> Sequence[float]:
-    """Finite numbers separated by commas."""
+    """The finite numbers in a text, separated by commas."""
     return [read_number(part, name, float) for part in text.split(",")]
 
 
@@ -45,7 +45,7 @@ def add_budget(parser: argparse.ArgumentParser, *, epsilon: float | None = None,
 
 
 def add_algorithm(parser: argparse.ArgumentParser, problem: type, default: str | None = None) -> None:
-    """Declare the algorithm that solves a kind of problem, with its default or required, and its parameters."""
+    """Declare the algorithm for a kind of problem, with its default or as required, and its parameters."""
     told = f"one of {', '.join(solving(problem))}"
     parser.add_argument("--algorithm", required=default is None, default=default, metavar="NAME", help=told)
     add_settings(parser)
@@ -65,7 +65,7 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_grid(parser: argparse.ArgumentParser, repeat: int) -> None:
-    """Declare several ε at one δ with several seeds, and the files that are kept up to date with what was found."""
+    """Declare several ε at one δ with several seeds, and the output files, which are kept up to date."""
     words = f"{EPSILON}, several (default: %(default)s)"
     parser.add_argument("--epsilons", metavar="E,E", default="0.1,0.3,1,3", help=words)
     parser.add_argument("--delta", type=real("--delta"), default=1e-9, help=f"{DELTA} (default: %(default)s)")
@@ -78,7 +78,7 @@ def add_grid(parser: argparse.ArgumentParser, repeat: int) -> None:
 
 
 def budgets_of(chosen: argparse.Namespace) -> list[Budget]:
-    """The budgets that `add_grid` declares; InputError for what is not served, and for nothing to resume."""
+    """The budgets that `add_grid` declares; InputError for unsupported values, or a missing file to resume."""
     if chosen.resume and not chosen.json:
         raise InputError("--resume continues the file that --json names; give one")
     return [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
@@ -91,7 +91,7 @@ def add_seed(parser: argparse.ArgumentParser, words: str = "seed of the first ru
 
 
 def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> None:
-    """Declare how many seeds are run."""
+    """Declare the number of seeds to run."""
     read, told = whole("--repeat", 1, MOST_REPEATS), "" if default is None else " (default: %(default)s)"
     parser.add_argument(
         "--repeat", type=read, default=default, metavar="R", help=f"R runs with seeds seed, seed + 1, …{told}"
@@ -99,13 +99,13 @@ def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> N
 
 
 def add_rows(parser: argparse.ArgumentParser, what: str = "rows") -> None:
-    """Declare how many synthetic rows are drawn."""
+    """Declare the number of synthetic rows."""
     words = f"how many synthetic {what} (default: as many as the table has)"
     parser.add_argument("--rows", type=whole("--rows", 1, MAX_ROWS), metavar="N", help=words)
 
 
 def add_ledger(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """Declare the ledger, and what it has to know of a data set."""
+    """Declare the ledger, and the facts it needs about a data set."""
     words = "the release ledger; made on first use"
     parser.add_argument("--ledger", required=required, metavar="L.sqlite", help=words)
     parser.add_argument("--dataset", metavar="NAME", help="its name in the ledger (default: the file's name)")
@@ -116,7 +116,7 @@ def add_ledger(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 
 def add_person(parser: argparse.ArgumentParser) -> None:
-    """Declare who is protected."""
+    """Declare the privacy unit: rows or people."""
     parser.add_argument(
         "--person", metavar="COLUMN", help="protect people, not rows: the column that identifies a person"
     )
@@ -125,10 +125,10 @@ def add_person(parser: argparse.ArgumentParser) -> None:
 
 
 def unit_of(chosen: argparse.Namespace) -> PrivacyUnit:
-    """Who was asked to be protected."""
+    """The privacy unit that the arguments state."""
     return PrivacyUnit(chosen.person, chosen.most_rows)
 
 
 def budget_of(chosen: argparse.Namespace) -> Budget:
-    """The budget that was asked for; InputError says what is served."""
+    """The budget that the arguments state; InputError names the supported range."""
     return Budget(chosen.epsilon, chosen.delta)

@@ -36,7 +36,7 @@ from ..releases import Records, UnbiasedAnswers
 from .arguments import real
 from .files import tell
 
-MOST_BYTES = 4_000_000_000  # of a release's file, packed and unpacked
+MOST_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Read the release, no table; answer; print."""
+    """Read the release, not a table; answer the questions; print."""
     if bool(chosen.questions) == bool(chosen.linked):
         raise InputError("ask a question, or name two columns by --linked; one of both")
     if chosen.compare and len(chosen.questions) != 2:
@@ -107,7 +107,7 @@ def execute(chosen: argparse.Namespace) -> None:
 
 
 def line(interval: Interval) -> str:
-    """An interval in one line, whatever its question is made of."""
+    """An interval in one line."""
     asked = written_out(interval.question)
     value = "-" if interval.estimate is None else f"{interval.estimate:.4g}"
     if interval.low is None or interval.high is None:
@@ -120,7 +120,7 @@ def line(interval: Interval) -> str:
 
 
 def _of_link(test: Linked) -> str:
-    """A test in one line."""
+    """A test result in one line."""
     return test.words if test.p_value is None else f"{test.words} p = {test.p_value:.3g}, from {test.repeats} tables"
 
 
@@ -143,7 +143,7 @@ def _in_words(more: Further) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Told:
-    """A release as it stands in its folder: its facts, and what its noisy tables say."""
+    """A release read from its folder: its facts, and its noisy tables."""
 
     name: str
     facts: dict[str, Any]
@@ -152,7 +152,7 @@ class _Told:
 
 @contextmanager
 def _part(path: Path) -> Iterator[BinaryIO]:
-    """Open one file of a release. Whatever a reader trips over in it becomes an InputError that names the file."""
+    """A file of a release, opened; any error of a reader becomes an InputError that names the file."""
     try:
         with opened(path, MOST_BYTES) as file:
             yield file
@@ -163,7 +163,7 @@ def _part(path: Path) -> Iterator[BinaryIO]:
 
 
 def _read(name: str) -> _Told:
-    """Read a release's facts and noisy tables; InputError names the file that is damaged."""
+    """A release's facts and noisy tables; InputError names the file that is damaged."""
     folder = Path(name)
     facts = read_json(folder / "release.json")
     with _part(folder / "release.json"):
@@ -182,7 +182,7 @@ def _read(name: str) -> _Told:
 
 
 def _check_together(releases: list[_Told]) -> None:
-    """InputError unless they are of one data set, and each is there once: noise that counts twice is no evidence."""
+    """Raise InputError unless the releases are distinct and of one data set: repeated noise is no evidence."""
     first, *others = releases
     for i, one in enumerate(others, 1):
         for key in ("name", "version"):
@@ -200,7 +200,7 @@ def _check_together(releases: list[_Told]) -> None:
 
 
 def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -> float | None:
-    """What the release answers: its weights, else its synthetic rows, else its unbiased tables; of several, these."""
+    """The release's answer from its weights, its synthetic rows or its unbiased tables; of several, these."""
     domain = known.domain
     weights, rows = (folder / f"{name}.parquet" if folder else None for name in ("weights", "synthetic"))
     if weights and weights.exists():
@@ -219,7 +219,7 @@ def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -
 
 
 def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any, laplace: bool) -> list[dict]:
-    """Questions of a run: real answers (a private peek) beside what the release says of them."""
+    """The questions of a run: real answers (not for publishing) beside the release's."""
     out = []
     for text in texts:
         question = understand(text, known.domain)

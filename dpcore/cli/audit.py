@@ -35,7 +35,7 @@ CONSISTENT, BROKEN = "the promise is consistent with this game", "THE PROMISE IS
 
 @dataclass(frozen=True)
 class _Order:
-    """What a process needs to judge one algorithm."""
+    """The arguments with which a process judges one algorithm."""
 
     name: str
     given: list[str]
@@ -96,7 +96,7 @@ def execute(chosen: argparse.Namespace) -> int:
 
 
 def _schema(chosen: argparse.Namespace) -> int:
-    """What a schema's counts, and its values above a threshold, show of what they are charged."""
+    """The evidence on a schema's counts, and on its values above a threshold, against their charges."""
     if chosen.set or chosen.runs:
         raise InputError(f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone")
     given = {"transcripts": chosen.transcripts or TRANSCRIPTS, "bug": chosen.bug, "seed": chosen.seed}
@@ -112,7 +112,7 @@ def _schema(chosen: argparse.Namespace) -> int:
 
 
 def _judged(orders: list[_Order]) -> Iterator[Judged]:
-    """In their order; several are judged by processes of their own."""
+    """The evidence on each algorithm, in order; several are judged in processes of their own."""
     if len(orders) == 1:
         yield orders[0].judge()
         return
@@ -121,7 +121,7 @@ def _judged(orders: list[_Order]) -> Iterator[Judged]:
 
 
 def _seen(evidence: AuditResult) -> str:
-    """What transcripts show, beside what is promised."""
+    """A line on the evidence of transcripts, beside the promise."""
     symbol = {"noise": "mu", "failure": "delta of values above a threshold"}.get(
         evidence.kind, "epsilon of a selection"
     )

@@ -18,7 +18,7 @@ from ..publishing.leftovers import tidied
 
 
 def check_writable(*paths: str | None) -> None:
-    """Refuse outputs that could not be written before an hour was spent on them; None is no output."""
+    """Raise InputError for outputs that cannot be written, before hours of work; None is no output."""
     for path in paths:
         if path is not None and not _writable(path):
             raise InputError(f"{path[:200]}: cannot be written")
@@ -35,12 +35,12 @@ def _writable(path: str) -> bool:
 
 
 def tell(kind: str, message: object) -> None:
-    """One line on stderr: `error`, `warning` or `note`, and what a person is told, cut."""
+    """Print one line to stderr: `error`, `warning` or `note`, and a message, shortened."""
     print(f"{kind}: {one_line(message)}", file=sys.stderr)
 
 
 class Plain(io.TextIOBase):
-    """A stream that steers no terminal: of what is printed only line ends stay, other controls are written out."""
+    """A stream that cannot control a terminal: control characters except line ends are escaped."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -56,7 +56,7 @@ class Plain(io.TextIOBase):
 
 
 def write(path: str, text: str) -> None:
-    """Write a file whole or not at all: beside it first, then in its place. InputError when the disk refuses."""
+    """Write a file whole or not at all: beside it first, then in its place. InputError when the disk fails."""
     target = Path(path)
     try:
         if target.exists() and not target.is_file():  # a device or a pipe, which must stay what it is
@@ -81,13 +81,13 @@ def write_json(path: str | None, content: Any) -> None:
 
 
 def warn(budgets: Iterable[Budget], n: int) -> None:
-    """Say once what a reader should know about the promises of budgets on n records."""
+    """Print once the warnings about the promises of budgets on n records."""
     for caution in dict.fromkeys(text for budget in budgets for text in cautions(budget, n)):
         tell("warning", caution)
 
 
 def _write_into(target: Path, text: str) -> None:
-    """Write into a device or a pipe; one that nobody reads is an OSError and not a wait for ever."""
+    """Write into a device or a pipe; one without a reader is an OSError and not an endless wait."""
     descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
     os.set_blocking(descriptor, True)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -95,7 +95,7 @@ def _write_into(target: Path, text: str) -> None:
 
 
 class Progress:
-    """One line on stderr: rewritten in place on a terminal, else a new one every two seconds."""
+    """A progress line on stderr: rewritten in place on a terminal, else a new one every two seconds."""
 
     def __init__(self) -> None:
         self._started = self._spoken = time.monotonic()
@@ -103,11 +103,11 @@ class Progress:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
+        """The seconds since the start."""
         return time.monotonic() - self._started
 
     def say(self, line: Callable[[float], str]) -> None:
-        """Show `line(seconds since the start)`, if it is time to."""
+        """Show `line(seconds since the start)`, if the last one is old enough."""
         now = time.monotonic()
         if now - self._spoken >= (0.1 if self._live else 2.0):
             text = line(now - self._started)
@@ -116,13 +116,13 @@ class Progress:
             self._spoken = now
 
     def clear(self) -> None:
-        """Leave an empty line."""
+        """Clear the line."""
         if self._live:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
 
 
 def total_of(chosen: argparse.Namespace) -> Budget | None:
-    """The budget of a new data set, where it is given; InputError where the ledger is new, or cannot be written."""
+    """The budget of a new data set, if given; InputError if the ledger needs one, or cannot be written."""
     if (chosen.total_epsilon is None) != (chosen.total_delta is None):
         raise InputError("--total-epsilon and --total-delta go together")
     total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)

@@ -18,7 +18,7 @@ Summary = dict[str, Any]  # a run, as --json writes it
 def each_run(
     chosen: argparse.Namespace, make: Callable[[int], Run], summary: Callable[[Run], Summary]
 ) -> list[Summary]:
-    """Summaries of the runs of all seeds that `add_runs` declares, written to --json.
+    """The summaries of the runs of all seeds that `add_runs` declares, written to --json.
 
     The first run also writes --synthetic, where that is asked for.
     """
@@ -34,7 +34,7 @@ def each_run(
 
 
 def start(make: Callable[[], Run], *, say: bool) -> Run:
-    """A run as `make` makes it; what its budget should be warned of goes to stderr, if `say`."""
+    """A run, made by `make`; warnings about its budget go to stderr, if `say`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         run = make()
@@ -44,7 +44,7 @@ def start(make: Callable[[], Run], *, say: bool) -> Run:
 
 
 def follow(run: Run) -> None:
-    """Iterate over a run; say round, error and time left."""
+    """Finish a run while printing its round, error and time left."""
     rounds, progress = run.plan["rounds"], Progress()
     for record in run:
         progress.say(lambda elapsed, now=record: _line(run, now, elapsed / max(now.t, 1) * max(rounds - now.t, 0)))
@@ -57,7 +57,7 @@ def _line(run: Run, record: Record, left: float) -> str:
 
 
 def spending(spent: dict[str, Any]) -> str:
-    """What was spent, from its JSON, in one line."""
+    """The budget spent, from its JSON, in one line."""
     found = next((f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), "")
     return f"used: epsilon={spent['epsilon']:.6g} delta={brief(spent['delta'])}{found} ({spent['accounting']})"
 
@@ -65,7 +65,7 @@ def spending(spent: dict[str, Any]) -> str:
 def report(
     runs: list[dict[str, Any]], about: str, said: str, cells: Callable[[dict[str, Any]], Mapping[str, Any]]
 ) -> None:
-    """Print runs of one algorithm: its settings, `about` the data, what was spent, then `said` over a table.
+    """Print runs of one algorithm: its settings, `about` the data, the spent budget, then `said` over a table.
 
     `cells` are a run's numbers by name; the last line has their means, where every run has the number.
     """

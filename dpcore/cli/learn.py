@@ -58,12 +58,12 @@ def execute(chosen: argparse.Namespace) -> None:
 
 
 def _every(rounds: int) -> int:
-    """The steps between two records."""
+    """The number of steps between two records."""
     return max(1, rounds // 20)
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """A run as --json writes it: what every run says, and the numbers of learning by their letters."""
+    """The summary of a run as --json writes it: the common fields, and the letters of learning."""
     out, last = run.to_json(), run.records[-1].empirical.to_json()
     settled = {choice.name: choice.value for choice in run.plan.choices}
     found = run.release

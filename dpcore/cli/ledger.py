@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(chosen: argparse.Namespace) -> int:
-    """Print; exit code 1 when verification finds something wrong."""
+    """Print the ledger or its check; exit code 1 when verification finds something wrong."""
     if chosen.what == "show":
         for said in tidied(Path(chosen.ledger)):
             tell("note", said)

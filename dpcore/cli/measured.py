@@ -20,7 +20,7 @@ from ..parsing.questions import understand
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema
-from ..schemas.plan import default_share, describe, divide, within
+from ..schemas.plan import default_share, describe, divide, plan_within
 from ..theory.optimal_noise import least_rmse
 from .arguments import unit_of
 from .files import tell
@@ -30,7 +30,7 @@ Every = int | Callable[[int], int]
 
 
 class Measured:
-    """A table with an open schema; `said` and `rows` are what the last run found, and its records.
+    """A table with an open schema; `said` and `rows` are the findings and records of the last run.
 
     Questions can be read only when the schema is there: one that does not fit what was found ends the command then.
     """
@@ -49,7 +49,7 @@ class Measured:
         self._told: set[str] = set()
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int, *, every: Every = 1) -> Run:
-        """A run with a schema of its own, of one budget together; it is the same for every algorithm."""
+        """A run that measures its own schema within one budget; the schema is the same for every algorithm."""
         categories = any(c.categorical for c in self.schema.open)
         try:
             return self._run(algorithm, budget, seed, categories, False, every)
@@ -63,18 +63,18 @@ class Measured:
 
     @property
     def placeholder(self) -> QueryRelease:
-        """What is asked, in a schema of public things alone."""
+        """The queries in a placeholder schema of public facts alone."""
         return QueryRelease(queries_in(self.chosen, self.schema.placeholder), len(self.limited), self.unit.most_rows)
 
     @property
     def digest(self) -> str:
-        """Of the cells that the schema names, whatever the order of the records: a private peek."""
+        """A digest of the cells that the schema names, in any order of records; not for publishing."""
         own = [i for i, name in enumerate(self.frame.columns) if str(name) in self.schema.names]
         lines = self.frame.iloc[:, own].to_csv(index=False, header=False).splitlines()
         return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()
 
     def least(self, budget: Budget, problem: QueryRelease) -> float | None:
-        """The least RMSE of any unbiased Gaussian release of what was asked in the schema of this run."""
+        """The least RMSE of any unbiased Gaussian release of the queries in this run's schema."""
         return least_rmse(problem.workload, budget, problem.effective_n)
 
     def _run(self, algorithm: Algorithm, budget: Budget, seed: int, categories: bool, fails: bool, every: Every) -> Run:
@@ -92,7 +92,7 @@ class Measured:
         for question in getattr(self.chosen, "ask", ()):
             understand(question, domain)
         forecast(algorithm, problem, budget)
-        plan = within(algorithm, problem, division, exact=False)
+        plan = plan_within(algorithm, problem, division, exact=False)
         for f in found.found:
             if f.nothing and f.column.name not in self._told:
                 self._told.add(f.column.name)

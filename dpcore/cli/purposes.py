@@ -80,7 +80,7 @@ def execute(chosen: argparse.Namespace) -> None:
 def _each(
     asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]
 ) -> Iterator[SweepPoint]:
-    """One point for each case, whose errors are what the purposes' names and lines say."""
+    """One point for each case, with the purposes' scores in place of errors."""
     for case in waiting:
         make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)
         yield run_made(case, make, watch, partial(asked.summary, watch=watch))
@@ -93,7 +93,7 @@ def entries(points: Iterable[SweepPoint]) -> list[dict[str, Any]]:
 
 
 def report(points: list[SweepPoint]) -> list[str]:
-    """Means over seeds of each purpose at each ε, the false alarms in words, and what was refused or failed."""
+    """The lines of a report: means over seeds of each purpose at each ε, false alarms, refusals and failures."""
     found, out = entries(points), []
     if found:
         together: dict[tuple[str, float], list[dict[str, Any]]] = {}
@@ -116,7 +116,7 @@ def _mean(some: list[dict[str, Any]], name: str) -> float | None:
 
 
 def _write(points: list[SweepPoint], chosen: argparse.Namespace, task: str) -> None:
-    """Both files with all that is there; nothing before there is a point."""
+    """Write both files with all points so far; nothing before the first point."""
     found = entries(points)
     if found:
         write_json(chosen.json, [{**one, "task": _digest(task)} for one in found])
@@ -129,7 +129,7 @@ def _digest(text: str) -> str:
 
 
 def _resumed(path: str, task: str, planned: list[Case]) -> list[SweepPoint]:
-    """The points that an earlier list holds of the cases planned; InputError unless it is of the same task."""
+    """The points of an earlier list for the planned cases; InputError unless it is of the same task."""
     told = read_json(path)
     if not isinstance(told, list) or not all(isinstance(one, dict) and {*FIELDS, "task"} <= set(one) for one in told):
         raise InputError(f"{path[:200]}: not a list that `purposes` wrote")

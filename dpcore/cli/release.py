@@ -27,7 +27,7 @@ from ..numbers import brief
 from ..problems import QueryRelease
 from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
-from ..publishing.measured import Opening, prepare_open
+from ..publishing.open_release import Opening, prepare_open
 from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest, fixed_for, prepare
 from .arguments import add_algorithm, add_budget, add_ledger, add_rows, budget_of, unit_of

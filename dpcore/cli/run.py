@@ -118,12 +118,12 @@ class Known:
 
 
 def interval_of(found: dict[str, Any]) -> Interval:
-    """The interval that an answer of a run's JSON is."""
+    """The interval in an answer of a run's JSON."""
     return Interval(**{name: value for name, value in found.items() if name != "real"})
 
 
 def _line(rmse: float, least: float | None) -> dict[str, Any] | None:
-    """The least RMSE of any unbiased Gaussian release, and how this run stands to it; None where it is not known."""
+    """The least RMSE of any unbiased Gaussian release, and this run's ratio to it; None where it is unknown."""
     if least is None:
         return None
     return {"least_rmse": least, "ratio": rmse / least if least else None, "words": against_line(rmse, least)}

@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Print the schema to stdout, and what is still to do to stderr."""
+    """Print the schema to stdout, and the remaining tasks to stderr."""
     if chosen.private:
         _measure(chosen)
         return
@@ -83,7 +83,7 @@ def execute(chosen: argparse.Namespace) -> None:
 
 
 def _stated(chosen: argparse.Namespace) -> TextFormat | None:
-    """How the table's text file is written, as `--file` states it; None where nothing is stated."""
+    """The text file's format, as `--file` states it; None where it is not given."""
     return (
         None
         if chosen.file is None
@@ -92,7 +92,7 @@ def _stated(chosen: argparse.Namespace) -> TextFormat | None:
 
 
 def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]:
-    """The proposed schema; progress by columns, after a line beforehand where even the first one takes long."""
+    """The proposed schema, with progress by columns after a first line where even one column takes long."""
     rows, columns = frame.shape
     if frame.size >= MANY:
         tell("note", f"{chosen.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while")

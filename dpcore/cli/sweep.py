@@ -31,7 +31,7 @@ from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import WorkerPool
-from ..experiments.sweep import Case, cases, identity, left, missing, rows_digest, run_made, seldom, sweep
+from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, sweep, time_left
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..numbers import brief
 from ..params import values
@@ -80,7 +80,7 @@ def execute(chosen: argparse.Namespace) -> None:
 
 
 def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict[str, Any], client: Any) -> None:
-    """Read the table, run what is missing here or through the client of a cluster, and print the means."""
+    """Read the table, run the missing points here or on a cluster, and print the means."""
     if (opening := read_open(chosen)) is not None:
         measured = _measured(chosen, opening)
         problem, digest = measured.placeholder, measured.digest
@@ -132,7 +132,7 @@ def _spreads(chosen: argparse.Namespace) -> bool:
 
 
 def _measured(chosen: argparse.Namespace, opening: OpenSchema) -> Measured:
-    """The table of an open schema. One schema for all points would be measured in nobody's budget, so each has its own.
+    """The table of an open schema; each point measures its own schema, within its own budget.
 
     Raises InputError where other processes would have to read raw cells.
     """
@@ -142,7 +142,7 @@ def _measured(chosen: argparse.Namespace, opening: OpenSchema) -> Measured:
 
 
 def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]) -> Iterator[SweepPoint]:
-    """One point for each case, in this process, with the numbers of `run`."""
+    """The point of each case, run in this process, with the numbers of `run`."""
     for case in waiting:
         yield run_made(case, partial(measured.run, case.algorithm, case.budget, case.seed, every=seldom), watch)
 
@@ -153,7 +153,7 @@ def collect(
     write: Callable[[], None],
     run: Callable[..., Iterator[SweepPoint]],
 ) -> None:
-    """Add points as they come, write them every so often, say where it stands."""
+    """Add points as they arrive, write them regularly, and print progress."""
     progress, total = Progress(), len(points) + len(waiting)
     written, fresh = 0.0, []
 
@@ -162,7 +162,7 @@ def collect(
     def line(elapsed: float) -> str:
         ahead = [case for case in waiting if case.key not in known]
         last = f", last {_name(points[-1])}" if points else ""
-        return f"{len(points)} of {total} points{last}{left(elapsed, fresh, ahead)}"
+        return f"{len(points)} of {total} points{last}{time_left(elapsed, fresh, ahead)}"
 
     for point in run(waiting, watch=lambda: progress.say(line)):
         points.append(point)
@@ -176,7 +176,7 @@ def collect(
 
 
 def _spread(client: Any, address: str | None, source: Source) -> Source:
-    """Who counts a source: a cluster's workers, if they can read it in shares."""
+    """The counter of a source: a cluster's workers, if they can read it in shares."""
     if client is None or not isinstance(source, ParquetSource):
         return source
     tell("note", f"the workers of {address} read {source.name} themselves: path and schema are sent to them")
@@ -184,7 +184,7 @@ def _spread(client: Any, address: str | None, source: Source) -> Source:
 
 
 def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:
-    """What is about to leave this machine, in words."""
+    """A description of the data that leaves this machine."""
     columns = ", ".join(problem.domain.names)
     if isinstance(rows, Counts):
         what = f"counts of {len(rows.tables):,} tables of the columns {columns}"
@@ -203,7 +203,7 @@ def _name(point: SweepPoint) -> str:
 
 
 def report(points: Sequence[SweepPoint]) -> list[str]:
-    """Means over seeds, the best algorithm at every ε, and what was refused or failed, as lines of text."""
+    """The lines of a report: means over seeds, the best algorithm at every ε, refusals and failures."""
     found, out = means(points), []
     if found:
         width = max(len(m.algorithm) for m in found)
@@ -281,7 +281,7 @@ def _short(value: Any) -> str:
 
 
 def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: dict[str, Any]) -> None:
-    """Both files with all points, sorted, whatever order they came in; nothing before there is a point."""
+    """Write both files with all points, sorted; nothing before the first point."""
     ordered = sorted(points, key=lambda p: p.key)
     if ordered:
         write_json(chosen.json, {**file, "points": [point.to_json() for point in ordered]})
@@ -290,7 +290,7 @@ def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: dict[
 
 
 def as_csv(points: Sequence[SweepPoint]) -> str:
-    """One line a point: numbers as they are, texts made harmless for spreadsheets."""
+    """The points as CSV, one line each: numbers as they are, texts made harmless for spreadsheets."""
     errors = list(dict.fromkeys(name for point in points for name in point.errors))
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
@@ -305,7 +305,7 @@ def as_csv(points: Sequence[SweepPoint]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """A text without line breaks that no spreadsheet takes for a formula; a number as it is, nothing for None."""
+    """A text without line breaks or spreadsheet formulas; a number as it is, empty for None."""
     if not isinstance(value, str):
         return value
     return harmless(" ".join(value.split()))

@@ -36,7 +36,7 @@ TABLE = "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://
 
 
 def add_task_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the table, what is public of it, what is asked and whom to protect."""
+    """Declare the table, its public facts, the queries, and whom to protect."""
     parser.add_argument("table", metavar="TABLE", help=TABLE)
     words = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
     parser.add_argument("--stream", action=argparse.BooleanOptionalAction, default=None, help=words)
@@ -63,7 +63,7 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_questions(chosen: argparse.Namespace) -> Workload:
-    """The workload that the arguments describe; how questions were read is said on stderr."""
+    """The workload that the arguments describe; notes on reading the queries go to stderr."""
     schema = read_json(chosen.schema)
     if is_open(schema):
         raise InputError(f"{chosen.schema}: parts of the schema are private; only run, sweep and release measure them")
@@ -79,7 +79,7 @@ def read_questions(chosen: argparse.Namespace) -> Workload:
 
 
 def read_open(chosen: argparse.Namespace) -> OpenSchema | None:
-    """The schema that the arguments name, where some of it is private; None where all of it is known."""
+    """The schema that the arguments name, if part of it is private; None otherwise."""
     schema = read_json(chosen.schema)
     if not is_open(schema):
         return None
@@ -88,12 +88,12 @@ def read_open(chosen: argparse.Namespace) -> OpenSchema | None:
 
 
 def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
-    """The queries as they are read in a domain."""
+    """The queries, read in a domain."""
     return read_queries(chosen.queries, domain)[0]
 
 
 def open_table(chosen: argparse.Namespace, format: TextFormat, *, whole: bool = False) -> pd.DataFrame | Source:
-    """The table in memory, or where it is large, a folder, or was asked to be read in parts, its source.
+    """The table in memory; or its source, where it is large, a folder, or to be read in parts.
 
     What needs the `whole` table is read so, however large it is, unless parts were asked for.
     """
@@ -106,7 +106,7 @@ def open_table(chosen: argparse.Namespace, format: TextFormat, *, whole: bool = 
 
 
 def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Counts:
-    """What a source's records say of a workload's domain; progress is said on stderr."""
+    """A source's counts in a workload's domain; progress goes to stderr."""
     progress = Progress()
 
     def watch(rows: int) -> None:
@@ -120,7 +120,7 @@ def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Cou
 def read_task(
     chosen: argparse.Namespace, spread: Callable[[Source], Source] = lambda source: source
 ) -> tuple[QueryRelease, Rows | Counts]:
-    """The problem and the records that the shared arguments describe; `spread` says who counts a source."""
+    """The problem and the records that the shared arguments describe; `spread` chooses who counts a source."""
     workload = read_questions(chosen)
     domain, unit = workload.domain, unit_of(chosen)
     table = open_table(chosen, domain.file)
@@ -145,14 +145,14 @@ def read_start(chosen: argparse.Namespace, domain: Domain) -> np.ndarray | Publi
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> None:
-    """Say roughly what a run takes where that is long; InputError where it is more than the machine has."""
+    """Print a rough forecast of a long run; InputError where it exceeds the machine's memory."""
     seconds, size = affordable(algorithm, problem, budget)
     if seconds >= SAID:
         tell("forecast", f"{words(seconds, size)}, from public numbers")
 
 
 def choose(name: str, settings: Sequence[str], problem: type) -> Any:
-    """The algorithm called `name` for one kind of problem, from texts NAME=VALUE; InputError lists what there is."""
+    """The algorithm called `name` for a kind of problem, with NAME=VALUE texts; InputError lists the options."""
     known = solving(problem)
     if name not in known:
         which = f"{name!r} solves another kind of problem" if name in ALGORITHMS else f"there is no algorithm {name!r}"
@@ -169,12 +169,12 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def useful(final: Mapping[str, Any]) -> str:
-    """How useful answers with these errors are, in one line; empty where neither number is known."""
+    """A line on how useful answers with these errors are; empty where neither number is known."""
     exact, score = final["as_exact_as_sample"], final["k_marginal"]
     words = [] if exact is None else [f"as exact as a sample of {100 * exact:.3g} % of the rows"]
     return ", ".join(words + ([] if score is None else [f"K-marginal score {score:.0f} of 1000"]))
 
 
 def shown(value: Any) -> str:
-    """A number in four digits, "-" for none."""
+    """A number as four digits, "-" for None."""
     return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,1 +1,1 @@
-"""Tables as they come, and what is public about them: columns, their values, whose rows they are."""
+"""Raw tables and their public facts: columns, values, and whose rows they are."""

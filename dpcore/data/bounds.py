@@ -7,14 +7,14 @@ import numpy as np
 
 from .schema import LARGEST
 
-EACH, BINS = 20, 10  # whole numbers that get a cell each; about so many bins else
+EACH, BINS = 20, 10  # whole numbers that get a cell each; about BINS bins otherwise
 CROWDED = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
-NEAR = 1e-12  # times their size: numbers that are no farther apart are one
-STRAY = 200  # one row in so many may lie far outside the bounds
+NEAR = 1e-12  # relative distance up to which two numbers count as one
+STRAY = 200  # one row in this many may lie far outside the bounds
 
 
 def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dict[str, Any]:
-    """Bounds and bins for numbers (r,) that stand `counts` (r,) times: round, and not quantiles.
+    """Round bounds and bins (no quantiles) for numbers (r,) that occur `counts` (r,) times.
 
     Bins are equally wide, or 1, 2, 5, 10, … where most numbers ≥ 0 would share one, as incomes do.
     A few rows (one in STRAY, one at least) that lie so far out that the others would fill less than half of the bounds
@@ -39,7 +39,7 @@ def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dic
 
 
 def _decades(high: float, kind: type) -> list:
-    """0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is not below `high`."""
+    """The edges 0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is at least `high`."""
     powers = range(math.floor(math.log10(high)) - BINS // 3, math.floor(math.log10(high)) + 2)
     series = [_times(m, 10.0**p) if p < 0 else float(m * 10**p) for p in powers for m in (1, 2, 5)]
     upto = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
@@ -47,7 +47,7 @@ def _decades(high: float, kind: type) -> list:
 
 
 def _bulk(numbers: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-    """The ends of the numbers without a few that lie far out; every round keeps at most half of the width."""
+    """The ends of the numbers without a few outliers; every round keeps at most half of the width."""
     order = np.argsort(numbers)
     numbers, counts = numbers[order], counts[order]
     rows = int(counts.sum())
@@ -64,7 +64,7 @@ def _bulk(numbers: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
 
 
 def _halved(numbers: np.ndarray, counts: np.ndarray) -> tuple[int, int, int]:
-    """How many rows go when those beyond the middle on one side do, whichever are fewer; which numbers stay."""
+    """The loss of rows when one outer half of the range is cut, whichever has fewer, and the range that stays."""
     middle, end = (numbers[0] + numbers[-1]) / 2, len(numbers) - 1
     last = int(np.searchsorted(numbers, middle, side="right")) - 1
     first = int(np.searchsorted(numbers, middle, side="left"))
@@ -72,7 +72,7 @@ def _halved(numbers: np.ndarray, counts: np.ndarray) -> tuple[int, int, int]:
 
 
 def _quartered(numbers: np.ndarray, counts: np.ndarray, left: int) -> tuple[int, int, int]:
-    """The same for rows on both sides, at most `left`; none where the rest is wider than a quarter."""
+    """The loss when at most `left` rows on both sides are cut, and the range that stays; none if it stays wide."""
     below = np.cumsum(counts)
     firsts = np.arange(int(np.searchsorted(below, left, side="right")) + 1)
     under = np.append(0, below)[firsts]
@@ -86,12 +86,12 @@ def _quartered(numbers: np.ndarray, counts: np.ndarray, left: int) -> tuple[int,
 
 
 def _step(width: float, whole: bool) -> float:
-    """1, 2 or 5 times a power of ten that cuts the width into BINS parts or fewer."""
+    """The step, 1, 2 or 5 times a power of ten, that cuts the width into BINS parts or fewer."""
     power = 10.0 ** math.floor(math.log10(width / BINS))
     step = next((m * power for m in (1, 2, 5, 10) if width <= m * power * BINS), 10 * power)
     return max(step, 1.0) if whole else step
 
 
 def _times(count: int, step: float) -> float:
-    """count · step without the rounding of a step below 1."""
+    """The product count · step, without the rounding error of a step below 1."""
     return count / round(1 / step) if step < 1 and round(1 / step) * step == 1 else count * step

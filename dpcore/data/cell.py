@@ -1,4 +1,4 @@
-"""What a cell of a table says: a text, found from that cell alone, whichever reader, column or database it came from.
+"""The text of a table's cell, found from that cell alone, whatever reader or database it came from.
 
 A cell of a text file says its text. A value with a type (in Excel, Parquet or a database) says one text: a whole number
 its digits, however many; a float the shortest text that reads as it; a date its ISO text; true and false `True` and
@@ -25,13 +25,13 @@ LEAST_USUAL, LARGEST_USUAL = 1e-4, 1e10  # floats between which Arrow and Python
 
 
 class Number(str):
-    """The text of a cell that is a number in its file, which no reading of amounts or dates takes for another one."""
+    """The text of a number from a numeric file, which no reading of amounts or dates takes for another number."""
 
     __slots__ = ()
 
 
 def text_of(value: object) -> str:
-    """The text that a cell says, without spaces around it."""
+    """The text of a cell, without spaces around it."""
     if isinstance(value, str):
         return value.strip()
     try:
@@ -47,7 +47,7 @@ def text_of(value: object) -> str:
 
 
 def canonical(text: str) -> str:
-    """The text that stands for all that are the same category, person and cell: `17` for `17.0`, a day for midnight.
+    """The one text of all that are the same category, person and cell: `17` for `17.0`, a day for midnight.
 
     Nothing else is the same: `007`, `0012e322` and whole numbers of any length are what they are.
     """
@@ -61,7 +61,7 @@ def written(value: object) -> str:
 
 
 def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
-    """The texts (r,) that cells say, and which of them each cell says (n,), −1 for a missing value.
+    """The distinct texts (r,) of cells, and each cell's index among them (n,), −1 for a missing value.
 
     Every distinct value is looked at once; a text of a number and a text that is equal to it stand apart.
     """
@@ -80,7 +80,7 @@ def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
 
 
 def floats(values: np.ndarray) -> np.ndarray:
-    """The texts (n,) that 64-bit floats say; those of usual size are written by Arrow, which is much faster."""
+    """The texts (n,) of 64-bit floats; those of usual size are written by Arrow, which is much faster."""
     usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)
     out = np.empty(len(values), dtype=object)
     out[usual] = [canonical(text) for text in pa.array(values[usual]).cast(pa.string()).to_pylist()]
@@ -89,7 +89,7 @@ def floats(values: np.ndarray) -> np.ndarray:
 
 
 def is_text(text: str) -> bool:
-    """Whether it can be written and shown: JSON may name halves of a character."""
+    """Whether the text can be written and shown: JSON may contain halves of a character."""
     return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 

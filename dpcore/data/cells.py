@@ -1,4 +1,4 @@
-"""One column's cells as they came, grouped by what they say, before any schema: what a schema is measured on.
+"""One column's raw cells, grouped by text, before there is a schema; schemas are measured on them.
 
 What a cell reads as, and which of the public kinds it is, depends on that cell and on public things alone.
 """
@@ -24,8 +24,8 @@ DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """The distinct texts (r,) of a column's cells, how often each stands, and how many cells are empty.
+class RawCells:
+    """The distinct texts (r,) of a column's cells, their counts, and the number of empty cells.
 
     `read` is how each is read first; see `readings`.
     """
@@ -36,7 +36,7 @@ class Cells:
     read: str = AS_WRITTEN
 
     @classmethod
-    def of(cls, cells: pd.Series, read: str = AS_WRITTEN) -> "Cells":
+    def of(cls, cells: pd.Series, read: str = AS_WRITTEN) -> "RawCells":
         """The cells of a column of a table."""
         codes, texts = distinct(cells)
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
@@ -44,12 +44,12 @@ class Cells:
 
     @property
     def n(self) -> int:
-        """Number of cells."""
+        """The number of cells."""
         return int(self.counts.sum()) + self.empty
 
     @cached_property
     def categories(self) -> dict[str, int]:
-        """How often each category stands, but for those that cannot be one: too long, no Unicode, or the other's name.
+        """The count of each category, except texts that cannot be one: too long, no Unicode, or the other's name.
 
         None of them is a way to say that a value is missing.
         """
@@ -63,19 +63,19 @@ class Cells:
 
     @cached_property
     def missing(self) -> int:
-        """How many cells say that the value is missing."""
+        """The number of cells that are empty or hold a text for a missing value."""
         known = absences(self.read)
         said = (c for t, c in zip(self.texts, self.counts, strict=True) if category_of(t, self.read) in known)
         return self.empty + int(sum(said))
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """What each text says as a number (r,), NaN where it says none."""
+        """The number that each text states (r,), NaN where it states none."""
         return np.array([number_of(text, self.read) for text in self.texts])
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """How many cells are of each kind (KINDS,)."""
+        """The number of cells of each kind (KINDS,)."""
         return np.bincount(
             [MISSING, *(_kind(text, self.read) for text in self.texts)],
             np.append(self.empty, self.counts),

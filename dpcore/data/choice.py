@@ -1,4 +1,4 @@
-"""Which columns to begin with, from what is public about them alone."""
+"""The columns to begin with, chosen by public facts alone."""
 
 from .domain import Domain
 from .recognising import names_people
@@ -9,7 +9,7 @@ FEW = 20  # cells of a column that names no people, whatever it is called: `phon
 
 
 def first_columns(domain: Domain, cells: int, most: int = MOST) -> tuple[str, ...]:
-    """Columns in the table's order, as many as have together at most `cells` cells, and no more than `most`.
+    """The first columns in the table's order with together at most `cells` cells, and at most `most` of them.
 
     Columns of one cell say nothing, and those of more than MANY would crowd out the others: both are passed over, as is
     one that does not fit beside those before it, or is called as columns are that identify people, and has many cells

@@ -1,4 +1,4 @@
-"""Column: what everybody may know of one column, and how its cells become codes and codes become cells."""
+"""Column: the public facts about one column, and the coding of its cells."""
 
 import math
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Column:
 
     @property
     def present(self) -> int:
-        """Number of cells for values that are there."""
+        """The number of cells for values that are not missing."""
         if self.values:
             return len(self.values)
         if self.edges:
@@ -63,7 +63,7 @@ class Column:
 
     @property
     def size(self) -> int:
-        """Number of cells, the missing one included."""
+        """The number of cells, the missing one included."""
         return self.present + (self.missing == "category")
 
     @property
@@ -91,7 +91,7 @@ class Column:
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
-        """The edges of every bin as texts, with as many digits as tell all edges apart."""
+        """The edges of every bin as texts, with enough digits to distinguish all edges."""
         digits = next(d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges))
         return list(pairwise(f"{e:.{digits}g}" for e in self.edges))
 
@@ -139,7 +139,9 @@ class Column:
         return a.split(between)[0] + between + b.split(between)[-1]
 
     def encode(self, cells: pd.Series) -> np.ndarray:
-        """Codes (n,) of a series of texts, numbers or booleans; InputError names the value, its row and how many."""
+        """The codes (n,) of texts, numbers or booleans; InputError names the value, its row and how many are
+        refused.
+        """
         codes, absent, outside = self._examine(cells)
         if self.values and self.out_of_range == "other":
             codes = np.where(outside, self.values.index(OTHER), codes)
@@ -152,7 +154,7 @@ class Column:
         return np.where(absent, self.values.index(OTHER) if self.missing == "other" else self.present, codes)
 
     def numbers(self, cells: pd.Series) -> np.ndarray:
-        """The numbers themselves (n,), kept in low..high, NaN where missing; raises what `encode` raises.
+        """The numbers (n,), clipped to low..high, NaN where missing; raises what `encode` raises.
 
         InputError for a column of categories.
         """
@@ -163,23 +165,23 @@ class Column:
         return np.where(absent, np.nan, np.clip(numbers, *self.bounds))
 
     def findings(self, cells: pd.Series) -> tuple[int, int]:
-        """How many cells are missing, and how many outside the allowed values: a private peek at the records."""
+        """The numbers of missing cells and of cells outside the allowed values, from the records themselves."""
         _, absent, outside = self._examine(cells)
         return int(absent.sum()), int(outside.sum())
 
     def said_missing(self, cells: pd.Series) -> dict[str, int]:
-        """The texts that count as missing here, and how many cells say each: a private peek at the records."""
+        """The texts that count as missing here with the number of cells for each, from the records themselves."""
         codes, texts = distinct(cells)
         absent = self._examine(pd.Series(texts, dtype=object))[1]
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
         return {text: int(n) for text, n, gone in zip(texts, counts, absent, strict=True) if gone and text}
 
     def key(self, value: object) -> str:
-        """What makes a value the same category as another one."""
+        """The key that is equal for two values of the same category."""
         return folded(_key(value)) if self.read == ANY_CASE else _key(value)
 
     def _examine(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Codes (n,), clipped into range, and which cells are missing or outside; refuses what is no number at all."""
+        """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
         if self.values:
             index = {self.key(v): i for i, v in enumerate(self.values)}
             gone = absences(self.read)
@@ -199,7 +201,7 @@ class Column:
         return codes, absent, outside
 
     def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
-        """Values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
+        """The values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
         absent = codes == self.present
         codes = np.where(absent, 0, codes).astype(np.int64)
         if self.values:
@@ -219,7 +221,7 @@ class Column:
         return out.rename(self.name)
 
     def published(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
-        """`decode`, and numbers of a bin with no more digits than they are worth: rounded down to `decimals`."""
+        """The values of `decode`, with a bin's numbers rounded down to `decimals`, the digits they are worth."""
         out = self.decode(codes, rng)
         if self.kind != "numeric" or not self.edges or self.decimals is None:
             return out
@@ -232,7 +234,7 @@ class Column:
 
     @cached_property
     def decimals(self) -> int | None:
-        """Digits after the point of a drawn number: those of the edges, or as many as make ten steps of a bin.
+        """The digits after the point of a drawn number: the edges', or enough for ten steps in a bin.
 
         None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
         """
@@ -242,7 +244,7 @@ class Column:
         return None if max(own, steps) > 12 or largest * 10.0 ** max(own, steps) > 2.0**50 else max(own, steps)
 
     def _numbers(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-        """Finite floats (n,), NaN where a cell says none, and which of them are missing."""
+        """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""
         if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":  # what their texts say, without them
             numbers = cells.to_numpy().astype(float)
             absent, numbers = np.isnan(numbers), np.where(np.isfinite(numbers), numbers, np.nan)
@@ -267,12 +269,12 @@ class Column:
 
 
 def absences(how: str) -> frozenset[str]:
-    """The texts that say that a value is missing, where cells are read so."""
+    """The texts that mean a missing value under a way of reading cells."""
     return MISSING_FOLDED if how == ANY_CASE else MISSING_TEXTS
 
 
 def _whole_bins(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first whole number of every bin and the one after its last; the last bin includes its upper edge."""
+    """The first whole number of every bin and the one after the last bin, which includes its upper edge."""
     first = np.ceil(edges[:-1]).astype(np.int64)
     return first, np.append(first[1:], math.floor(edges[-1]) + 1)
 

@@ -1,4 +1,4 @@
-"""Public constraints: combinations of cells that cannot be, typed by a person. Nothing here looks at a record.
+"""Public constraints: impossible combinations of cells, entered by a person. No record is read here.
 
 A record that breaks one is counted where it stands, like any other: it is neither refused nor moved nor left out, so
 what happens to it depends on nobody else's records. What is made of noisy answers never has such a combination.
@@ -11,23 +11,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-MOST_STEPS = 20_000  # of the search for one record that no constraint forbids
-REDRAWN = 20  # times numbers of a row are drawn anew until they are in order
+MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
+REDRAWN = 20  # most times that a row's numbers are drawn again until they are in order
 
 Table = tuple[tuple[str, ...], np.ndarray]  # names of columns, and which cells of their table (one axis each) can be
 
 
-class Cells(Protocol):
-    """What a constraint needs of a column."""
+class CellLayout(Protocol):
+    """The facts about a column that a constraint needs."""
 
     @property
     def size(self) -> int:
-        """Number of cells, a missing one last."""
+        """The number of cells, a missing one last."""
         ...
 
     @property
     def present(self) -> int:
-        """Number of cells for values that are there."""
+        """The number of cells for values that are not missing."""
         ...
 
     @property
@@ -38,34 +38,34 @@ class Cells(Protocol):
 
 @dataclass(frozen=True)
 class Impossible:
-    """Cells of some columns that never stand together: not all of them in one record."""
+    """A constraint: cells of some columns that never occur together in one record."""
 
     cells: tuple[tuple[str, tuple[int, ...]], ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it speaks of."""
+        """The columns that the constraint involves."""
         return tuple(name for name, _ in self.cells)
 
     def on(self, names: Sequence[str]) -> "Impossible | None":
-        """What it says of these columns alone: nothing, without one of its own."""
+        """The part of the constraint on these columns alone; None where it involves another column."""
         return self if set(self.columns) <= set(names) else None
 
-    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
-        """Which cells of its table can be."""
+    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
+        """The constraint's table with the possible cells marked."""
         allowed = np.ones([columns[name].size for name in self.columns], dtype=bool)
         allowed[np.ix_(*(codes for _, codes in self.cells))] = False
         yield self.columns, allowed
 
     @property
     def words(self) -> str:
-        """In a few words."""
+        """The constraint in a few words."""
         return f"some values of {' and '.join(self.columns)} never occur together"
 
 
 @dataclass(frozen=True)
 class Within:
-    """Each listed cell of one column stands with certain cells of another one only: a city within its county.
+    """A constraint: each listed cell of one column allows only certain cells of another, as a city its county.
 
     What is missing, and what is not listed, may stand with anything.
     """
@@ -76,15 +76,15 @@ class Within:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it speaks of."""
+        """The columns that the constraint involves."""
         return self.first, self.second
 
     def on(self, names: Sequence[str]) -> "Within | None":
-        """What it says of these columns alone: nothing, without one of its own."""
+        """The part of the constraint on these columns alone; None where it involves another column."""
         return self if set(self.columns) <= set(names) else None
 
-    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
-        """Which cells of its table can be."""
+    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
+        """The constraint's table with the possible cells marked."""
         allowed = np.ones((columns[self.first].size, columns[self.second].size), dtype=bool)
         for code, beside in self.which:
             allowed[code, : columns[self.second].present] = False
@@ -93,13 +93,13 @@ class Within:
 
     @property
     def words(self) -> str:
-        """In a few words."""
+        """The constraint in a few words."""
         return f"{self.first} lies within {self.second}"
 
 
 @dataclass(frozen=True)
 class Order:
-    """Numbers of columns that never fall: start ≤ end. What is missing says nothing.
+    """A constraint: numbers of columns that never fall, such as start ≤ end; missing values are ignored.
 
     Two cells can stand together if some number of the first is at most some number of the second.
     """
@@ -107,12 +107,12 @@ class Order:
     columns: tuple[str, ...]
 
     def on(self, names: Sequence[str]) -> "Order | None":
-        """What it says of these columns alone: the order of those that are left, if they are two or more."""
+        """The order of the columns among these, if they are two or more; None otherwise."""
         left = tuple(name for name in self.columns if name in names)
         return Order(left) if len(left) > 1 else None
 
-    def tables(self, columns: Mapping[str, Cells]) -> Iterator[Table]:
-        """Which cells can be, pair by pair."""
+    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
+        """The table of possible cells for each pair of columns."""
         for a, b in combinations(self.columns, 2):
             first, second = columns[a], columns[b]
             allowed = np.ones((first.size, second.size), dtype=bool)
@@ -121,7 +121,7 @@ class Order:
 
     @property
     def words(self) -> str:
-        """In a few words."""
+        """The constraint in a few words."""
         return " ≤ ".join(self.columns)
 
 
@@ -129,7 +129,7 @@ Constraint = Impossible | Within | Order
 
 
 def merged(tables: Iterator[tuple[tuple[int, ...], np.ndarray]]) -> dict[tuple[int, ...], np.ndarray]:
-    """Tables by their sorted axes, those over the same ones as one; without those that forbid nothing."""
+    """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
     found: dict[tuple[int, ...], np.ndarray] = {}
     for axes, allowed in tables:
         order = np.argsort(axes)
@@ -139,7 +139,7 @@ def merged(tables: Iterator[tuple[tuple[int, ...], np.ndarray]]) -> dict[tuple[i
 
 
 def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], np.ndarray]) -> dict[int, int] | None:
-    """One record that can be: a cell for every column that `zeros` speak of; None if there is none.
+    """One possible record: a cell for every column in `zeros`; None if no record is possible.
 
     Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.
     """
@@ -175,8 +175,10 @@ def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], np.ndarray]) -
     raise TimeoutError
 
 
-def kept(codes: np.ndarray, possible: np.ndarray, beside: Mapping[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Synthetic rows (n, d), those that cannot be replaced by others of them, drawn at random.
+def without_impossible(
+    codes: np.ndarray, possible: np.ndarray, beside: Mapping[int, int], rng: np.random.Generator
+) -> np.ndarray:
+    """Synthetic rows (n, d) in which impossible rows are replaced by possible ones, drawn at random.
 
     Where none can be, all get the cells `beside` in the columns that constraints speak of.
     """
@@ -194,7 +196,7 @@ def kept(codes: np.ndarray, possible: np.ndarray, beside: Mapping[int, int], rng
 def in_order(
     values: np.ndarray, lows: np.ndarray, redraw: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers (n, c) that never fall along a row, NaN aside, and which rows were changed for that (n,).
+    """Numbers (n, c) that never fall along a row, NaN aside, and a mask (n,) of the rows that were changed.
 
     `redraw` draws rows anew within their cells; what is still out of order after some times takes the number beside
     it, or the least one of its cell, `lows` (n, c). Cells that can stand together always leave room for that.
@@ -216,13 +218,13 @@ def in_order(
 
 
 def _falls(values: np.ndarray) -> np.ndarray:
-    """Which rows hold a number below one that stands before it."""
+    """A mask of the rows in which some number is below an earlier one."""
     before = np.fmax.accumulate(values, axis=1)
     return np.asarray((values < before).any(axis=1))
 
 
 def to_json(constraint: Constraint, said: Callable[[str, Sequence[int]], Any], text: Callable[[str, int], str]) -> Any:
-    """A constraint as the schema writes it; `said` writes cells of a column, `text` one of them as a key."""
+    """The constraint as the schema's JSON; `said` writes cells of a column, `text` one of them as a key."""
     if isinstance(constraint, Impossible):
         return {"impossible": {name: said(name, codes) for name, codes in constraint.cells}}
     if isinstance(constraint, Within):

@@ -11,41 +11,41 @@ import pandas as pd
 
 from ..errors import InputError, check_rows
 from .column import Column as Column
-from .constraints import Constraint, Order, in_order, kept, merged, witness
+from .constraints import Constraint, Order, in_order, merged, without_impossible, witness
 from .text_format import UNSTATED, TextFormat
 
 
 class Countable(Protocol):
-    """Records of which tables can be counted: `Rows`, or what a source has counted, which has no values to show."""
+    """Records whose tables can be counted: `Rows`, or a source's counts, which have no single records to show."""
 
     @property
     def n(self) -> int:
-        """Number of records."""
+        """The number of records."""
         ...
 
     @property
     def divisor(self) -> int:
-        """What sums over records are divided by: n, so that they are shares, or 1."""
+        """The number that sums over records are divided by: n, which makes them shares, or 1."""
         ...
 
     @property
     def values(self) -> np.ndarray:
-        """Distinct codes (r, d); InputError where only tables are known."""
+        """The distinct codes (r, d); InputError where only tables are known."""
         ...
 
     @property
     def weights(self) -> np.ndarray:
-        """How often each stands (r,), likewise."""
+        """The count of each distinct record (r,); InputError where only tables are known."""
         ...
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
-        """How many records stand in each cell (size,) of the table on these columns, of these sizes."""
+        """The number of records in each cell (size,) of the table on these columns, of these sizes."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Encoded records, grouped: distinct `values` (r, d), how often each stands, `weights` (r,); n = Σ weights.
+    """Encoded records, grouped: distinct `values` (r, d) and their counts `weights` (r,); n = Σ weights.
 
     Sums over records are left as they are where it is `whole`: answers are counts then, and exactly so.
     """
@@ -56,28 +56,28 @@ class Rows:
 
     @property
     def n(self) -> int:
-        """Number of records."""
+        """The number of records."""
         return int(self.weights.sum())
 
     @property
     def divisor(self) -> int:
-        """What sums over records are divided by: n, so that they are shares, or 1."""
+        """The number that sums over records are divided by: n, which makes them shares, or 1."""
         return 1 if self.whole else self.n
 
     @property
     def counted(self) -> "Rows":
-        """The same records, of which sums are left as they are."""
+        """The same records, with sums left undivided as counts."""
         return replace(self, whole=True)
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
-        """How many records stand in each cell (size,) of the table on these columns, of these sizes."""
+        """The number of records in each cell (size,) of the table on these columns, of these sizes."""
         index = np.ravel_multi_index(tuple(self.values[:, a] for a in axes), tuple(shape))
         return np.bincount(index, self.weights, minlength=math.prod(shape))
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The public domain: the product of its columns' cells. `peeked` says that bounds were read off the records.
+    """The public domain: the product of its columns' cells. `peeked` means that bounds came from the records.
 
     `constraints` name combinations of cells that cannot be. They bind what is made of noisy answers, never how records
     are read: a record that breaks one is counted where it stands. `measured` are the names of the columns whose bounds
@@ -100,12 +100,12 @@ class Domain:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Column names, in order."""
+        """The column names, in order."""
         return tuple(c.name for c in self.columns)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Cells of every column."""
+        """The number of cells of every column."""
         return tuple(c.size for c in self.columns)
 
     @cached_property
@@ -114,32 +114,32 @@ class Domain:
 
     @cached_property
     def size(self) -> int:
-        """Number k of cells; an exact whole number however large."""
+        """The number k of cells; an exact whole number however large."""
         return math.prod(self.shape)
 
     def axes(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Positions of the named columns; InputError names the first one that is not there."""
+        """The positions of the named columns; InputError names the first one that is missing."""
         for name in names:
             if name not in self._places:
                 raise InputError(f"there is no column {name!r}; the columns are {', '.join(self.names)}")
         return tuple(self._places[name] for name in names)
 
     def project(self, names: Sequence[str]) -> "Domain":
-        """The domain of the named columns only, in the given order, with what constraints say of these alone."""
+        """The domain of the named columns only, in the given order, with the constraints on these alone."""
         left = tuple(found for constraint in self.constraints if (found := constraint.on(names)))
         columns, paid = tuple(self.columns[i] for i in self.axes(names)), tuple(m for m in self.measured if m in names)
         return replace(self, columns=columns, constraints=left, measured=paid)
 
     @cached_property
     def zeros(self) -> dict[tuple[int, ...], np.ndarray]:
-        """What constraints forbid: by sorted columns, which cells of their table can be, one axis a column."""
+        """The possible cells under constraints: for each set of sorted columns a table, one axis a column."""
         columns = {column.name: column for column in self.columns}
         every = (table for constraint in self.constraints for table in constraint.tables(columns))
         return merged((self.axes(names), allowed) for names, allowed in every)
 
     @cached_property
     def witness(self) -> dict[int, int]:
-        """A cell for every column that constraints speak of, which they allow together; InputError if there is none."""
+        """A cell for every column under constraints, possible together; InputError if there is no such record."""
         try:
             found = witness(self.shape, self.zeros)
         except TimeoutError:
@@ -150,7 +150,7 @@ class Domain:
 
     @cached_property
     def possible_cells(self) -> np.ndarray | None:
-        """Which of the k cells can be, None for all. The cells must be few enough to list."""
+        """A mask of the possible ones of all k cells, None if all are; the cells must be few enough to list."""
         if not self.zeros:
             return None
         out = np.ones(self.shape, dtype=bool)
@@ -159,14 +159,14 @@ class Domain:
         return out.ravel()
 
     def possible(self, codes: np.ndarray) -> np.ndarray:
-        """Which rows of codes (n, d) no constraint forbids (n,)."""
+        """A mask (n,) of the rows of codes (n, d) that no constraint forbids."""
         out = np.ones(len(codes), dtype=bool)
         for axes, allowed in self.zeros.items():
             out &= allowed[tuple(codes[:, a] for a in axes)]
         return out
 
     def broken(self, rows: "Rows") -> list[tuple[Constraint, int]]:
-        """How many records break each constraint, as far as their cells tell: a private peek at the records."""
+        """The number of records that break each constraint, as far as cells show it; from the records themselves."""
         alone = [replace(self, constraints=(constraint,)) for constraint in self.constraints]
         counts = (int(rows.weights[~domain.possible(rows.values)].sum()) for domain in alone)
         return list(zip(self.constraints, counts, strict=True))
@@ -179,7 +179,7 @@ class Domain:
         return np.transpose(D.reshape(self.shape).sum(axis=gone), [left.index(a) for a in axes]).ravel()
 
     def encode(self, frame: pd.DataFrame) -> Rows:
-        """Turn a table into grouped codes; columns outside the schema are ignored.
+        """The table as grouped codes; columns outside the schema are ignored.
 
         Raises InputError for an empty table, one row, a missing or doubled column, or a cell the schema refuses.
         """
@@ -189,7 +189,7 @@ class Domain:
         return self.group(np.column_stack([c.encode(cell) for c, cell in zip(self.columns, cells, strict=True)]))
 
     def places(self, columns: Sequence[str]) -> list[int]:
-        """Where each column of the domain stands among those of a table; InputError unless it stands there once."""
+        """The position of each column of the domain in a table; InputError unless the table has it exactly once."""
         for name in self.names:
             there = columns.count(name)
             if there != 1:
@@ -198,7 +198,7 @@ class Domain:
         return [columns.index(name) for name in self.names]
 
     def group(self, codes: np.ndarray) -> Rows:
-        """Group codes (n, d) into distinct rows and their counts."""
+        """The codes (n, d) grouped into distinct rows and their counts."""
         if self.size < 2**62:
             index, counts = np.unique(self.index(codes), return_counts=True)
             return Rows(np.column_stack(np.unravel_index(index, self.shape)), counts)
@@ -209,16 +209,16 @@ class Domain:
         return np.asarray(np.ravel_multi_index(tuple(codes.T), self.shape))
 
     def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
-        """A table for codes (n, d): numbers are uniform in their bin."""
+        """A table for codes (n, d), with numbers drawn uniformly in their bins."""
         return pd.DataFrame({c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)})
 
     def published(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
-        """A table for codes (n, d) as synthetic rows have it: `decode`, rounded to each column's grain.
+        """A table for codes (n, d) as synthetic rows show it: `decode`, rounded to each column's grain.
 
         No row breaks a constraint: those that would are others of these rows, and numbers are drawn in order.
         """
         if self.zeros:
-            codes = kept(codes, self.possible(codes), self.witness, rng)
+            codes = without_impossible(codes, self.possible(codes), self.witness, rng)
         frame = pd.DataFrame({c.name: c.published(codes[:, i], rng) for i, c in enumerate(self.columns)})
         for constraint in self.constraints:
             if isinstance(constraint, Order):

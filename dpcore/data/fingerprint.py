@@ -19,23 +19,23 @@ from .marks import mixed
 from .sources.base import Chunked, Watch, unwatched
 
 FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
-LANES = 4  # of 64 bits
+LANES = 4  # number of 64-bit parts of a sum
 
 
 def is_earlier(mark: str) -> bool:
-    """Whether a fingerprint is of an earlier format, with which no table can be compared any more."""
+    """Whether a fingerprint is of an earlier format, which no table can be compared with any more."""
     return not mark.startswith(FORMAT)
 
 
 def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
-    """That of a table in memory."""
+    """The fingerprint of a table in memory."""
     found = Fingerprint([str(c) for c in frame.columns], key)
     found.add([pd.Series(frame.iloc[:, i]) for i in range(frame.shape[1])])
     return found.hexdigest()
 
 
 def fingerprint_of(source: Chunked, key: bytes, watch: Watch = unwatched) -> str:
-    """The fingerprint of all that a source holds, chunk by chunk."""
+    """The fingerprint of all records of a source, read chunk by chunk."""
     found, n = Fingerprint(source.columns, key), 0
     for chunk in source.chunks(source.columns):
         found.add([chunk.cells(name) for name in source.columns])
@@ -62,7 +62,7 @@ class Fingerprint:
         self._n = 0
 
     def add(self, columns: list[pd.Series]) -> None:
-        """Some rows, column by column as they were named."""
+        """Add some rows, as columns in the order of the names."""
         if not columns:
             return
         rows = np.zeros((len(columns[0]), LANES), dtype=np.uint64)
@@ -75,7 +75,7 @@ class Fingerprint:
             self._sum[lane : lane + 1] += mixed(np.uint64(lane + 1), rows[:, lane]).sum(keepdims=True)
 
     def hexdigest(self) -> str:
-        """The fingerprint of all that was added."""
+        """The fingerprint of all rows that were added."""
         told = json.dumps([self.names, self._n, self._sum.tolist()])
         return FORMAT + hmac.new(self._key, told.encode(), hashlib.sha256).hexdigest()
 
@@ -89,12 +89,12 @@ class Fingerprint:
 
 
 def _is_number(dtype: Any) -> bool:
-    """Whether cells of this type are already written as `_known_by` knows them."""
+    """Whether cells of this type are already written as `_known_by` writes them."""
     return dtype.kind in "iu" or dtype == np.float64
 
 
 def _known_by(text: str) -> str:
-    """What a cell is known by: numbers that are the same float are alike, as 1.50 is written 1.5 where it was a number.
+    """The text that identifies a cell: numbers that are the same float are alike, as 1.50 and 1.5.
 
     So a table that is saved anew in another format is known again; whole numbers are known by all of their digits.
     """

@@ -1,4 +1,4 @@
-"""What the columns of a new table seem to be, and bounds read off it: all of it a private peek at the records.
+"""Guesses at the kinds and bounds of a new table's columns, from the records themselves.
 
 `guess_columns` says kinds and why a column is set aside, in words that quote no cell and count nothing; `read_off`
 gives one column's values or bounds. Whoever uses either marks the schema as peeked. `propose` makes a schema file of
@@ -69,7 +69,7 @@ ASIDE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:
-    """What a column seems to be: its kind, or "date" or "text"; how it would be read; why it is set aside, if it is.
+    """A guess about a column: its kind, or "date" or "text"; its reading; the reason if it is not used.
 
     `offers` are other readings that would make something of it: of a date its parts, of codes their first characters,
     of spellings one value. Where it is `unreadable`, a few texts stand beside its numbers, and count as missing.
@@ -84,7 +84,9 @@ class Guess:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """Where a schema begins with it: kind and reading, of dates and codes the first offer; no values or bounds."""
+        """The first schema entry for the guess: kind and reading (of dates and codes the first one), without
+        values.
+        """
         if self.kind == DATE or self.aside == "code":
             return begun(self.offers[0])
         kind = "categorical" if self.kind == TEXT else self.kind
@@ -92,13 +94,13 @@ class Guess:
 
     @property
     def why(self) -> str:
-        """Why it is set aside, in words; empty where it is used."""
+        """The reason why the column is not used, in words; empty where it is used."""
         return ASIDE.get(self.aside, "")
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """The distinct texts (r,) of a column's present cells, how often each stands, and how many cells are missing."""
+    """The distinct texts (r,) of a column's present cells, their counts, and the number of missing cells."""
 
     texts: list[str]
     counts: np.ndarray
@@ -118,7 +120,7 @@ class _Seen:
 
 
 def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> tuple[Guess, ...]:
-    """A guess for every column: a private peek, as it looks at the records. `told` hears how many are done."""
+    """A guess for every column, from the records themselves; `told` receives the number of columns done."""
     guesses = []
     for i, name in enumerate(frame.columns):
         told(i)
@@ -127,7 +129,7 @@ def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _:
 
 
 def guess_column(name: str, cells: pd.Series) -> Guess:
-    """What one column seems to be."""
+    """A guess about one column."""
     seen = _seen(cells)
     header = header_of(name)
     if not name:
@@ -157,7 +159,7 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
 def read_off(
     name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, unreadable: bool = False
 ) -> dict[str, Any]:
-    """A schema's entry for one column with its values, or round bounds and bins, from the records: a private peek.
+    """A schema entry for one column with its values, or round bounds and bins, from the records themselves.
 
     Values stand in their natural order. With `unreadable`, texts that are no number count as missing.
     Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
@@ -192,7 +194,7 @@ def read_off(
 def propose(
     frame: pd.DataFrame, *, peek: bool = False, told: Callable[[int], object] = lambda _: None
 ) -> dict[str, Any]:
-    """Propose a schema of every column's guessed kind; bounds and values are left null for a person to fill in.
+    """A schema of every column's guessed kind; bounds and values are null for the user to fill in.
 
     Dates and free text get the kinds "date" and "text", which a schema refuses with advice. With `peek` values and
     bounds are read off the records, which is not private: the schema is then marked "peeked". `told` hears before each
@@ -218,12 +220,12 @@ def propose(
 
 
 def begun(read: str) -> dict[str, Any]:
-    """The entry of a column that is read so, as far as it is known without the records."""
+    """The schema entry of a column with a given reading, as far as it is known without the records."""
     return of_calendar(read) or {"kind": "categorical" if of_categories(read) else "integer", "read": read}
 
 
 def of_calendar(read: str) -> dict[str, Any]:
-    """The entry of a column of months or weekdays, whose values everybody knows; empty for other readings."""
+    """The schema entry of a column of months or weekdays, whose values are known; empty for other readings."""
     if read.startswith("month"):
         return {"kind": "integer", "low": 1, "high": 12, "read": read}
     if read.startswith("weekday"):
@@ -232,7 +234,7 @@ def of_calendar(read: str) -> dict[str, Any]:
 
 
 def _blanks(cells: pd.Series) -> dict[str, Any]:
-    """The entry of a column without a value: texts that stand for a missing one are then its categories."""
+    """The schema entry of a column without values: its texts for missing cells are then its categories."""
     codes, texts = distinct(cells)
     said = np.array([*map(bool, texts), False])[codes]
     return {"kind": "categorical", "values": sorted(set(texts) - {""}, key=natural)} | _policy(int((~said).sum()))
@@ -252,7 +254,7 @@ def _seen(cells: pd.Series) -> _Seen:
 
 
 def _orders(texts: Sequence[str]) -> tuple[str, ...]:
-    """The orders in which every text is a day, day before month first; none where one of them is no day in any."""
+    """The orders of day, month and year that fit every text, day before month first; none if one fits no order."""
     if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
         return ()
     fit = tuple(order for order in ORDERS if all(read_date(text, order) for text in texts))
@@ -260,7 +262,7 @@ def _orders(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _numbers(seen: _Seen) -> tuple[str, np.ndarray | None, bool]:
-    """How texts are read as numbers, those (r,), and whether a few words like `unknown` stand beside them.
+    """The reading of texts as numbers, those (r,), and whether a few words like `unknown` occur among them.
 
     None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a category like them.
     """
@@ -273,7 +275,7 @@ def _numbers(seen: _Seen) -> tuple[str, np.ndarray | None, bool]:
 
 
 def _beside_words(seen: _Seen) -> list[str]:
-    """The texts but for a few that have no digit; empty where these are none, or more than a few."""
+    """The texts with a digit, if only a few have none; empty otherwise."""
     strays = np.array([re.search(r"\d", text) is None for text in seen.texts])
     few = 0 < strays.sum() <= STRAYS and seen.counts @ strays <= UNKNOWN * seen.present
     left = [text for text, stray in zip(seen.texts, strays, strict=True) if not stray]
@@ -281,7 +283,7 @@ def _beside_words(seen: _Seen) -> list[str]:
 
 
 def _names_people(header: str, seen: _Seen, numbers: bool) -> bool:
-    """Whether a column identifies people: all of it is e-mail, or its header or form says so, and values are many."""
+    """Whether a column identifies people: many values, and all e-mail, or a header or form that says so."""
     if all(EMAIL.fullmatch(text) for text in seen.texts):
         return True
     half = 2 * len(seen.texts) > seen.present
@@ -291,7 +293,7 @@ def _names_people(header: str, seen: _Seen, numbers: bool) -> bool:
 
 
 def _of_texts(name: str, header: str, seen: _Seen, constant: bool) -> Guess:
-    """A guess for categories: used, unless they are codes, names, free text or one value only."""
+    """A guess for categories: used, unless the texts are codes, names, free text or a single value."""
     lengths = np.fromiter(map(len, seen.texts), int, len(seen.texts))
     one = len({folded(text) for text in seen.texts}) < len(seen.texts)
     long = float(lengths @ seen.counts) / seen.present > LONG_TEXT
@@ -312,7 +314,7 @@ def _of_texts(name: str, header: str, seen: _Seen, constant: bool) -> Guess:
 
 
 def _beginnings(texts: Sequence[str]) -> tuple[str, ...]:
-    """Readings of first characters that make a few categories of codes, the longest first."""
+    """The readings of first characters that make a few categories of codes, the longest first."""
     found = {read: len({category_of(text, read) for text in texts}) for read in PREFIX}
     return tuple(reversed([read for read, count in found.items() if 1 < count <= min(MOST_CODES, len(texts) - 1)]))
 

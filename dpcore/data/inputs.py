@@ -1,4 +1,4 @@
-"""The one place that opens what a person brings: a regular file, or an uploaded one, of a size bounded beforehand."""
+"""The one place that opens a user's files: regular or uploaded ones, of limited size."""
 
 import json
 import os
@@ -23,7 +23,7 @@ KINDS = {
 
 @contextmanager
 def explained(label: str, kind: str) -> Iterator[None]:
-    """Make an InputError, with `label` before it, of whatever a reader of a `kind` of file stumbles over.
+    """A context that turns any error of a reader of a `kind` of file into an InputError that begins with `label`.
 
     The error behind it is left out, as it may quote what is in the file.
     """
@@ -41,7 +41,7 @@ def explained(label: str, kind: str) -> Iterator[None]:
 
 @contextmanager
 def opened(source: Source, most: int) -> Iterator[BinaryIO]:
-    """`source` open for reading, from its start: at most `most` bytes.
+    """The `source`, opened for reading from its start, with at most `most` bytes.
 
     Only regular files are opened: a pipe would wait for a writer, a device may have no end. What was brought as an open
     file is measured, and left open. Raises InputError, without the name of the file, which the caller knows.
@@ -68,7 +68,7 @@ def opened(source: Source, most: int) -> Iterator[BinaryIO]:
 
 
 def content(source: Source, most: int) -> bytes:
-    """All of `source`, at most `most` bytes; InputError as `opened` raises it."""
+    """The bytes of `source`, at most `most`; InputError as `opened` raises it."""
     with opened(source, most) as file:
         try:
             found = file.read(most + 1)  # files of /proc say that they are empty
@@ -90,7 +90,7 @@ def _check_size(size: int, most: int) -> None:
 
 
 def _why(error: Exception) -> str:
-    """What a reader of text files stumbled over, in a person's words; of most other files, nothing of use is said."""
+    """The reason why a text file could not be read, in everyday words; empty for most other files."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} in line {error.lineno}, column {error.colno}"
     if isinstance(error, UnicodeDecodeError):

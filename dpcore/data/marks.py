@@ -18,7 +18,7 @@ hash_array: Any = keyed_hash  # SipHash; pandas names it by __getattr__, which t
 
 
 def marks(cells: pd.Series) -> np.ndarray:
-    """The hash (n,) of the text that every cell says, from which every reading begins; a missing one says nothing."""
+    """The hash (n,) of each cell's text, from which every reading begins; a missing cell has an empty text."""
     if (numbers := _of_numbers(cells)) is not None:
         return numbers
     codes, texts = distinct(cells)
@@ -26,7 +26,7 @@ def marks(cells: pd.Series) -> np.ndarray:
 
 
 def persons(cells: pd.Series) -> np.ndarray:
-    """The hash (n,) of the person whom every cell names: 17, `17.0` and `" 17 "` are one, `007` and `7` are two.
+    """The hash (n,) of the person in each cell: 17, `17.0` and `" 17 "` are one, `007` and `7` are two.
 
     All ways to say that a value is missing name nobody, who is one person too.
     """
@@ -38,7 +38,7 @@ def persons(cells: pd.Series) -> np.ndarray:
 
 
 def mixed(a: Mark, b: Mark) -> np.ndarray:
-    """One mark of two, in this order. Source: Steele, Lea, Flood 2014 (the finaliser of SplitMix64)."""
+    """One mark made of two, in this order. Source: Steele, Lea, Flood 2014 (the finaliser of SplitMix64)."""
     x = np.atleast_1d(a) * GOLDEN + np.atleast_1d(b)
     x = (x ^ (x >> np.uint64(30))) * FIRST
     x = (x ^ (x >> np.uint64(27))) * SECOND
@@ -46,7 +46,7 @@ def mixed(a: Mark, b: Mark) -> np.ndarray:
 
 
 def _of_numbers(cells: pd.Series) -> np.ndarray | None:
-    """The hash (n,) of what each number of a column says, mostly without writing it; None for any other column."""
+    """The hash (n,) of each number's text, mostly computed without writing it; None for any other column."""
     if not isinstance(cells.dtype, np.dtype) or cells.dtype.kind not in "iu" and cells.dtype != np.float64:
         return None
     values = cells.to_numpy()
@@ -64,7 +64,7 @@ def _of_numbers(cells: pd.Series) -> np.ndarray | None:
 
 
 def _hashed(texts: list[str]) -> np.ndarray:
-    """The hash of each text; that of a whole number below LARGEST is made of the number."""
+    """The hash of each text; a whole number below LARGEST is hashed as a number."""
     digits = DIGITS.fullmatch
     numbers = np.array([int(text) if digits(text) else LARGEST for text in texts], dtype=np.uint64)
     out, others = mixed(GOLDEN, numbers), np.flatnonzero(numbers == LARGEST)

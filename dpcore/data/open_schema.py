@@ -1,4 +1,4 @@
-"""A schema of which some is not known: what is to be measured privately stands in it as "private"."""
+"""A schema with unknown parts, marked "private" in its file, which will be measured privately."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
-from .cells import Cells
+from .cells import RawCells
 from .column import OTHER, Column
 from .constraints import Constraint
 from .domain import Domain
@@ -24,7 +24,7 @@ KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
 
 @dataclass(frozen=True, kw_only=True)
 class OpenColumn:
-    """A column whose values or bounds are to be measured: its kind, how cells are read, how many bins at the most.
+    """A column whose values or bounds will be measured: its kind, its reading, and its largest number of bins.
 
     `quantiles` asks for bins that hold about as many records each, else they are as wide as each other; whole numbers
     get a cell each where there are no more than `bins` of them.
@@ -39,7 +39,7 @@ class OpenColumn:
 
     @property
     def categorical(self) -> bool:
-        """Whether values are to be measured, not bounds."""
+        """Whether values will be measured, not bounds."""
         return self.kind == "categorical"
 
     @property
@@ -49,12 +49,12 @@ class OpenColumn:
 
     @property
     def placeholder(self) -> Column:
-        """A column as large as the measured one may be expected to be, of public numbers alone."""
+        """A column of the size expected of the measured one, from public numbers alone."""
         some = tuple(f"({PRIVATE} {i})" for i in range(EXPECTED))
         return self.of_values(some) if self.categorical else self.of_edges([float(e) for e in range(self.bins + 1)])
 
     def of_values(self, values: Sequence[str], missing: bool = False) -> Column:
-        """The column with these values, and one for all others; missing cells are among those, or have their own."""
+        """The column with these values and one for all others; missing cells are among those or have their own."""
         return Column(
             name=self.name,
             kind=self.kind,
@@ -65,7 +65,7 @@ class OpenColumn:
         )
 
     def of_edges(self, edges: Sequence[float]) -> Column:
-        """The column with these bins: numbers outside are clipped, and what is no number is missing."""
+        """The column with these bins: numbers outside are clipped, and other texts count as missing."""
         common: dict[str, Any] = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
         return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
@@ -77,7 +77,7 @@ class OpenColumn:
 
 @dataclass(frozen=True)
 class OpenSchema:
-    """Public columns, and such as are to be measured, in the order of the schema.
+    """Public columns and columns that will be measured, in the order of the schema.
 
     `constraints` speak of public columns alone. `measured` are those that an earlier release measured and paid for,
     `file` is what is known of the text file that the table comes in.
@@ -91,21 +91,21 @@ class OpenSchema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns."""
+        """The names of all columns."""
         return tuple(c.name for c in self.columns)
 
     @property
     def open(self) -> tuple[OpenColumn, ...]:
-        """Those to be measured."""
+        """The columns that will be measured."""
         return tuple(c for c in self.columns if isinstance(c, OpenColumn))
 
     @property
     def placeholder(self) -> Domain:
-        """A domain to plan and read queries with before anything is measured."""
+        """A domain for planning and for reading queries before anything is measured."""
         return self.settled({c.name: c.placeholder for c in self.open})
 
     def project(self, names: Sequence[str]) -> "OpenSchema":
-        """The schema of the named columns only; InputError names one that is not there."""
+        """The schema of the named columns only; InputError names one that is missing."""
         columns = tuple(self.columns[i] for i in self.placeholder.axes(names))
         left = tuple(found for constraint in self.constraints if (found := constraint.on(names)))
         return replace(
@@ -113,14 +113,14 @@ class OpenSchema:
         )
 
     def settled(self, found: Mapping[str, Column]) -> Domain:
-        """The domain, with what was found in place of what was open."""
+        """The domain, with measured columns in place of the open ones."""
         columns = tuple(found[c.name] if isinstance(c, OpenColumn) else c for c in self.columns)
         paid = {*self.measured, *(c.name for c in self.open)}
         measured = tuple(name for name in self.names if name in paid)
         return Domain(columns, self.peeked, self.constraints, measured, self.file)
 
-    def cells(self, frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> list[Cells]:
-        """The raw cells of the open columns, once all others have said whether they can be read.
+    def cells(self, frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> list[RawCells]:
+        """The raw cells of the open columns; InputError first where a public column cannot be read.
 
         `told` hears how many columns are done.
 
@@ -134,18 +134,18 @@ class OpenSchema:
         found = []
         for done, c in enumerate(self.open):
             told(done)
-            found.append(Cells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read))
+            found.append(RawCells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read))
         return found
 
 
 def is_open(schema: Any) -> bool:
-    """Whether a schema file says of any column that it is to be measured."""
+    """Whether any column of a schema file is marked as private, to be measured."""
     columns = schema.get("columns") if isinstance(schema, Mapping) else None
     return isinstance(columns, Mapping) and any(map(is_private, columns.values()))
 
 
 def open_schema_from_json(schema: Any) -> OpenSchema:
-    """Read a schema with private parts; InputError names column and key.
+    """A schema with private parts, read from JSON; InputError names column and key.
 
     A constraint that speaks of a column to be measured is refused: which of its cells it forbids cannot be said yet.
     """
@@ -165,7 +165,7 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
 
 
 def open_schema_to_json(schema: OpenSchema) -> dict[str, Any]:
-    """The file of the open columns."""
+    """The schema file of the open columns."""
     out = {}
     for c in schema.open:
         what = {"values": PRIVATE} if c.categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
@@ -174,7 +174,7 @@ def open_schema_to_json(schema: OpenSchema) -> dict[str, Any]:
 
 
 def private_entry(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry of a column that is to be measured, of one of which no more is said; bins stay as they were typed."""
+    """The schema entry of a column to be measured, from one with less said; bins stay as they were entered."""
     kept = {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
     if spec.get("kind") == "categorical":
         return kept | {"values": PRIVATE}
@@ -182,18 +182,18 @@ def private_entry(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spoken_of(constraint: Any) -> list[str]:
-    """The columns that a constraint of a schema file names, whatever else is wrong with it."""
+    """The columns that a constraint of a schema file names, even if it is otherwise wrong."""
     given = [value for key, value in constraint.items() if key != "which"] if isinstance(constraint, Mapping) else []
     return [name for names in given if isinstance(names, (Mapping, list)) for name in names if isinstance(name, str)]
 
 
 def is_private(spec: Any) -> bool:
-    """Whether a schema file says of this column that it is to be measured."""
+    """Whether a schema file marks this column as private, to be measured."""
     return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
 
 
 def _probe(name: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A closed column of the same kind and reading, which says what is wrong with those."""
+    """A closed column of the same kind and reading, whose checks find errors in the open one."""
     kept = {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
     return kept | ({"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1})
 

@@ -1,4 +1,4 @@
-"""What other code hands over, made anew of parts that run no code of their own.
+"""Values from other code, rebuilt from parts that run no code of their own.
 
 A number, an array or an object may be of a class of its own: its arithmetic is then somebody's code, and would run on
 whatever it is combined with.
@@ -15,7 +15,7 @@ EXACT = (type(None), bool, int, float, str)
 
 
 def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
-    """An equal value of built-in types and read-only arrays; InputError for what is none.
+    """An equal value of built-in types and read-only arrays; InputError for a value that has none.
 
     A dataclass whose type is one of `kinds` is made anew from its fields, so that its own checks run once more and
     nothing else that was put on the instance comes along; fields that no comparison reads take their defaults.
@@ -41,7 +41,7 @@ def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
 
 
 def array(value: Any) -> np.ndarray:
-    """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError unless it holds numbers."""
+    """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError for other contents."""
     whole = np.asarray(value)  # of a subclass its numbers alone
     if whole.dtype.kind not in "biuf":
         raise InputError(f"an array of type {whole.dtype} is where real numbers are needed")
@@ -51,7 +51,7 @@ def array(value: Any) -> np.ndarray:
 
 
 def unchanging(value: np.ndarray) -> np.ndarray:
-    """The same numbers in memory that nobody can open for writing: a copy, unless they lie in such memory already."""
+    """The same numbers in memory that no code can open for writing: a copy, unless they already are."""
     owner: Any = value
     while type(owner) is np.ndarray:
         owner = owner.base

@@ -1,4 +1,4 @@
-"""Whom a table's guarantee protects: single rows, or people with so many rows each."""
+"""Whom a table's guarantee protects: single rows, or people with a limited number of rows each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ COUNTED = (
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """A row, or with the name of a column all rows of a `person` whom it names, at most `most_rows` of them.
+    """The unit of protection: a row, or all rows (at most `most_rows`) of a person in the column `person`.
 
     Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is scaled to it, and no row
     is left out.
@@ -28,24 +28,24 @@ class PrivacyUnit:
     most_rows: int = 1
 
     def limited(self, frame: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """The rows that count: all, or at most so many of each person; see `limit_rows`."""
+        """The rows that count: all, or at most `most_rows` of each person; see `limit_rows`."""
         return frame if self.person is None else limit_rows(frame, self.person, self.most_rows, columns)
 
     @property
     def words(self) -> str:
-        """Whom the guarantee protects."""
+        """The guarantee's subject in words: a row or a person."""
         if self.person is None:
-            return f"{ROW}, not one person: someone with several rows is protected less"
+            return "each row as one person; someone with several rows is protected less"
         return f"one person with at most {self.most_rows} row{'s' * (self.most_rows > 1)}"
 
     @property
     def noun(self) -> str:
-        """Whom a ledger protects each of, from a data set's first release on."""
+        """The noun for the protected unit in a ledger, fixed by a data set's first release."""
         return "row" if self.person is None else f"person named by {self.person}"
 
     @property
     def protected(self) -> str:
-        """What a release protects, with the rule by which rows were chosen."""
+        """A sentence on whom a release protects, with the rule by which rows were chosen."""
         if self.person is None:
             return ROW
         return (
@@ -55,7 +55,7 @@ class PrivacyUnit:
 
     @property
     def neighbours(self) -> str:
-        """The tables that nobody must be able to tell apart."""
+        """A sentence on the neighbouring tables that must be indistinguishable."""
         rows = "rows" if self.person is None else "rows after that choice"
         return f"tables that differ in {self.protected}, replaced by any others, and have as many {rows}; n is public"
 
@@ -63,7 +63,7 @@ class PrivacyUnit:
 def limit_rows(
     frame: pd.DataFrame, person: str, most: int, columns: Sequence[str] | None = None, seed: int = 0
 ) -> pd.DataFrame:
-    """Keep at most `most` = B rows of every value of the column `person`, in the order of the table.
+    """The table with at most `most` = B rows of every value of the column `person`, in the table's order.
 
     Each row gets a hash of the seed, its person, what it says in `columns` (default: all that there are), and a copy
     number, which counts the rows of that person that say the same; the B smallest of each person are kept. So what is
@@ -96,7 +96,7 @@ def limit_rows(
 
 
 def _place_in_run(*keys: np.ndarray) -> np.ndarray:
-    """How many rows before each one (n,) have the same keys, in arrays sorted by them."""
+    """The number of rows before each one (n,) with the same keys, in arrays sorted by keys."""
     rows = np.arange(len(keys[0]))
     first = np.any([key != np.roll(key, 1) for key in keys], axis=0) | (rows == 0)
     return (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)

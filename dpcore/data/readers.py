@@ -24,17 +24,17 @@ from .text_file import MOST_COLUMNS, OpenQuotesError, TextRows, guessed
 from .text_format import UNSTATED, TextFormat
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
-MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # of a file
+MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # largest file of each kind
 MOST_TEXT, MOST_JSON, MOST_MATRIX = 2_000_000_000, 32_000_000, 4_000_000_000  # bytes
-MOST_CELLS = 1_000_000_000  # of a Parquet file
+MOST_CELLS = 1_000_000_000  # most cells of a Parquet file
 UPLOADED = 50_000_000  # cells of a compressed file that a page takes
 MATRIX_KINDS = "biufc"  # numbers
 WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """A table as it was read, and in words how; `format` is what a schema has to say of the file for that."""
+class LoadedTable:
+    """A table as it was read, a description of how, and its `format`, as a schema would state it."""
 
     frame: pd.DataFrame
     how: str
@@ -42,7 +42,7 @@ class Reading:
 
 
 def read_table(source: Source, name: str = "", format: TextFormat = UNSTATED) -> pd.DataFrame:
-    """The table in `source`, a text file by what a schema says of it; see `read`."""
+    """The table in `source`, a text file in the schema's format; see `read`."""
     return read(source, name, format=format).frame
 
 
@@ -53,8 +53,8 @@ def read(
     *,
     format: TextFormat | None = None,
     told: Callable[[float], object] = lambda _: None,
-) -> Reading:
-    """Read `source`; the ending of `name` (default: the path) says the kind, `cells` how many Parquet may hold.
+) -> LoadedTable:
+    """The table in `source`; `name`'s ending (default: the path's) is the kind, `cells` a limit for Parquet.
 
     Of a text file without a `format` the encoding, and whether cells hold line breaks, are guessed from all of its
     rows, a private peek: a release states what they are. `told` hears which share of a text or of a sheet is read,
@@ -68,9 +68,9 @@ def read(
         raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(ENDINGS)}")
     with explained(label, ending[1:]):
         if ending == ".parquet":
-            reading = Reading(_parquet(source, cells), "Parquet")
+            reading = LoadedTable(_parquet(source, cells), "Parquet")
         elif ending == ".xlsx":
-            reading = Reading(_excel(source, told), "Excel, first sheet")
+            reading = LoadedTable(_excel(source, told), "Excel, first sheet")
         else:
             with opened(source, MOST_TEXT) as file:
                 reading = _guessed(file, ending, told) if format is None else _text(file, ending, format, told)
@@ -85,13 +85,13 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def read_json(source: Source, name: str = "") -> Any:
-    """Read a JSON file; InputError says what is wrong with it and where."""
+    """The content of a JSON file; InputError says what is wrong with it and where."""
     with explained(name or str(source), "JSON"):
         return json.loads(content(source, MOST_JSON).decode("utf-8-sig"))
 
 
 def read_matrix(source: Source) -> np.ndarray:
-    """Read a matrix of numbers in numpy's format .npy; what its header says must be what follows it."""
+    """A matrix of numbers from numpy's .npy format; InputError where its header contradicts the content."""
     with explained(str(source), ".npy matrix of numbers"), opened(source, MOST_MATRIX) as file:
         version = np.lib.format.read_magic(file)
         header = {
@@ -110,7 +110,7 @@ def read_matrix(source: Source) -> np.ndarray:
         return flat.reshape(shape, order="F" if by_columns else "C")
 
 
-def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float], object]) -> Reading:
+def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float], object]) -> LoadedTable:
     start = file.tell()
     size = file.seek(0, io.SEEK_END) - start
     file.seek(start)
@@ -119,11 +119,11 @@ def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float
         told((file.tell() - start) / size)
         frames.append(frame)
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index(rows.names), dtype=str)
-    return Reading(frame, rows.format.words, format)
+    return LoadedTable(frame, rows.format.words, format)
 
 
-def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> Reading:
-    """A text file in the format that it seems to have."""
+def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> LoadedTable:
+    """The table of a text file, read in the format that it seems to have."""
     format = guessed(file)
     try:
         return _text(file, ending, format, told)
@@ -159,7 +159,7 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
 
 
 def sound(table: pa.Table) -> pa.Table:
-    """The table without anything damaged in it: a text that is no UTF-8 says its bytes, as in a text file.
+    """The table with damaged texts repaired: one that is no UTF-8 shows its bytes, as in a text file.
 
     Raises ArrowException for what else is damaged.
     """
@@ -177,12 +177,12 @@ def sound(table: pa.Table) -> pa.Table:
 
 
 def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
-    """The cells of a Parquet column: whole numbers as they were written, also where one beside them is missing."""
+    """The cells of a Parquet column: whole numbers stay as written, even beside a missing one."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     return pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
 
 
 def _headed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Take the first row as header, so that a doubled name is seen and not renamed."""
+    """The table with its first row as header, so that a doubled name is seen and not renamed."""
     return frame.iloc[1:].set_axis([str(c) for c in frame.iloc[0]], axis=1).reset_index(drop=True)

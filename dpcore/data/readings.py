@@ -1,4 +1,4 @@
-"""How the cells of a column are read before they are counted: dates, amounts of money, spellings, first characters.
+"""Ways to read a column's cells before they are counted: dates, amounts, spellings, first characters.
 
 A reading is stated in the schema. It reads every cell by itself, whatever else the column holds, so replacing one
 person's rows changes what is read in those rows only. What it cannot read stays as it was written, and is then missing
@@ -30,7 +30,7 @@ AMOUNT = {
 
 
 def number_of(text: str, how: str = AS_WRITTEN) -> float:
-    """The finite number that one cell's text says as `how` (of READINGS) reads it; NaN where it says none.
+    """The finite number in a cell's text, read as `how` (of READINGS); NaN where it has none.
 
     Without a reading a number has a decimal point, and no other sign between its digits.
     """
@@ -48,7 +48,7 @@ def number_of(text: str, how: str = AS_WRITTEN) -> float:
 
 
 def category_of(text: str, how: str = AS_WRITTEN) -> str:
-    """The category that one cell's text says as `how` reads it."""
+    """The category in a cell's text, read as `how`."""
     if how == ANY_CASE:
         return folded(canonical(text))
     if how.startswith("weekday") and (day := read_date(text, how.partition(" of ")[2])):
@@ -59,17 +59,17 @@ def category_of(text: str, how: str = AS_WRITTEN) -> str:
 
 
 def of_categories(how: str) -> bool:
-    """Whether a reading makes categories, and no numbers, of cells."""
+    """Whether a reading makes categories, not numbers."""
     return how == ANY_CASE or how in PREFIX or how.startswith("weekday")
 
 
 def folded(text: str) -> str:
-    """A text without what its letters' case and the spaces in and around it say."""
+    """The text without its letters' case and without spaces in and around it."""
     return " ".join(text.split()).casefold()
 
 
 def read_date(text: str, order: str) -> date | None:
-    """The day that begins a text: year first where four digits are, else in this order; None for no such day."""
+    """The day at the start of a text: year first where it has four digits, else in this order; None if invalid."""
     if found := YEAR_FIRST.fullmatch(text):
         year, month, day = found[1], found[3], found[4]
     elif found := YEAR_LAST.fullmatch(text):

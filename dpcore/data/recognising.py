@@ -1,4 +1,4 @@
-"""What headers and the form of texts say of a column: that it names people, or holds codes. Guesses, and public rules.
+"""Rules by which headers and the form of texts suggest that a column names people, or holds codes.
 
 A guess is only where a page or a proposal begins: no release rests on one.
 """
@@ -52,26 +52,26 @@ SOME, LONGEST = 1000, 100  # texts that are looked at for it, and their characte
 
 
 def header_of(name: str) -> str:
-    """A column's name as headers are compared: its words in lower case, without accents and signs."""
+    """The form in which column names are compared: words in lower case, without accents and signs."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     plain = unicodedata.normalize("NFKD", spaced).casefold()
     return " ".join(re.sub(r"[\W_]+", " ", re.sub("[\u0300-\u036f]", "", plain)).split())
 
 
 def names_people(name: str) -> bool:
-    """Whether a column's name alone says that it identifies people: public, because no cell is looked at."""
+    """Whether a column's name alone suggests that it identifies people: public, as no cell is read."""
     header = header_of(name)
     return bool(PERSON.fullmatch(header) or BORN.fullmatch(header) or IDENTIFIER.fullmatch(header))
 
 
 def formed(texts: Sequence[str]) -> bool:
-    """Whether most texts are e-mail addresses, most phone or person numbers, most names, or most street addresses."""
+    """Whether most texts look like e-mail addresses, phone or person numbers, names, or street addresses."""
     some = [text[:LONGEST] for text in heapq.nsmallest(SOME, texts)]
     return any(sum(map(bool, map(form, some))) >= MOST * len(some) for form in FORMS)
 
 
 def natural(text: str) -> tuple:
-    """What values are sorted by: numbers by size, then texts with the numbers in them by size: `0`, `2`, `10`, `a9`."""
+    """A sort key for values: numbers by size, then texts with the numbers in them by size: `0`, `2`, `10`, `a9`."""
     parts = re.split("([0-9]+)", text.casefold())
     parts[1::2] = [(len(digits.lstrip("0")), digits.lstrip("0")) for digits in parts[1::2]]  # type: ignore[list-item]
     number = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text)

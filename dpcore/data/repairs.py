@@ -1,4 +1,4 @@
-"""What is wrong with the columns of a schema on a table, all of it at once, and what mends each with one click.
+"""All problems of a schema's columns on a table, each with repairs of one click.
 
 What is wrong may quote a cell, and some repairs read the records: both are private peeks.
 """
@@ -33,7 +33,7 @@ PEEKS = frozenset({READ, ADD, GUESS, ONE, OWN})  # repairs that write into the s
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a column, and what would mend it, best first; `open`: nothing is said of it yet."""
+    """A problem with a column, and its repairs, best first; `open`: the schema says nothing of the column yet."""
 
     column: str
     what: str
@@ -42,7 +42,7 @@ class Problem:
 
 
 def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
-    """All that is wrong with one column; empty where it can be used."""
+    """All problems of one column; empty where it can be used."""
     column, wrong = _column(name, entry)
     if column is None:
         if not isinstance(entry, Mapping) or entry.get("kind") not in KINDS:
@@ -64,14 +64,14 @@ def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
 
 
 def words_missing(name: str, cells: pd.Series, entry: Any) -> dict[str, int]:
-    """The texts with a letter, such as `none`, that count as missing in a column in use, and how often each stands."""
+    """The texts with a letter, such as `none`, that count as missing in a used column, and their counts."""
     column, _ = _column(name, entry)
     found = {} if column is None else column.said_missing(cells)
     return {text: count for text, count in found.items() if any(map(str.isalpha, text))}
 
 
 def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] | None:
-    """The column's entry after a repair, None for a column that is left out; raises InputError where it cannot be."""
+    """The column's entry after a repair, None if the column is left out; InputError where it cannot be repaired."""
     entry = dict(entry) if isinstance(entry, Mapping) else {}
     read = entry.get("read") if entry.get("read") in READINGS else AS_WRITTEN
     if fix == ASIDE:
@@ -103,12 +103,12 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] 
 
 
 def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The policies that a person chose."""
+    """The parts of an entry that the user chose: its policies."""
     return {key: value for key, value in entry.items() if key in ("ordered", "missing", "out_of_range", "unreadable")}
 
 
 def _unsaid(read: dict[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What was read off, but for the bounds that a person has said already."""
+    """The entry read from the data, without the bounds that the user has already given."""
     typed = {key: entry[key] for key in ("low", "high") if entry.get(key) is not None}
     if typed and "edges" in read:
         read = {key: value for key, value in read.items() if key != "edges"} | {
@@ -133,7 +133,7 @@ def _refused(column: Column, cells: pd.Series) -> str:
 
 
 def _one_helps(column: Column, cells: pd.Series) -> bool:
-    """Whether all cells are listed values but for case and spaces."""
+    """Whether all cells are listed values except for case and spaces."""
     if column.read or not column.values:
         return False
     listed = {folded(str(value)) for value in column.values}

@@ -12,7 +12,7 @@ from .schema import domain_from_json
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A table with its schema, where it comes from, and its data-generating P (k,) where that is known."""
+    """A table with its schema, its origin, and its data-generating P (k,) where that is known."""
 
     frame: pd.DataFrame
     domain: Domain
@@ -73,7 +73,7 @@ def titanic() -> Sample:
 
 
 def coins() -> Sample:
-    """2,000 invented rows: two coins, and whether they show the same side, which no pair of the columns tells."""
+    """Invented rows (2,000): two coins, and whether they show the same side, which no pair of columns reveals."""
     counts = {(a, b): (500 * (a == b), 500 * (a != b)) for a in ("Heads", "Tails") for b in ("Heads", "Tails")}
     return _from_counts(["First coin", "Second coin", "Same side"], counts, ("Yes", "No"), "Invented: a rule to find.")
 
@@ -85,7 +85,7 @@ def _counts(text: str) -> dict[tuple[str, ...], tuple[int, int]]:
 
 
 def _from_counts(columns: list[str], counts: dict[tuple, tuple], outcomes: tuple[str, ...], source: str) -> Sample:
-    """One row a person, from how many there were with each outcome; categories in the order they first appear."""
+    """A table with one row a person, from counts by outcome; categories in order of first appearance."""
     rows = [
         (*group, outcome)
         for group, numbers in counts.items()
@@ -118,7 +118,7 @@ CENSUS_SCHEMA = {
 
 
 def census(n: int = 20_000, seed: int = 0) -> Sample:
-    """n people of an invented census, drawn from a small Bayesian network over 16,800 cells: P is known exactly.
+    """An invented census of n people, drawn from a small Bayesian network over 16,800 cells with known P.
 
     age, sex → education, marital → occupation → hours → income; within a bin, numbers are uniform.
     """
@@ -134,7 +134,7 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
 
 
 def _census_population() -> np.ndarray:
-    """P (k,) as the product of the network's conditional tables, in the schema's order of columns."""
+    """The P (k,) as the product of the network's conditional tables, in the schema's order of columns."""
     young, old = np.linspace(1, -1, 7), np.linspace(-1, 1, 7)
     age = np.array([0.16, 0.20, 0.19, 0.17, 0.14, 0.09, 0.05])
     sex = np.array([0.51, 0.49])
@@ -183,5 +183,5 @@ def _soft(logits: np.ndarray) -> np.ndarray:
 
 
 def _along(axis: int, values: list[float]) -> np.ndarray:
-    """`values` laid along one of the six axes in front of income."""
+    """The `values` reshaped along one of the six axes in front of income."""
     return np.reshape(values, [-1 if i == axis else 1 for i in range(6)])

@@ -30,7 +30,7 @@ FILE = {"delimiter": [*DELIMITERS], "encoding": [*ENCODINGS], "line_breaks": [Tr
 
 
 def domain_from_json(schema: Any) -> Domain:
-    """Read a schema, or a plain {"name": size} domain file of integer codes; InputError names column and key."""
+    """The domain of a schema, or of a {"name": size} file of integer codes; InputError names column and key."""
     if not isinstance(schema, Mapping) or not schema:
         raise InputError('the schema must be a JSON object: {"columns": {NAME: {"kind": …}}} or {NAME: size}')
     if all(type(size) is int for size in schema.values()):
@@ -81,7 +81,7 @@ def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
 
 
 def format_from_json(said: Any) -> TextFormat:
-    """How a text file is written, from the entry "file" of a schema; InputError for anything else."""
+    """The format of a text file, from the entry "file" of a schema; InputError for anything else."""
     if not isinstance(said, Mapping):
         raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
     for name, value in said.items():
@@ -149,7 +149,7 @@ def _values(name: str, spec: Mapping[str, Any]) -> tuple:
 
 
 def _check_distinct(column: Column) -> None:
-    """Refuse values that are one category, as the column's cells are read."""
+    """Raise InputError for values that are one category under the column's reading."""
     keys = [column.key(v) for v in column.values]
     if len(set(keys)) < len(keys):
         twice = next(key for key, times in Counter(keys).items() if times > 1)
@@ -157,7 +157,7 @@ def _check_distinct(column: Column) -> None:
 
 
 def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """low, high and edges of a numeric or integer column."""
+    """The low, high and edges of a numeric or integer column."""
     if "size" in spec:
         _only(name, spec, ("size",))
         size = spec["size"]
@@ -197,7 +197,7 @@ def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _only(name: str, spec: Mapping[str, Any], used: tuple[str, ...]) -> None:
-    """Refuse keys that say the same thing twice, or nothing for this kind."""
+    """Raise InputError for keys that repeat each other, or have no meaning for this kind."""
     for key in ("values", "low", "high", "bins", "edges", "size"):
         if key not in used and spec.get(key) is not None:
             raise InputError(f"column {name!r}: {key} does not go with {' and '.join(used)} in a {spec['kind']} column")

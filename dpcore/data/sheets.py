@@ -16,15 +16,15 @@ from xml.parsers import expat
 
 from ..errors import InputError
 
-MOST_BYTES = 400_000_000  # of all parts, unpacked
-MOST_SMALL = 30_000_000  # of a part that is not the sheet and not its texts
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of the format itself
-MOST_CELLS = 20_000_000  # of the rectangle from the first cell to the last
+MOST_BYTES = 400_000_000  # limit for all parts together, unpacked
+MOST_SMALL = 30_000_000  # limit for a part that is neither the sheet nor its texts
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # limits of the format itself
+MOST_CELLS = 20_000_000  # most cells of the rectangle from the first cell to the last
 MOST_TEXTS, MOST_CHARACTERS = 10_000_000, 200_000_000  # shared by cells
 LONGEST_CODE = 1000  # characters of a number format
 CHUNK = 1 << 16
 MOST_DIRECTORY, DIRECTORY_END, TAIL = 5_000_000, b"PK\5\6", 65_557  # bytes; how the end of a zip file begins
-SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # of the styles
+SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # sections of the styles part
 WANTED = ("Relationship", "sheet", "workbookPr", "numFmt", "xf", *SECTIONS)
 MOST_WANTED = 200_000
 WHOLE = re.compile(r"-?[0-9]{1,300}")
@@ -33,7 +33,7 @@ Row = list[Any]
 
 
 def first_sheet(file: BinaryIO, told: Callable[[float], object] = lambda _: None) -> list[Row]:
-    """The rows of the first sheet, from its first row on, as long as the longest one, empty cells "" and errors None.
+    """The rows of the first sheet, all as long as its longest row, empty cells "" and errors None.
 
     Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `told` hears which
     share of the sheet is read. InputError for what is no such file, for one that is larger than is read, and for one
@@ -59,7 +59,7 @@ def first_sheet(file: BinaryIO, told: Callable[[float], object] = lambda _: None
 
 
 class _Book:
-    """What a sheet needs of the other parts: its name, the shared texts, which formats are dates, the first day."""
+    """The other parts that a sheet needs: its name, the shared texts, the date formats, the first day."""
 
     def __init__(self, packed: zipfile.ZipFile) -> None:
         from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
@@ -100,7 +100,7 @@ class _Book:
 
 
 class _Texts:
-    """The texts that cells share, by number: one `si` each, phonetic readings left out."""
+    """The texts that cells share, by number: one for each `si`, phonetic readings left out."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -130,7 +130,7 @@ class _Texts:
 
 
 class _Sheet:
-    """The cells of a sheet, row by row, as they come."""
+    """The cells of a sheet, row by row in the file's order."""
 
     def __init__(self, book: _Book) -> None:
         self.book = book
@@ -198,7 +198,7 @@ class _Sheet:
             raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} values are read; save it as CSV")
 
     def _value(self, text: str) -> Any:
-        """What a cell holds; "" for nothing, None for an error."""
+        """The value of a cell; "" for an empty one, None for an error."""
         kind = self.cell.get("t", "n")
         if kind in ("str", "inlineStr") or not text:
             return text
@@ -224,7 +224,7 @@ class _Sheet:
 
 
 class _Wanted:
-    """Tags and attributes, without what stands between them."""
+    """A collector of wanted tags and attributes, which drops the text between them."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, dict[str, str]]] = []
@@ -247,7 +247,7 @@ def _whole(text: str, what: str) -> int:
 
 
 def _check_directory(file: BinaryIO) -> None:
-    """Refuse a list of parts that is longer than an Excel file's: it is read as a whole when the file is opened."""
+    """Raise InputError for an implausibly long list of parts, which opening the file would read whole."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - TAIL, 0))
     tail = file.read(TAIL)
@@ -258,7 +258,7 @@ def _check_directory(file: BinaryIO) -> None:
 
 
 def _relations(packed: zipfile.ZipFile, name: str, names: set[str]) -> dict[str, tuple[str, str]]:
-    """Kind and path of the parts that a part refers to, by key."""
+    """The kind and path of the parts that a part refers to, by key."""
     out: dict[str, tuple[str, str]] = {}
     base = posixpath.dirname(posixpath.dirname(name))
     for tag, found in _elements(packed, name) if name in names else ():
@@ -269,7 +269,7 @@ def _relations(packed: zipfile.ZipFile, name: str, names: set[str]) -> dict[str,
 
 
 def _elements(packed: zipfile.ZipFile, name: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Tags and attributes of a small part, as far as they are wanted, in order."""
+    """The wanted tags and attributes of a small part, in order."""
     seen = _Wanted()
     _parse(packed, name, seen, MOST_SMALL)
     return iter(seen.found)

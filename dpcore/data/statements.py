@@ -1,4 +1,4 @@
-"""The constraints of a schema file: JSON to what they forbid and back. All is checked, nothing is read off records."""
+"""The constraints of a schema file: from JSON and back. All is checked, no record is read."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ FORMS = '{"impossible": {NAME: values, …}}, {"within": [NAME, NAME], "which": 
 
 
 def constrained(domain: Domain, given: Any) -> Domain:
-    """The domain under the constraints of a schema; InputError names which one, the column, and what is allowed."""
+    """The domain under a schema's constraints; InputError names the constraint, the column, and what is allowed."""
     if given is None:
         return domain
     if not isinstance(given, list):
@@ -116,7 +116,7 @@ def _column(domain: Domain, name: Any) -> Column:
 
 
 def _codes(column: Column, spec: Any) -> tuple[int, ...]:
-    """Cells that a value, a range, null for the missing one, or a list of these names."""
+    """The codes of cells named by a value, a range, null for the missing one, or a list of these."""
     found = {code for item in (spec if isinstance(spec, list) else [spec]) for code in _cells(column, item)}
     if not found:
         raise InputError(f"column {column.name!r}: an empty list names none of its values {column.allowed}")
@@ -151,7 +151,7 @@ def _cells(column: Column, item: Any) -> Sequence[int]:
 
 
 def _between(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
-    """Cells of numbers that lie wholly between two numbers, both included."""
+    """The cells of numbers that lie wholly between two numbers, both included."""
     if column.values or not item or set(item) - {"from", "to"}:
         words = "holds categories: list them" if column.values else 'a range is {"from": number, "to": number}'
         raise InputError(f"column {column.name!r}: {words}, not {_short(dict(item))}")
@@ -170,7 +170,7 @@ def _between(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
 
 
 def _said(column: Column, codes: Sequence[int]) -> list[Any]:
-    """Cells as `_codes` reads them: categories by their label, numbers as ranges, the missing one as null."""
+    """The cells in the form that `_codes` reads: categories by label, numbers as ranges, missing as null."""
     present = [code for code in codes if code < column.present]
     missing = [None] * (len(present) < len(codes))
     if column.values:

@@ -15,7 +15,7 @@ from .text_format import DELIMITERS, TextFormat
 MOST_COLUMNS = 20_000
 MOST_FILLED = 10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
 SAMPLE = 1_000_000  # characters in which a file's header ends
-BYTES = 1 << 24  # of a file that are read at once
+BYTES = 1 << 24  # bytes of a file that are read at once
 ROWS = 1 << 17  # that are read at once where a row may have several lines
 LONGEST = 1 << 28  # characters of a line
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -27,12 +27,12 @@ OPEN += '{{"line_breaks": true}}'
 
 
 class OpenQuotesError(InputError):
-    """A cell in quotes does not end on its line."""
+    """The error for a cell in quotes that does not end on its line."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextRows:
-    r"""The rows of an open text file: `names` of its columns, and what its format is once the header was seen.
+    r"""The rows of an open text file: its column `names`, and its format, known once the header was read.
 
     Lines end with `\n`, `\r\n` or `\r`. A row with fewer cells than the header has missing ones at its end; one with
     more, or with a cell in quotes that has no end, is refused by the number of its line. An empty line is a row with an
@@ -72,12 +72,12 @@ class TextRows:
         return cls(names, known, header, _chained(text[len(header) + 1 :], pieces))
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
-        """Some rows at a time, as texts."""
+        """Batches of rows, as texts."""
         for frame in self._records() if self.format.line_breaks else self._lines():
             yield frame.set_axis(list(self.names), axis=1)
 
     def _lines(self) -> Iterator[pd.DataFrame]:
-        """The rows of each piece, of as many lines."""
+        """The rows of each piece, one for each line."""
         first = 2
         for piece in self.pieces:
             text = piece if piece.endswith("\n") else piece + "\n"
@@ -96,7 +96,7 @@ class TextRows:
             first += before
 
     def _records(self) -> Iterator[pd.DataFrame]:
-        """The rows of all pieces, where quotes say where a row ends."""
+        """The rows of all pieces, where quotes decide where a row ends."""
         self._check_filled(1, len(self.header))
         handle: Any = _Handle(_chained(f"{self.header}\n", self.pieces))
         blank = len(self.names) > 1
@@ -110,7 +110,7 @@ class TextRows:
             raise InputError(f"its rows are much shorter than its header: {cells:,} values of {length:,} characters")
 
     def _refuse(self, piece: str, first: int) -> NoReturn:
-        """Say which line has a cell without an end, or too many cells."""
+        """Raise InputError naming the line that has an unclosed cell, or too many cells."""
         width, apart = len(self.names), self.format.delimiter
         for number, line in enumerate(piece.split("\n"), first):
             if not (cells := _cells(line, apart)):
@@ -121,7 +121,7 @@ class TextRows:
 
 
 def guessed(file: BinaryIO) -> TextFormat:
-    """The encoding that all of an open file is in: a private peek, as it looks at every row."""
+    """The encoding of a whole open file, guessed from all its rows."""
     start = file.read(2)
     file.seek(0)
     if start in UTF_16:
@@ -140,7 +140,7 @@ def guessed(file: BinaryIO) -> TextFormat:
 
 
 def _pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
-    r"""A file's text in pieces of whole lines, which end with `\n` but for the last one."""
+    r"""A file's text in pieces of whole lines, which end with `\n` except the last one."""
     start = file.read(3)
     if start[:2] in UTF_16 and encoding != "utf-16":
         raise InputError('it is UTF-16: save it as UTF-8, or say so in the schema: "file": {"encoding": "utf-16"}')
@@ -201,18 +201,18 @@ def _frame(text: str, delimiter: str) -> pd.DataFrame:
 
 
 def _delimiter(header: str) -> str:
-    """What cuts a header into most cells; a comma where nothing does."""
+    """The delimiter that cuts a header into most cells; a comma where none does."""
     return max(DELIMITERS, key=lambda apart: _cells(header, apart))
 
 
 def _quoted(text: str) -> str:
-    """A header whose cells in quotes may hold line breaks."""
+    """The header of a file whose quoted cells may contain line breaks."""
     found = re.match(r'(?:"[^"]*(?:"|$)|[^"\n]+)*', text)
     return found[0] if found else ""
 
 
 def _cells(line: str, apart: str) -> int:
-    """How many cells a line has, 0 where one that begins with a quote has no end; other quotes are signs like any."""
+    """The number of cells in a line, 0 where a quoted cell is not closed; later quotes are ordinary signs."""
     at, cells = 0, 1
     while True:
         if line[at : at + 1] == '"':

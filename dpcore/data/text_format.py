@@ -1,4 +1,4 @@
-"""What a schema says of a text file."""
+"""The format of a text file, as a schema states it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16
 
 @dataclass(frozen=True, kw_only=True)
 class TextFormat:
-    r"""What a schema says of a text file, so that nothing has to be inferred from its rows.
+    r"""The format of a text file as a schema states it, so that nothing is inferred from its rows.
 
     Without a `delimiter` it is the one that the header shows, as names of columns are public. A cell that is not in the
     `encoding` says its bytes, `Z\xfcrich`, and no other cell is read differently. A line is a row, unless cells in
@@ -22,12 +22,12 @@ class TextFormat:
 
     @property
     def words(self) -> str:
-        """What it says, for a person."""
+        """The format in words."""
         apart = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
         return ENCODINGS[self.encoding] + apart + ", with line breaks inside values" * self.line_breaks
 
     def to_json(self) -> dict[str, Any]:
-        """The entry "file" of a schema: what is not as it is without one."""
+        """The entry "file" of a schema: only the settings that differ from the default."""
         return {name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)}
 
 

@@ -1,1 +1,1 @@
-"""Where a release meets the truth: every number from here is a private peek, and tagged so."""
+"""Comparisons of a release with the truth: every number uses real data, and is tagged so."""

@@ -1,4 +1,4 @@
-"""What errors are made of, and what to hold them against: private peeks.
+"""The sources of errors, and errors to compare with; from real data, not for publishing.
 
 Everything here is computed from the real records, to explore by; nothing of it is ever released.
 """
@@ -29,7 +29,7 @@ RESAMPLES = 10  # tables drawn to measure a sampling error
 
 @dataclass(frozen=True)
 class Baseline:
-    """Errors that need no algorithm at all, in words; the mean over `RESAMPLES` tables where chance has a part."""
+    """A comparison error that needs no algorithm, named in words; a mean over `RESAMPLES` tables if random."""
 
     words: str
     errors: Errors
@@ -39,7 +39,7 @@ class Baseline:
 def baselines(
     problem: QueryRelease, rows: Rows, population: np.ndarray | None = None, *, seed: int = 0
 ) -> dict[str, Baseline]:
-    """What to hold an error against: `uniform`, `independent` columns, `resampling` n rows, the table's own `sampling`.
+    """The errors to compare with: `uniform`, `independent` columns, `resampling` n rows, and `sampling`.
 
     `resampling` n rows from the table is the floor for every release of n synthetic rows drawn at random, and, where P
     is not known, the usual estimate of the table's own sampling error. `uniform` and `independent` are left out where
@@ -73,7 +73,7 @@ def independent(domain: Domain, rows: Rows) -> np.ndarray:
 
 
 def empirical(domain: Domain, rows: Rows) -> np.ndarray:
-    """P_n (k,): the table taken as a population. Raises InputError where the cells cannot be enumerated."""
+    """The table's distribution P_n (k,), taken as a population. Raises InputError where cells cannot be enumerated."""
     require_enumerable(domain)
     return np.bincount(domain.index(rows.values), rows.weights, domain.size) / rows.n
 
@@ -84,7 +84,7 @@ def resample(rows: Rows, n: int, rng: np.random.Generator) -> Rows:
 
 
 def held_out(rows: Rows, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """All records but `count`, and these: a simple random sample, drawn without replacement."""
+    """The records without a simple random sample of `count`, and that sample."""
     weights = rows.weights.astype(np.int64)
     drawn = rng.multivariate_hypergeometric(weights, count, method="marginals")
     return counted(rows.values, weights - drawn), counted(rows.values, drawn)
@@ -98,13 +98,13 @@ def draw(domain: Domain, P: np.ndarray, n: int, rng: np.random.Generator) -> Row
 
 
 def counted(values: np.ndarray, counts: np.ndarray) -> Rows:
-    """The records (r, d) that stand there so often (r,), without those that do not."""
+    """The distinct records (r, d) with a positive count, and their counts."""
     return Rows(values[counts > 0], counts[counts > 0])
 
 
 @dataclass(frozen=True, eq=False)
 class Waterfall:
-    """Where the error of every query comes from: `parts` (m,) by name, which sum to released − reference.
+    """The sources of every query's error: `parts` (m,) by name, which sum to released − reference.
 
     `reference` (m,) are the answers of the population where it is known, else of the table's own values; `released`
     (m,) are the release's. The parts, each measured: "sampling" (the table instead of its population), "binning" (cells
@@ -126,7 +126,7 @@ def waterfall(
     population: np.ndarray | None = None,
     values: np.ndarray | None = None,
 ) -> Waterfall:
-    """Take the errors of a release on any workload of its domain apart.
+    """The errors of a release, for any workload of its domain, split into their sources.
 
     `noiseless` is what `noiseless` of the run released with the same seed; what it gets wrong is the model's part,
     smoothing that the run does because of the noise it expects included. Where a distribution is held on a tree or
@@ -151,7 +151,7 @@ def waterfall(
 
 
 def nearest(release: Release, rows: Rows) -> Release | None:
-    """The likeliest distribution for the records of those that a release's model holds; None where it holds any.
+    """The likeliest distribution for the records among those a release's model can hold; None if it holds any.
 
     On a tree it has the records' own clique tables. Records that constraints call impossible are left out.
     """
@@ -175,7 +175,7 @@ def noiseless(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tu
 
 
 def settled(algorithm: Algorithm, plan: Plan) -> Any:
-    """The algorithm with every parameter it left to its plan at the value that the plan chose."""
+    """The algorithm with every parameter that was left to its plan set to the plan's choice."""
     chosen = {c.name: c.value for c in plan.choices}
     left = [p.name for p in parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
     return replace(algorithm, **{name: chosen[name] for name in left})  # type: ignore[type-var]
@@ -183,7 +183,7 @@ def settled(algorithm: Algorithm, plan: Plan) -> Any:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A comparison somebody would draw: `value` of `outcome` is more frequent among `first` than among `second`.
+    """A comparison that a reader might draw: `value` of `outcome` is more frequent among `first` than `second`.
 
     Both are values of the column `group`; all are labels of the domain's cells.
     """
@@ -195,7 +195,7 @@ class Conclusion:
     value: str
 
     def workload(self, domain: Domain) -> Marginals:
-        """The one table it is read off. Raises InputError for a label that is not there, or one column twice."""
+        """The table that answers the comparison. Raises InputError for an unknown label, or one column used twice."""
         for name, labels in ((self.group, (self.first, self.second)), (self.outcome, (self.value,))):
             known = domain.columns[domain.axes([name])[0]].labels
             for label in labels:
@@ -204,7 +204,7 @@ class Conclusion:
         return Marginals(domain, [[self.group, self.outcome]])
 
     def difference(self, domain: Domain, answers: np.ndarray) -> float:
-        """Share of `value` among `first` minus among `second`, from answers (m,) of `workload`; NaN for empty groups.
+        """The share of `value` among `first` minus that among `second`, from answers (m,); NaN for empty groups.
 
         Shares of a group whose released size is 0 or less mean nothing.
         """

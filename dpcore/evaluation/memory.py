@@ -1,4 +1,4 @@
-"""How much memory a piece of work took at its peak, where the system tells."""
+"""The peak memory of a piece of work, where the operating system reports it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class Peak:
-    """The peak of this process's memory since this was made, above what it held then.
+    """The peak of this process's memory since this object was made, above its memory then.
 
     Linux keeps a high-water mark that can be set back; elsewhere `bytes` is None. Memory that the process had taken
     before and kept is not seen again, so that small works may show 0.
@@ -21,7 +21,7 @@ class Peak:
 
     @property
     def bytes(self) -> int | None:
-        """Bytes above the start; None where the system does not tell."""
+        """The bytes above the start; None where the operating system does not report them."""
         if self._before is None or (peak := _kilobytes("VmHWM")) is None:
             return None
         return 1024 * max(0, peak - self._before)

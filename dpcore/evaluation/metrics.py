@@ -1,4 +1,4 @@
-"""How far released answers are from the truth."""
+"""Measures of the distance between released answers and the truth."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -28,23 +28,23 @@ class Errors:
 
     @property
     def headline(self) -> tuple[str, float]:
-        """What a line of progress shows."""
+        """The name and value that a line of progress shows."""
         return "max error", self.max_error
 
     def to_json(self) -> dict[str, float | None]:
-        """The numbers by name."""
+        """The errors as a dictionary, by name."""
         return asdict(self)
 
     @classmethod
     def mean(cls, found: Sequence["Errors"]) -> "Errors":
-        """The mean of each number; None where one has none."""
+        """The mean of each error over several runs; None for one that some run does not have."""
         columns: dict[str, Any] = {f.name: [getattr(one, f.name) for one in found] for f in fields(cls)}
         means: dict[str, Any] = {name: None if None in some else float(np.mean(some)) for name, some in columns.items()}
         return cls(**means)
 
 
 def errors(answers: np.ndarray, truth: np.ndarray, workload: Workload, n: int | None = None) -> Errors:
-    """Errors of `answers` (m,) against `truth` (m,); of n rows, where every query counts rows."""
+    """The errors of `answers` (m,) against `truth` (m,), of n rows where every query counts rows."""
     gaps = np.abs(answers - truth)
     ends = [end for t in workload.tables for end in (t.start, t.stop)]  # between two tables there may be other answers
     l1 = np.add.reduceat(np.append(gaps, 0), ends)[::2] if workload.tables else None

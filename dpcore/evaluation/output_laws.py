@@ -30,13 +30,13 @@ from .diagnosis import held_out
 from .staged import Cells, first, following, values
 
 POINTS = 1200
-BINS = 300  # of a column whose law is only averaged over, for a curve over μ
+BINS = 300  # number of bins of a column whose law is only averaged over, for a curve over μ
 SHOWN = 1e-4  # mass on either side that a picture may leave out
 
 
 @dataclass(frozen=True, eq=False)
 class LineLaw:
-    """Density (m,) of the private answer at x (m,), its mean excess risk, the true answer, and where 90 % of it lie.
+    """The density (m,) of the private answer at x (m,), its mean excess risk, the true answer, and a 90 % interval.
 
     μ and k are those of the first stage.
     """
@@ -55,7 +55,7 @@ class LineLaw:
 
 @dataclass(frozen=True, eq=False)
 class PlaneLaw:
-    """On a grid x₁ (p,), x₂ (p,): a cell's probability and excess risk (p, p), NaN outside K, rows along x₂.
+    """The probability and excess risk (p, p) of cells on a grid x₁ (p,), x₂ (p,); NaN outside K, rows along x₂.
 
     `draws` (m, 2), and the `optimum` (2,) without privacy.
     """
@@ -74,7 +74,7 @@ def _plan(problem: RiskMinimisation, budget: Budget, **settings: Any) -> Plan:
 
 
 def _density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
-    """That of the first stage."""
+    """The density of the first stage."""
     risk = Risk(problem.loss, rows.values, rows.weights, location=problem.location)
     return Density(risk, problem.region, plan["k"], plan["mu"])
 
@@ -83,7 +83,7 @@ def line_law(
     problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm", factor: float = 1.0,
     stages: int = 1,
 ) -> LineLaw:  # fmt: skip
-    """The law of a quantile or a median of one column, μ a multiple of the theory's; InputError for another problem.
+    """The law of a private quantile or median of one column, at `factor` times the theory's μ; else InputError.
 
     One stage is exact; more are averaged over the law of the stage before by quadrature (`staged`). 0 stages: by rule.
     """
@@ -150,7 +150,7 @@ def risk_by_mu(
 
 
 def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
-    """A column's records moved to at most BINS places, their weights kept: for a curve that is only looked at."""
+    """A column's records moved to at most BINS places, with their weights: for a curve that is only displayed."""
     if len(np.unique(risk.b)) <= BINS:
         return risk
     (low,), (high,) = problem.region.bounds
@@ -187,7 +187,7 @@ def plane_law(
 
 
 def public_walk(n: int = 12, rounds: int = 12, seed: int = 0) -> tuple[np.ndarray, list[Proposal]]:
-    """The paper's sampler step by step on `n` invented numbers in −1..1: the numbers, and every proposal.
+    """The invented numbers (n,) in −1..1, and every proposal of the paper's sampler on them, step by step.
 
     Its inner states follow the records, so that they are shown for invented ones only. The step size is fit to look at.
     """
@@ -198,12 +198,12 @@ def public_walk(n: int = 12, rounds: int = 12, seed: int = 0) -> tuple[np.ndarra
 
 
 def _median(n: int) -> RiskMinimisation:
-    """The median of n numbers in −1..1."""
+    """A problem that asks for the median of n numbers in −1..1."""
     return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
 
 
 def neighbour_s(budget: Budget, *, n: int = 40) -> float:
-    """The GDP parameter that `neighbour_curve` is to stay below."""
+    """The GDP parameter that `neighbour_curve` must stay below."""
     return float(_plan(_median(n), budget)["s"])
 
 
@@ -237,7 +237,7 @@ def gaussian_curve(s: float, epsilons: np.ndarray) -> np.ndarray:
 
 
 def calibrations(delta: float) -> pd.DataFrame:
-    """A line for every ε from 0.01 to 10: the exact s at δ, the paper's, the δ that its Theorem 6.4 spends, and δ.
+    """The rows (ε, exact s at δ, the paper's s, the δ of its Theorem 6.4, δ) for ε from 0.01 to 10.
 
     As printed it spends 2δ/3 on the density and (1 + e^ε)δ/3 on the sampler.
     """
@@ -250,11 +250,11 @@ def calibrations(delta: float) -> pd.DataFrame:
 
 
 def split(rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
-    """Two groups of records at random, `share` of them in the second: to learn from, and to be judged by."""
+    """The records in two random groups, `share` of them in the second: one to learn from, one to judge by."""
     total = int(rows.weights.sum())
     return held_out(rows, min(max(1, round(share * total)), total - 2), np.random.default_rng(seed))
 
 
 def optimum(problem: RiskMinimisation, rows: Rows) -> np.ndarray:
-    """The answer (d,) without privacy."""
+    """The answer (d,) without privacy, from the records themselves."""
     return smallest(Risk(problem.loss, rows.values, rows.weights, location=problem.location), problem.region)

@@ -1,4 +1,4 @@
-"""What synthetic rows are good for, purpose by purpose, beside what real rows are: private peeks, to explore by."""
+"""Scores of synthetic rows for each purpose, beside those of real rows; from real data, for exploring."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -30,7 +30,7 @@ MODELS = ("logistic regression", "gradient boosting")
 
 @dataclass(frozen=True)
 class Served:
-    """How well one purpose is served: by the release (`value`), by the real rows, by a sample as exact, by nothing."""
+    """The score of one purpose on the release (`value`), the real rows, an equally exact sample, and a blind guess."""
 
     purpose: str
     value: float | None
@@ -41,13 +41,13 @@ class Served:
     tag: ClassVar[Tag] = Tag.PEEK
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
+        """The score's fields as a dictionary."""
         return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Purposes:
-    """What is asked of a table: a `target` to predict, also by `group`, a `question`, and links between columns.
+    """The purposes of a table: a `target` to predict, also by `group`, a `question`, and links between columns.
 
     `train` is all that any release sees; `test` was held out of it, by a public seed and nothing of the rows.
     """
@@ -65,7 +65,7 @@ class Purposes:
         cls, domain: Domain, rows: Rows, *, target: str | None = None, group: str | None = None,
         question: Question | None = None,
     ) -> "Purposes":  # fmt: skip
-        """Hold out a quarter of the rows; InputError for purposes that this table cannot serve, in one sentence."""
+        """The purposes of a table, with a quarter of its rows held out; InputError where they do not fit it."""
         if group is not None and target is None:
             raise InputError("a group is compared by how well a target is predicted; name the target too")
         held = int(HELD_OUT * rows.n)
@@ -83,7 +83,7 @@ class Purposes:
         return asked
 
     def served(self, run: Run, watch: Callable[[], None] = lambda: None) -> list[Served]:
-        """All purposes by the last release of a finished run on `train`; `watch` is called now and then."""
+        """The scores of all purposes by the last release of a finished run on `train`; `watch` is called regularly."""
         release, exact = run.release, run.records[-1].to_json()["as_exact_as_sample"]
         if release is None:
             raise InputError("the algorithm released nothing")
@@ -99,14 +99,14 @@ class Purposes:
         return out + self._alarms(run, rng, watch)
 
     def summary(self, run: Run, watch: Callable[[], None] = lambda: None) -> dict[str, Any]:
-        """The run's summary, with what serves each purpose, by its name, in place of errors."""
+        """The run's summary, with the score of each purpose, by name, in place of errors."""
         return run.to_json() | {"final": {found.purpose: found.to_json() for found in self.served(run, watch)}}
 
     def _values(self, rows: Rows, name: str) -> np.ndarray:
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
 
     def _models(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
-        """Models that are trained on each table and tested on the rows held out, for all and for each group."""
+        """The scores of models trained on each table and tested on the rows held out, for all and for each group."""
         if self.target is None:
             return []
         parts: dict[str, Rows] = {"": self.test}
@@ -132,12 +132,12 @@ class Purposes:
 
     @property
     def _numeric(self) -> bool:
-        """Whether the target is a number to come near to: one in bins, or one of many whole numbers."""
+        """Whether the target is a number to approximate: one in bins, or one of many whole numbers."""
         column = self.domain.columns[self.domain.axes([self.target or ""])[0]]
         return column.size > 2 and (bool(column.edges) or (column.kind != "categorical" and column.size > NUMBERS))
 
     def _blind(self, part: Rows) -> tuple[str, float]:
-        """The unit of a score, and what knowing nothing but the shares of the target's values gives."""
+        """The unit of a score, and the score of a guess from the shares of the target's values alone."""
         if self._numeric:
             return "R²", 0.0
         if len(self._values(self.train, self.target or "")) == 2:
@@ -146,7 +146,7 @@ class Purposes:
         return "accuracy", float(counts.max() / counts.sum())
 
     def _fitted(self, model: str, table: Rows) -> Callable[[Rows], float | None]:
-        """A model trained on one table; what it scores on others, None where a score is not defined."""
+        """A model trained on one table, as a function that scores other tables; None where a score is not defined."""
         metrics = _sklearn().metrics
         axis = self.domain.axes([self.target or ""])[0]
         numeric, classes = self._numeric, self._values(self.train, self.target or "")
@@ -173,7 +173,7 @@ class Purposes:
         return score
 
     def _features(self, rows: Rows, model: str) -> np.ndarray:
-        """Everything but the target: one indicator a value for a regression, the values' numbers for trees."""
+        """The columns except the target: an indicator of each value for a regression, the values' numbers for trees."""
         own = [a for a, name in enumerate(self.domain.names) if name != self.target]
         if model != MODELS[0]:
             return rows.values[:, own].astype(float)
@@ -181,11 +181,11 @@ class Purposes:
 
     @property
     def _links(self) -> list[tuple[str, str]]:
-        """The pairs of columns that have two values each."""
+        """The pairs of columns with at least two values each."""
         return list(combinations([name for name in self.domain.names if len(self._values(self.train, name)) > 1], 2))
 
     def _found(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
-        """The share of the strongest links of the real rows that are among as many strongest ones of another table."""
+        """The share of the real rows' strongest links that are among equally many strongest links of another table."""
         pairs = Marginals(self.domain, self._links)
         k = max(1, min(LINKS, len(self._links) // 3))
 
@@ -200,7 +200,7 @@ class Purposes:
         return [Served("find what is linked", value, f"share of the {k} strongest links", 1.0, sampled, nothing)]
 
     def _asked(self, release: Any, _synthetic: Rows, like: Rows | None) -> list[Served]:
-        """A question of one's own: its share, and what knowing nothing but the schema would say."""
+        """The user's question: its share in each table, and the share that the schema alone suggests."""
         if self.question is None:
             return []
         workload = self.question.workload
@@ -219,7 +219,7 @@ class Purposes:
         ]
 
     def _alarms(self, run: Run, rng: np.random.Generator, watch: Callable[[], None]) -> list[Served]:
-        """How often tests find links that are not there, in a table of independent columns released by the same plan.
+        """The rate at which tests find links in a table of independent columns, released by the same plan.
 
         Its columns have the shares of the release. χ² takes synthetic rows for as many real ones; ours knows the noise.
         """
@@ -248,7 +248,7 @@ class Purposes:
 
 
 def alarms_in_words(chi: float | None, ours: float | None) -> str:
-    """The false alarms of both tests in one sentence; what is not known is left out."""
+    """A sentence with the false alarms of both tests; an unknown rate is left out."""
     if chi is None:
         return "No pair of columns could be tested."
     said = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"
@@ -256,7 +256,7 @@ def alarms_in_words(chi: float | None, ours: float | None) -> str:
 
 
 def _even(domain: Domain, workload: Any) -> Rows:
-    """A table in which the values of every column that a question names are equally frequent, and independent."""
+    """A table with independent, equally frequent values of every column that a question names."""
     base = getattr(workload, "base", workload)
     axes = sorted({a for table in base.axes for a in table})
     cells = np.indices([domain.shape[a] for a in axes]).reshape(len(axes), -1).T
@@ -273,7 +273,7 @@ def _information(table: np.ndarray) -> float:
 
 
 def _chi_square(counts: np.ndarray) -> float:
-    """The p-value of Pearson's χ² test on a table of counts without its empty lines; 1 where one line is left."""
+    """The p-value of Pearson's χ² test on a table of counts without its empty lines; 1 for a single line."""
     kept = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     found: Any = chi2_contingency(kept, correction=False) if min(kept.shape) > 1 else None
     return 1.0 if found is None else float(found.pvalue)
@@ -295,7 +295,7 @@ def _sklearn() -> Any:
 
 
 def _one_thread() -> Any:
-    """Keep models to one thread, as tables of distinct rows are small: threads that wait for each other are slower."""
+    """A context that keeps models to one thread, which is faster on tables of few distinct rows."""
     try:
         from threadpoolctl import threadpool_limits  # comes with scikit-learn
     except ImportError:
@@ -304,7 +304,7 @@ def _one_thread() -> Any:
 
 
 def _learner(model: str, numeric: bool, leaf: float) -> Any:
-    """An untrained model of scikit-learn; `leaf` distinct rows or more in a leaf of its trees."""
+    """An untrained scikit-learn model whose trees have at least `leaf` distinct rows in a leaf."""
     library = _sklearn()
     if model == MODELS[0]:
         return library.linear_model.Ridge() if numeric else library.linear_model.LogisticRegression(max_iter=300)

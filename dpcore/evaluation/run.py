@@ -50,7 +50,7 @@ class Record:
     tag: ClassVar[Tag] = Tag.PEEK
 
     def to_json(self) -> dict[str, Any]:
-        """One flat object; population errors carry the prefix population_."""
+        """The point as one flat dictionary; population errors carry the prefix population_."""
         out = {"t": self.t, **self.empirical.to_json()}
         if self.population:
             out |= {f"population_{name}": value for name, value in self.population.to_json().items()}
@@ -58,7 +58,7 @@ class Record:
 
 
 def generators(seed: int) -> tuple[np.random.Generator, np.random.Generator, np.random.Generator]:
-    """Independent generators of a seeded run: the curator's noise, the algorithm's own, the rows drawn at the end."""
+    """Independent generators of a seeded run: for the noise, the algorithm, and the rows drawn at the end."""
     noise, own, draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
     return noise, own, draws
 
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def spent(self) -> Spent:
-        """What the ledger holds so far; the same sums are the same total."""
+        """The budget spent so far by the ledger; equal sums give the identical object."""
         ledger = self._curator.ledger
         if self._total is None or self._total[0] != ledger.sums:
             self._total = ledger.sums, ledger.spent
@@ -124,19 +124,19 @@ class Run:
 
     @property
     def promise(self) -> Promise:
-        """What the whole budget promises: by the plan, unless that is only a part of what the budget pays for."""
+        """The promise of the whole budget: the plan's, unless the plan is only a part of what the budget pays for."""
         if self.plan.budget != self.budget:
             return Promise(self.budget.epsilon, self.budget.delta)
         return Promise.of_plan(self.plan, adaptive=self.algorithm.adaptive)
 
     @property
     def measured(self) -> list[MeasuredAnswers]:
-        """The noisy answers that left up to now, with their standard errors: paid for, and public."""
+        """The noisy answers released so far and their standard errors: protected, and public."""
         return self._curator.measured
 
     @property
     def events(self) -> list[tuple[str, Spend]]:
-        """What was charged so far, in order."""
+        """The events charged so far, in order."""
         return self._curator.ledger.events
 
     def __iter__(self) -> Iterator[Record]:
@@ -145,7 +145,7 @@ class Run:
         return self._iterator
 
     def sample(self, rows: int | None = None) -> pd.DataFrame:
-        """Synthetic records of the last release, as many as real ones unless `rows` says otherwise; costs nothing."""
+        """Synthetic records of the last release, `rows` of them or as many as real ones; uses no budget."""
         if self.release is None:
             raise InputError("nothing has been released yet: iterate over the run first")
         if rows is not None:
@@ -183,7 +183,7 @@ class Run:
         return record
 
     def to_json(self) -> dict[str, Any]:
-        """The run as the command line's --json writes it."""
+        """The run as a dictionary, as the command line's --json writes it."""
         last = self.records[-1]
         final = last.to_json()
         return {
@@ -207,7 +207,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Answers of a workload on the real records and by a release, side by side, each (m,): a private peek.
+    """A workload's answers (m,) on the real records and by a release, side by side; not for publishing.
 
     `n` rows are compared with, where every query counts rows.
     """
@@ -220,31 +220,31 @@ class Comparison:
 
     @property
     def gaps(self) -> np.ndarray:
-        """|synthetic − real| (m,)."""
+        """The absolute differences |synthetic − real| (m,)."""
         return np.abs(self.synthetic - self.real)
 
     @property
     def errors(self) -> Errors:
-        """How large the gaps are, in a few numbers."""
+        """The size of the gaps: their largest, mean and root mean square."""
         return errors(self.synthetic, self.real, self.workload, self.n)
 
     def worst(self, count: int) -> np.ndarray:
-        """The numbers of the `count` worst-answered queries, worst first."""
+        """The indices of the `count` worst-answered queries, worst first."""
         return np.argsort(-self.gaps, kind="stable")[:count]
 
 
 def compare(release: Release, rows: Countable, workload: Workload) -> Comparison:
-    """Put a release beside the truth on any workload of its domain."""
+    """The comparison of a release with the records on any workload of its domain."""
     return _compared(workload, rows, release.answers(workload))
 
 
 def real_answers(rows: Countable, workload: Workload) -> np.ndarray:
-    """The answers (m,) of the records themselves: a private peek."""
+    """The answers (m,) of the records themselves; not for publishing."""
     return workload.answers_of_rows(rows)
 
 
 def compare_tables(rows: Rows, synthetic: Rows, workload: Workload) -> Comparison:
-    """Put any synthetic records, of whatever tool, beside the truth."""
+    """The comparison of synthetic records, from any tool, with the real ones."""
     return _compared(workload, rows, workload.answers_of_rows(synthetic))
 
 
@@ -254,7 +254,7 @@ def _compared(workload: Workload, rows: Any, answers: np.ndarray) -> Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Subgroups:
-    """For every value of one column: its real share of the records, and how much the release disagrees about it.
+    """The real share and the release's relative error for every value of one column.
 
     `error` is Σ |synthetic − real| over all cells of the group, in its tables with the other columns, divided by
     Σ (|synthetic| + |real|): 0 where they say the same, 1 at the most, where they have nothing in common. The same
@@ -268,7 +268,7 @@ class Subgroups:
 
 
 def subgroups(both: Comparison, column: str) -> Subgroups:
-    """Error by subgroup of `column`, over the tables of a comparison of pairs that hold it (`pairs_with`)."""
+    """The error of each subgroup of `column`, from a comparison on the tables of pairs with it (`pairs_with`)."""
     pairs = both.workload
     if not isinstance(pairs, Marginals):
         raise InputError("groups are read off marginal tables only")
@@ -285,7 +285,7 @@ def subgroups(both: Comparison, column: str) -> Subgroups:
 
 
 def pairs_with(domain: Domain, column: str | None = None) -> Marginals:
-    """All pairs of columns, or those that hold `column`; the column itself where there is no other."""
+    """All pairs of columns, or those that include `column`; the column itself where there is no other."""
     if column is None:
         return Marginals.all(domain, min(2, len(domain.names)))
     others = [name for name in domain.names if name != column]

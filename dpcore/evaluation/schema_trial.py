@@ -1,4 +1,4 @@
-"""Exploring with a schema that is measured, with seeded noise: what a release would find, and lose by it."""
+"""Exploring with a measured schema and seeded noise: its findings, and the accuracy it costs."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ def explore_schema(
     seed: int = 0,
     told: Callable[[float], object] = lambda _: None,
 ) -> MeasuredSchema:
-    """Measure the open columns of a table with the schema's part of a budget, and the noise of a seed.
+    """The open columns of a table, measured with the schema's part of a budget and the noise of a seed.
 
     `told` hears which share of the work is done; what it raises ends it.
     """

@@ -22,7 +22,7 @@ Cells = tuple[np.ndarray, np.ndarray]  # edges (m + 1,) and the mass of every ce
 
 
 def values(risk: Risk, x: np.ndarray) -> np.ndarray:
-    """F (m,) of a location risk with a kink at points x (m,), by running sums instead of a table of all pairs."""
+    """The risk F (m,) of a location risk with a kink at points x (m,), from running sums instead of all pairs."""
     order = np.argsort(risk.b)
     b, w = risk.b[order], risk.w[order]
     W, B = np.concatenate([[0.0], np.cumsum(w)]), np.concatenate([[0.0], np.cumsum(w * b)])
@@ -34,7 +34,7 @@ def values(risk: Risk, x: np.ndarray) -> np.ndarray:
 
 
 def first(density: Density) -> Cells:
-    """The exact law of one draw, in cells that are narrow where it is large."""
+    """The exact law of one draw, in cells that are narrow where the law is large."""
     law = PiecewiseGaussian(density)
     cumulative = law.cumulative / law.cumulative[-1]
     ends = np.interp([OUTSIDE, 1 - OUTSIDE], cumulative, law.edges)
@@ -60,7 +60,7 @@ def following(before: Cells, risk: Risk, region: tuple[float, float], k: float, 
 
 
 def _edges(risk: Risk, k: float, ends: np.ndarray, region: tuple[float, float]) -> np.ndarray:
-    """Edges of cells about `ends`, inside K."""
+    """The edges of cells about `ends`, inside K."""
     room = 0.2 * (ends[1] - ends[0])
     low, high = max(ends[0] - room, region[0]), min(ends[1] + room, region[1])
     near = (risk.b > low) & (risk.b < high)

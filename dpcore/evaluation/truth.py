@@ -1,4 +1,4 @@
-"""What a release is compared with, one class for each kind of problem.
+"""The truth that a release is compared with, one class for each kind of problem.
 
 Everything computed here from records is a private peek; only `run` makes these.
 """
@@ -20,15 +20,15 @@ from .metrics import Errors, errors
 
 
 class ReleaseErrors(Protocol):
-    """Errors of a release: named numbers, of which a line of progress shows one, the `headline`."""
+    """The errors of a release: named numbers, one of which, the `headline`, a line of progress shows."""
 
     @property
     def headline(self) -> tuple[str, float]:
-        """Its name in words, and the number."""
+        """The headline error: its name in words, and the number."""
         ...
 
     def to_json(self) -> dict[str, float | None]:
-        """The numbers by name."""
+        """The errors as a dictionary, by name."""
         ...
 
 
@@ -36,12 +36,12 @@ class Truth(Protocol):
     """The real records of a problem, and its population where that is known."""
 
     def both(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
-        """Errors against the records, and against the data-generating distribution; None where it is not known."""
+        """The errors against the records, and against the data-generating distribution; None where that is unknown."""
         ...
 
 
 class QueryTruth:
-    """Answers (m,) of the workload on the records, and on a population P (k,) where that was given."""
+    """The true answers (m,) of the workload: on the records, and on a population P (k,) where that was given."""
 
     def __init__(self, problem: QueryRelease, rows: Countable, population: np.ndarray | None) -> None:
         self.workload = problem.workload
@@ -53,7 +53,7 @@ class QueryTruth:
             self.population_answers = self.workload.answers(P)
 
     def both(self, release: Release) -> tuple[Errors, Errors | None]:
-        """Errors against the records, and against the population; the release is asked once."""
+        """The errors against the records, and against the population; the release is asked once."""
         answers, known = release.answers(self.workload), self.population_answers
         beyond = None if known is None else errors(answers, known, self.workload)
         return errors(answers, self.answers, self.workload, self.n), beyond
@@ -61,7 +61,7 @@ class QueryTruth:
 
 @dataclass(frozen=True)
 class RiskErrors:
-    """F(x) of a parameter, and by how much it exceeds the smallest on K; `accuracy` of its signs, for labels."""
+    """The risk F(x) of a parameter and its excess over the least on K; `accuracy` of its signs, for labels."""
 
     excess_risk: float
     risk: float
@@ -69,11 +69,11 @@ class RiskErrors:
 
     @property
     def headline(self) -> tuple[str, float]:
-        """What a line of progress shows."""
+        """The name and value that a line of progress shows."""
         return "excess risk", self.excess_risk
 
     def to_json(self) -> dict[str, float | None]:
-        """The three numbers by name."""
+        """The three numbers as a dictionary, by name."""
         return asdict(self)
 
 
@@ -99,7 +99,7 @@ class RiskTruth:
         return self._seen[2]
 
     def both(self, release: Parameter) -> tuple[RiskErrors, RiskErrors | None]:
-        """Risk of a released parameter on the records, and on the held-out ones."""
+        """The risk of a released parameter on the records, and on the held-out ones."""
         held_out = None if self._held_out is None else self._errors(release.x, *self._held_out)
         return self._errors(release.x, *self._seen), held_out
 
@@ -116,23 +116,23 @@ class RiskTruth:
 
 @dataclass(frozen=True)
 class PointErrors:
-    """W1 between two distributions of points, and by how much it may be wrong (0 where it was computed exactly)."""
+    """The W1 distance of two distributions of points, and a bound on its error (0 where it was computed exactly)."""
 
     w1: float
     w1_error: float
 
     @property
     def headline(self) -> tuple[str, float]:
-        """What a line of progress shows."""
+        """The name and value that a line of progress shows."""
         return "distance W1", self.w1
 
     def to_json(self) -> dict[str, float | None]:
-        """Both numbers by name."""
+        """Both numbers as a dictionary, by name."""
         return asdict(self)
 
 
 class PointTruth:
-    """The real points and how often each stands. A distance costs more than the algorithm: `Run(every=…)` saves it."""
+    """The real points and their counts. A distance costs more than the algorithm: `Run(every=…)` saves it."""
 
     def __init__(self, problem: PointRelease, rows: Rows, population: np.ndarray | None) -> None:
         if population is not None:
@@ -140,7 +140,7 @@ class PointTruth:
         self.rows = rows
 
     def both(self, release: Points) -> tuple[PointErrors, None]:
-        """W1 to the records; the data-generating distribution is not known."""
+        """The W1 distance to the records; the data-generating distribution is unknown."""
         distance = w1(self.rows.values, self.rows.weights, release.points, release.weights)
         return PointErrors(distance.value, distance.error), None
 

@@ -1,4 +1,4 @@
-"""The distinguishing game: what an algorithm's releases tell about one record, beside its promise.
+"""The distinguishing game: an algorithm's leakage about one record, measured beside its promise.
 
 Two neighbouring public tables, many runs on each, and a test that sees released objects only. Whatever it finds is a
 lower bound on ε. The tables are made here, and so is the bug that the game must catch: half the sensitivity. Neither is
@@ -26,18 +26,18 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..workloads import Marginals
 
-RUNS, MOST_RUNS = 4000, 1_000_000  # on each of the two tables
+RUNS, MOST_RUNS = 4000, 1_000_000  # runs on each of the two tables
 RECORDS = (10, 1000)  # a few records show selections best, many show measurements; a pilot decides
 PILOT = 300  # runs
 CONFIDENCE = 0.999
 LOOKS = 8  # steps of a run that the test sees
 BUGS = ("none", "half-sensitivity")
-ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # of Rényi divergences that bound ρ from below
+ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # orders of the Rényi divergences that bound ρ from below
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What the game found. `promised` is the plan's own ε at δ, at most the budget's.
+    """The result of the game. `promised` is the plan's own ε at δ, at most the budget's.
 
     `epsilon_low`: with confidence 99.9 % the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
     is the ε that the plan's accounting would have to state, from a lower bound on its additive cost: sharper at small
@@ -67,7 +67,7 @@ class Audit:
         return max(self.epsilon_low, self.accounted_low) <= self.promised
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, the curve at about a hundred points."""
+        """The result as a dictionary, with the curve at about a hundred points."""
         at = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
         curve = {name: getattr(self, name)[at].tolist() for name in ("false_alarms", "hits", "limit")}
         facts = ("algorithm", "bug", "runs", "records", "promised", "epsilon_low", "accounted_low", "kept")
@@ -90,7 +90,7 @@ def audit(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Audit:
-    """Play `runs` games on each table; half of them shape the test, the other half are judged by it.
+    """The result of `runs` games on each table; half of them shape the test, the other half are judged by it.
 
     `progress` is told the share of the games that are played, now and then; what it raises ends the audit.
 
@@ -146,7 +146,7 @@ def two_questions(n: int) -> QueryRelease:
 def hand_over(
     rows: Rows, problem: QueryRelease, plan: Plan, rng: np.random.Generator, bug: bool = False
 ) -> TableCurator:
-    """A new curator of a public table, the one that runs and releases have; `bug`: it halves every sensitivity."""
+    """A new curator of a public table, as in runs and releases; the planted `bug` halves every sensitivity."""
     curator = curator_of(problem, rows, plan, rng)
     if bug:
         object.__setattr__(curator, "_unit", 2 * curator.unit)
@@ -170,11 +170,11 @@ class _Game:
         self.tables = [Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)]
 
     def play(self, runs: int) -> list[np.ndarray]:
-        """What each run releases, (runs, features), for both tables."""
+        """The features released by each run, (runs, features), for both tables."""
         return [np.array([self._features(rows) for _ in range(runs)]) for rows in self.tables]
 
     def pilot(self, runs: int) -> float:
-        """Roughly how far the two tables can be told apart."""
+        """A rough estimate of how far the two tables can be distinguished."""
         seen = self.play(runs)
         scores = [_Test(*seen)(x) for x in seen]
         thresholds = np.unique(np.concatenate(scores))
@@ -195,7 +195,7 @@ class _Game:
 
 
 class _Test:
-    """A score (runs,) that is large for runs on the second table: learnt from runs on both, (runs, features) each.
+    """A score (runs,) that is large on the second table, learnt from runs on both, (runs, features) each.
 
     Counted log odds where releases take few values, else Fisher's linear discriminant.
     """
@@ -220,18 +220,18 @@ class _Test:
 
 
 def _line(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the threshold at which the guess "second table" is right most often, of scores of runs on both."""
+    """The score threshold at which the guess "second table" is right most often, from runs on both."""
     thresholds = np.unique(np.concatenate([first, second]))
     return float(thresholds[int(np.argmax(above(second, thresholds) - above(first, thresholds)))])
 
 
 def above(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """How many scores are at least each threshold."""
+    """The number of scores that are at least each threshold."""
     return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
 
 
 def proportion(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
-    """A lower and an upper bound on a chance that came true `hits` times of n, each wrong with probability `alpha`.
+    """Lower and upper bounds on a chance with `hits` successes in n, each wrong with probability `alpha`.
 
     Source: Clopper, Pearson 1934.
     """
@@ -241,7 +241,7 @@ def proportion(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
 
 
 def _rates(scores: list[np.ndarray], thresholds: np.ndarray, swapped: bool) -> tuple[np.ndarray, np.ndarray]:
-    """A lower bound on the hit rate p and an upper bound on the false alarm rate q, both with CONFIDENCE together.
+    """A lower bound on the hit rate p and an upper bound on the false alarm rate q, jointly at CONFIDENCE.
 
     Swapped: a score below the threshold speaks for the first table.
     """
@@ -253,7 +253,7 @@ def _rates(scores: list[np.ndarray], thresholds: np.ndarray, swapped: bool) -> t
 
 
 def _best_threshold(scores: list[np.ndarray], bound: Any) -> tuple[float, bool]:
-    """The threshold, and its direction, whose lower bound is largest."""
+    """The threshold, and its direction, with the largest lower bound."""
     thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.01, 0.99, 401)))
     found = [(bound(*_rates(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
     values, swapped = max(found, key=lambda pair: pair[0].max())
@@ -261,7 +261,7 @@ def _best_threshold(scores: list[np.ndarray], bound: Any) -> tuple[float, bool]:
 
 
 def _direct(p: np.ndarray, q: np.ndarray, delta: float) -> np.ndarray:
-    """ε ≥ log((p − δ)/q)."""
+    """The lower bound ε ≥ log((p − δ)/q)."""
     return np.log(np.maximum((p - delta) / q, 1.0))
 
 
@@ -287,7 +287,7 @@ def _cost(p: np.ndarray, q: np.ndarray, accounting: Accounting) -> np.ndarray:
 
 
 def _accounted(cost: float, plan: Plan) -> float:
-    """The ε at δ that the plan's accounting states for an additive cost."""
+    """The ε at δ that the plan's accounting gives for an additive cost."""
     if cost <= 0 or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
         return 0.0  # these count releases; a test bounds no such number, and the direct bound is left
     failure = plan.sums.failure
@@ -296,6 +296,6 @@ def _accounted(cost: float, plan: Plan) -> float:
 
 
 def short(algorithm: Any, given: Iterable[str] = ()) -> Any:
-    """The algorithm with as few rounds as it can do, unless `given` names them; the game needs many short runs."""
+    """The algorithm with few rounds, unless `given` names them, because the game needs many short runs."""
     rounds = [p for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in set(given)]
     return replace(algorithm, **{p.name: max(1, int(p.low or 0)) for p in rounds})

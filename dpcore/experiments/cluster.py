@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from ..data.domain import Domain, Rows
-from ..data.sources.base import Axes, Before, Tally, Watch, unwatched
+from ..data.sources.base import Axes, SourceWrapper, Tally, Watch, unwatched
 from ..data.sources.counting import count
 from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
@@ -33,7 +33,7 @@ V = TypeVar("V")
 
 
 def check_address(address: str) -> str:
-    """The address of a scheduler; InputError unless it is tls://, or tcp:// on this very machine.
+    """The address of a scheduler; InputError unless it is tls://, or tcp:// on this machine.
 
     A table must not travel in the clear.
     """
@@ -82,7 +82,7 @@ def connect(address: str, certificates: dict[str, str] | None = None) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class OnCluster(Before):
+class OnCluster(SourceWrapper):
     """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
 
     Every share is counted once: one whose worker dies is counted again elsewhere, and only then added. Paths and the
@@ -92,7 +92,7 @@ class OnCluster(Before):
     client: Any
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """The counts of all shares together, added as they come; what `watch` raises cancels the others."""
+        """The counts of all shares together, added as they arrive; an error in `watch` cancels the others."""
         workers = max(1, len(self.client.scheduler_info()["workers"]))
         k = max(1, min(self.source.groups, SHARES * workers))
         shared, shares = [self.source, domain, list(tables)], [(i, k) for i in range(k)]
@@ -111,7 +111,7 @@ class OnCluster(Before):
 
 
 def _share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
-    """The counts of a share, on a worker; words for what is refused, as an error would be tried again."""
+    """The counts of a share, computed on a worker; a refusal returns words, as an error would be tried again."""
     try:
         return count(source, domain, tables, share=share)
     except InputError as error:
@@ -127,7 +127,7 @@ def sweep_on(
     population: np.ndarray | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> Iterator[SweepPoint]:
-    """`sweep.sweep` on a cluster: the same points, in the order in which they come back.
+    """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.
 
     A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers. Lazy: closing the
     generator, or an exception in it, cancels what runs.
@@ -146,7 +146,7 @@ def sweep_on(
 def _worked_out(
     client: Any, function: Callable[..., V], items: Sequence[T], shared: list[Any], watch: Callable[[], None]
 ) -> Iterator[tuple[T, V | None]]:
-    """`function(item, *shared)` of every item, in the order in which they come back; None where the cluster lost it.
+    """The results of `function(item, *shared)`, in order of arrival; None where the cluster lost one.
 
     What is shared is sent out once. Whatever was on a worker that dies is sent again, with what is shared: no other
     worker may have had it.
@@ -191,7 +191,7 @@ def _worked_out(
 
 
 def _value(future: Any) -> Any:
-    """What a run has given; None where it was lost, also on the way from a worker that dies."""
+    """The result of a run; None where it was lost, also on the way from a worker that dies."""
     try:
         return future.result() if future.status == "finished" else None
     except (CancelledError, OSError):

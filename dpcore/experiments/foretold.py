@@ -1,4 +1,4 @@
-"""How far off answers will be, before anything is read: for algorithms that measure the answers themselves."""
+"""The error of answers before any row is read, for algorithms that measure the answers themselves."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from ..problems import QueryRelease
 
 
 def public_noise(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> float | None:
-    """Standard deviation of the independent Gaussian noise on every answer asked, from public numbers.
+    """The standard deviation of the independent Gaussian noise on every answer, from public numbers.
 
     None where an algorithm has no `answer_noise` to say so: it measures something else, or what it measures depends on
     the records. Raises what `make_plan` raises.

@@ -1,4 +1,4 @@
-"""Reading a comparison: the frontier, what each choice loses against it, and the smallest ε that is good enough.
+"""Summaries of a comparison: the frontier, each choice's loss against it, and the smallest sufficient ε.
 
 Tables in, tables out; imports errors. What they hold are private peeks wherever their errors are.
 """
@@ -14,7 +14,7 @@ RUNS, SHARE = 20, 0.95  # how many runs an ε is judged by, and how many of them
 
 
 def middles(dots: pd.DataFrame) -> pd.DataFrame:
-    """One line for each algorithm and ε: the median, lowest and highest error over seeds, median seconds and memory.
+    """The median, lowest and highest error over seeds, and median seconds and memory, by algorithm and ε.
 
     `dots` has algorithm, epsilon, seed, error, seconds, memory; errors that are missing are left out.
     """
@@ -27,7 +27,7 @@ def middles(dots: pd.DataFrame) -> pd.DataFrame:
 
 
 def steps(middle: pd.DataFrame) -> pd.DataFrame:
-    """The step frontier: at each ε the smallest error of any algorithm at that ε or a smaller one, and whose it is.
+    """The step frontier: at each ε the smallest error of any algorithm at that ε or less, and its name.
 
     Steps and not a convex hull: nobody achieves the points between, while a smaller budget is always allowed.
     """
@@ -38,7 +38,7 @@ def steps(middle: pd.DataFrame) -> pd.DataFrame:
 
 
 def regret(middle: pd.DataFrame) -> pd.DataFrame:
-    """How many times the best median error at the same ε each algorithm has, a column for each ε; seconds and memory.
+    """The ratio of each algorithm's error to the best median at the same ε, a column for each; seconds, memory.
 
     The best algorithm has 1; the lines are sorted by the geometric mean over ε.
     """
@@ -52,7 +52,7 @@ def regret(middle: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass
 class Search:
-    """Bisection for the smallest ε of a grid at which `share` of `runs` runs are good enough; it runs nothing itself.
+    """A bisection for the smallest ε at which `share` of `runs` runs are good enough; it runs nothing itself.
 
     `ask()` says which ε to try next, with which seeds, or None when done; `tell` takes what became of one of them. An ε
     is given up as soon as too many of its runs were bad. Noise shrinks as ε grows, so errors are taken to fall with ε
@@ -74,14 +74,14 @@ class Search:
         self.allowed = int(self.runs * (1 - self.share) + 1e-9)
 
     def ask(self) -> tuple[float, range] | None:
-        """The next ε and the seeds that it still needs; None when the answer is known."""
+        """The next ε and the seeds still needed for it; None when the answer is known."""
         if self.done:
             return None
         epsilon = self.grid[self._middle]
         return epsilon, range(self.good.get(epsilon, 0) + self.bad.get(epsilon, 0), self.runs)
 
     def tell(self, epsilon: float, good: bool) -> None:
-        """One more run at `epsilon` was good enough, or not; those of an ε that is settled are ignored."""
+        """Record whether one more run at `epsilon` was good enough; ignored once that ε is decided."""
         if self.done or epsilon != self.grid[self._middle]:
             return
         side = self.good if good else self.bad
@@ -98,7 +98,7 @@ class Search:
 
     @property
     def found(self) -> float | None:
-        """The smallest ε that is good enough; None while it is not known, and when none is."""
+        """The smallest ε that is good enough; None while unknown, or when no ε is."""
         return self.grid[self._low] if self.done and self._low < len(self.grid) else None
 
     @property

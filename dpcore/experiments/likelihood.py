@@ -1,4 +1,4 @@
-"""Exact laws of what leaves a Curator, worked out beside it from what is stated: Gaussian noise, and selections.
+"""Exact laws of a Curator's outputs, computed independently of it: Gaussian noise, and selections.
 
 For public tables only, whose true values may be known. A likelihood ratio between two of them is the sharpest score of
 a transcript that there is (Neyman, Pearson 1933); wrong noise makes it less sharp, never wrong.
@@ -18,12 +18,12 @@ from ..privacy.statistics.query_draws import SummedErrors
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 
 SELECTING = ("select", "draw_queries", "above_threshold")  # the verbs whose outcomes are few, each with a known law
-NODES = 2000  # of the quadrature over a noisy threshold
+NODES = 2000  # nodes of the quadrature over a noisy threshold
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One question as an algorithm put it to its Curator: the verb, the statistic or score, the spend, and the rest."""
+    """A question as an algorithm asked its Curator: the verb, the statistic or score, the spend, and the rest."""
 
     verb: str
     question: Any
@@ -32,12 +32,12 @@ class Asked:
 
 
 def true_value(statistic: Any, rows: Rows) -> np.ndarray:
-    """What noise is added to."""
+    """The exact value to which noise is added."""
     return statistic.value(Answers(statistic.workload).value(rows) if isinstance(statistic, SomeAnswers) else rows)
 
 
 def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[np.ndarray, float, float]:
-    """w, c and μ² so that log p₂(y)/p₁(y) = w · y − c for what leaves, y, and is N(±μ²/2, μ²) on the two tables.
+    """The w, c and μ² of the log likelihood ratio log p₂(y)/p₁(y) = w · y − c of an output y under two tables.
 
     y ~ N(a, Σ) or N(b, Σ): w = Σ⁻¹(b − a), c = w · (a + b)/2, μ² = w · (b − a). Noise on cells leaves as the queries
     see it, Σ = σ²AAᵀ, of which the pseudo-inverse serves, as b − a is in its range.
@@ -76,7 +76,7 @@ def selection_law(asked: Asked, rows: Rows) -> np.ndarray:
 
 
 def _sparse_law(values: np.ndarray, blur: float, scale: float) -> np.ndarray:
-    """Outcomes 0..b−1 and none, by quadrature at the middles of equally likely parts of the threshold's noise."""
+    """The probabilities of outcomes 0..b−1 and none, by quadrature over the threshold's noise."""
     u = (np.arange(NODES) + 0.5) / NODES
     nu = -blur * np.sign(u - 0.5) * np.log1p(-2 * np.abs(u - 0.5))
     gap = (nu[:, None] - values) / scale
@@ -87,7 +87,7 @@ def _sparse_law(values: np.ndarray, blur: float, scale: float) -> np.ndarray:
 
 
 def telling_outcomes(p: np.ndarray, q: np.ndarray, trials: float, z: float) -> tuple[float, np.ndarray]:
-    """The outcomes that speak most for p, and the log ratio of their chances that `trials` of each would show.
+    """The outcomes that favour p most, and the log ratio of their chances that `trials` of each would show.
 
     Of all sets {p/q ≥ t}, the one with the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare outcome that says much
     is seen too seldom.

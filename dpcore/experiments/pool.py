@@ -59,7 +59,7 @@ class SharedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
-    """One algorithm on one data set with one budget, once a seed; public but for the block it names.
+    """An algorithm on a data set with a budget, once for each seed; public except for the block it names.
 
     `every` and `path` are those of `Run`; without `every` there are as many records as a page draws. With `bounded`
     what noisy tables say without bias comes back too, for intervals. With `schema` a part of the budget is for the
@@ -99,7 +99,7 @@ class Result:
 
 @dataclass(eq=False)
 class PoolJob:
-    """A task on its way: `state` is queued, running, done, cancelled or failed; the lists grow while it runs."""
+    """A submitted task: `state` is queued, running, done, cancelled or failed; the lists grow while it runs."""
 
     task: JobSpec
     session: str
@@ -114,33 +114,33 @@ class PoolJob:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the job has ended and will add nothing more."""
         return self._ended.is_set()
 
     @property
     def progress(self) -> float:
-        """Share of the work that is done, 0 to 1."""
+        """The share of the work that is done, 0 to 1."""
         if self.ended:
             return 1.0
         current = self.records[-1].t / self.rounds if self.records and self.rounds else 0.0
         return min(1.0, (len(self.results) + current) / len(self.task.seeds))
 
     def cancel(self) -> None:
-        """Ask for the end; the worker stops between two steps."""
+        """Ask the worker to stop between two steps."""
         self._cancelled.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end, `seconds` at the most; whether it came."""
+        """Whether the job ended within `seconds`, after waiting for it."""
         return self._ended.wait(seconds)
 
     def end(self, state: str, error: str = "") -> None:
-        """Settle the job."""
+        """Set the job's final state and error."""
         self.state, self.error = state, error
         self._ended.set()
 
 
 class WorkerPool:
-    """`workers` processes, each fed by a thread. Sessions take turns; within a session jobs run in order."""
+    """A pool of `workers` processes, each fed by a thread. Sessions take turns; a session's jobs run in order."""
 
     def __init__(self, workers: int = 2) -> None:
         self._waiting: dict[str, deque[PoolJob]] = {}
@@ -210,7 +210,7 @@ class WorkerPool:
 
 
 def _follow(job: PoolJob, pipe: Connection) -> None:
-    """Feed a job to a worker and take in what comes back, until it says how the job ended."""
+    """Send a job to a worker and add its records to the job until the worker says how it ended."""
     job.state = "running"
     pipe.send(job.task)
     told = False
@@ -233,7 +233,7 @@ def _follow(job: PoolJob, pipe: Connection) -> None:
 
 
 def _start_worker() -> tuple[BaseProcess, Connection]:
-    """A fresh process and the parent's end of its pipe."""
+    """A new worker process and the parent's end of its pipe."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,), daemon=True)
@@ -244,7 +244,7 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
 
 
 def _work(pipe: Connection) -> None:
-    """A worker's life: take a task, stream what it yields, say how it ended."""
+    """Run tasks in a worker until told to stop: receive one, stream its results, say how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it stops the workers
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
     with contextlib.suppress(EOFError, BrokenPipeError):  # the server is gone, and nobody listens any more
@@ -258,7 +258,7 @@ def _work(pipe: Connection) -> None:
 
 
 def _run_attached(task: JobSpec, pipe: Connection) -> str:
-    """Run a task on a read-only view of its block, which is let go of afterwards."""
+    """Run a task on a read-only view of its block, which is released afterwards."""
     block = SharedMemory(task.block)
     try:
         whole = np.ndarray(task.shape, dtype=task.kind, buffer=block.buf)
@@ -274,7 +274,7 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
 
 
 def _packed(rows: Rows | Counts) -> np.ndarray:
-    """Codes and weights side by side (r, d + 1), or all tables one after the other."""
+    """The codes and weights side by side (r, d + 1), or all tables one after another, as one array."""
     if isinstance(rows, Counts):
         return np.concatenate(list(rows.tables.values()))
     kind = "float64" if rows.values.dtype.kind == "f" else "int64"
@@ -282,7 +282,7 @@ def _packed(rows: Rows | Counts) -> np.ndarray:
 
 
 def _unpacked(task: JobSpec, whole: np.ndarray) -> Rows | Counts:
-    """What `_packed` put into a block; counts without their source, whose file is the parent's to read."""
+    """The records that `_packed` put into a block; counts lack their source, whose file only the parent reads."""
     if not task.tables:
         return Rows(whole[:, :-1], whole[:, -1])
     domain = task.problem.domain

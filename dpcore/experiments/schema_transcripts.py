@@ -1,4 +1,4 @@
-"""How much of its promise a schema that is measured really uses: new ColumnCurators of a worst pair of public tables.
+"""The share of its promise that measuring a schema really uses, on a worst pair of public tables.
 
 A record of the first table says −10⁶ and nothing, of the second 10⁶ and "a": it changes power of two, branch of the
 tree and category at once. Where "a" stands as often as values get no noise, or once more, all of δ₀ is used.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..data.cells import Cells
+from ..data.cells import RawCells
 from ..data.open_schema import OpenColumn
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget
@@ -36,7 +36,7 @@ def transcribe_schema(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[AuditResult, AuditResult]:
-    """What a number and a category that are measured with the whole budget show of μ, and of δ₀.
+    """The evidence on μ and δ₀ from a number and a category column measured with the whole budget.
 
     Raises InputError at δ = 0, where no category can be measured, and for transcripts outside 1,000..10,000,000.
     """
@@ -47,7 +47,7 @@ def transcribe_schema(
     division = divide(budget, 1.0, categories=True)
     plan = plan_schema(COLUMNS, 1, 1, division, exact=False)  # the number of rows changes no charge
 
-    def seen(test: _Counted | _Passed, table: tuple[Cells, Cells]) -> float:
+    def seen(test: _Counted | _Passed, table: tuple[RawCells, RawCells]) -> float:
         curator = ColumnCurator(table, test.n, plan.plan, rng)
         if bug != BUGS[0]:
             object.__setattr__(curator, "_group", 0.5)
@@ -61,7 +61,7 @@ def transcribe_schema(
 
 
 class _Counted(Noise):
-    """All counts of both columns: the category stands so often that it surely passes."""
+    """The test on all counts of both columns, in which the category occurs often enough to pass surely."""
 
     def __init__(self, plan: SchemaPlan) -> None:
         values: Any = plan.values
@@ -70,8 +70,8 @@ class _Counted(Noise):
         self.n = 2 * half
         self.tables = [
             (
-                Cells((f"{-FAR:g}", f"{FAR:g}"), np.array([half - x, half + x]), 0),
-                Cells((OFTEN,), np.array([half + x]), half - x),
+                RawCells((f"{-FAR:g}", f"{FAR:g}"), np.array([half - x, half + x]), 0),
+                RawCells((OFTEN,), np.array([half + x]), half - x),
             )
             for x in (0, 1)
         ]
@@ -102,7 +102,7 @@ class _Counted(Noise):
 
 
 class _Passed:
-    """A category that stands so often that it gets no noise, or once more: whether it passes the threshold.
+    """The test of whether a category passes the threshold, on tables where it has one row more or less.
 
     On the first table no noise is drawn for it, so that how often it passes on the second is what δ₀ allows.
     """
@@ -114,27 +114,27 @@ class _Passed:
         scale, low, threshold = passing(values, 1, False)
         self.plan, self.n, self.promised = plan, low + 1, values.failure
         self.there = float(ndtr(-(threshold - low - 1) / scale))
-        self.tables = [(_none(self.n), Cells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]
+        self.tables = [(_none(self.n), RawCells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]
 
     @property
     def needed(self) -> int:
-        """Transcripts for SHARES of δ₀, half of them of the second table."""
+        """The number of transcripts for SHARES of δ₀, half of them of the second table."""
         room = self.there - SHARES[self.kind] * self.promised
         return math.ceil(min(2 * self.there * ((ndtri(TRUST) + SPARE) / room) ** 2, MOST)) if room > 0 else MOST
 
     def score(self, curator: ColumnCurator) -> float:
-        """Whether it passed."""
+        """Whether the category passed in a transcript."""
         return float(len(curator.frequent(1, self.plan.values).texts))  # type: ignore[arg-type]
 
     def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
-        """δ₀ is at least this: P(passes) on the second table less that on the first."""
+        """A lower bound on δ₀: P(passes) on the second table minus that on the first."""
         p, q = hit_rates(first, second, trust)
         return max(p - q, 0.0) if first.any() else p
 
     def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:  # noqa: ARG002
-        """Nothing bounds it from above."""
+        """The upper bound on δ₀, which is infinite."""
         return None
 
 
-def _none(n: int) -> Cells:
-    return Cells((), np.zeros(0, dtype=np.int64), n)
+def _none(n: int) -> RawCells:
+    return RawCells((), np.zeros(0, dtype=np.int64), n)

@@ -33,7 +33,7 @@ POLL_SECONDS = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A point to be: which algorithm, under which name, at which budget, with which seed."""
+    """A planned point: its algorithm, the algorithm's name, its budget and its seed."""
 
     name: str
     algorithm: Algorithm
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def key(self) -> Key:
-        """That of its point."""
+        """The key of the point."""
         return self.name, self.budget.epsilon, self.budget.delta, self.seed
 
     def point(self, summary: dict[str, Any]) -> SweepPoint:
@@ -51,7 +51,7 @@ class Case:
         return self._point("done", errors=summary["final"], **cost)
 
     def refused(self, problem: QueryRelease) -> SweepPoint | None:
-        """The point that says why the algorithm cannot serve; None when it can. Looks at public numbers only."""
+        """The point with the reason why the algorithm cannot run, from public numbers; None when it can."""
         try:
             make_plan(self.algorithm, problem, self.budget)
         except InputError as error:
@@ -63,7 +63,7 @@ class Case:
         return self._point("refused", message=message)
 
     def failed(self, message: str) -> SweepPoint:
-        """The point of a run that broke off."""
+        """The point of a run that failed."""
         return self._point("failed", message=message)
 
     def _point(self, state: str, **known: Any) -> SweepPoint:
@@ -75,7 +75,7 @@ class Case:
 def cases(
     algorithms: Mapping[str, Algorithm], problem: QueryRelease, budgets: Sequence[Budget], seeds: Sequence[int]
 ) -> list[Case]:
-    """Everything to run, in an order that shows a first point of every algorithm early.
+    """All points to run, in an order that shows a first one of every algorithm early.
 
     All of the first seed come first; within a seed the middle budget, then its neighbours; within a budget the
     algorithms by the time they are forecast to take. InputError for nothing to do, for too much and for repetitions.
@@ -114,7 +114,7 @@ def sweep(
     session: str = "sweep",
     watch: Callable[[], None] = lambda: None,
 ) -> Iterator[SweepPoint]:
-    """One point for each case as soon as it is there: in this process one after the other, or by a pool's workers.
+    """The point of each case as soon as it is ready: run in this process, or by a pool's workers.
 
     The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an exception raised in
     it, cancels what runs. A case that is refused or fails becomes a point, and the rest goes on. `watch` is called
@@ -144,7 +144,7 @@ def sweep(
 
 
 def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.ndarray | None = None) -> JobSpec:
-    """A case as a pool takes it."""
+    """The case as a task for a pool."""
     what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
     return JobSpec(
         **what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind, tables=block.tables
@@ -152,7 +152,7 @@ def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.nd
 
 
 def collect(case: Case, job: PoolJob) -> SweepPoint:
-    """The point of a case whose job has ended; one that was cancelled has failed."""
+    """The point of a case whose job has ended; a cancelled one counts as failed."""
     return case.point(job.results[0].summary) if job.state == "done" else case.failed(job.error or job.state)
 
 
@@ -163,7 +163,7 @@ def run_case(
     population: np.ndarray | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> SweepPoint:
-    """The point of a case, run here and now."""
+    """The point of a case, run in this process."""
     run = partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, population=population, every=seldom)
     return run_made(case, run, watch)
 
@@ -172,7 +172,7 @@ def run_made(
     case: Case, make: Callable[[], Run], watch: Callable[[], None] = lambda: None,
     found: Callable[[Run], dict[str, Any]] = Run.to_json,
 ) -> SweepPoint:  # fmt: skip
-    """The point of a case whose run is made here, as with a schema that is measured; an InputError then refuses it.
+    """The point of a case whose run `make` creates, as with a measured schema; an InputError refuses it.
 
     `found` says what of the finished run is kept, in place of its summary. A bug ends the point with a message.
     """
@@ -190,12 +190,12 @@ def run_made(
 
 
 def seldom(rounds: int) -> int:
-    """Every how many steps a run is compared with the truth."""
+    """The number of steps between two comparisons of a run with the truth."""
     return max(1, math.ceil(rounds / LOOKS))
 
 
 def identity(problem: QueryRelease) -> dict[str, Any]:
-    """What makes two sweeps comparable, from public facts only: two equal identities are one task."""
+    """The identity of a sweep's task, from public facts only: sweeps with equal ones can be compared."""
     return {
         "n": problem.n,
         "rows_per_person": problem.group,
@@ -208,7 +208,7 @@ def identity(problem: QueryRelease) -> dict[str, Any]:
 
 
 def rows_digest(rows: Rows | Counts) -> str:
-    """A digest of the records, whatever their order: a private peek, as a guess of the whole table can be checked.
+    """A digest of the records in any order; not for publishing, as it confirms a guess of the whole table.
 
     Of records that were only counted, a digest of their tables.
     """
@@ -218,13 +218,13 @@ def rows_digest(rows: Rows | Counts) -> str:
 
 
 def missing(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case]:
-    """The cases whose points are not there yet, or failed: a refusal is final, a failure is tried again."""
+    """The cases without a point, or with a failed one; refused ones are final."""
     settled = {point.key for point in there if point.state != "failed"}
     return [case for case in planned if case.key not in settled]
 
 
-def left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) -> str:
-    """Time left in words: an algorithm will take the mean of its runs so far, an unseen one the mean of all."""
+def time_left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) -> str:
+    """The time left in words, from each algorithm's mean run time, or the mean of all for an unseen one."""
     ran = [p for p in done if p.state == "done"]
     if not ran:
         return ""
@@ -238,7 +238,7 @@ def left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) ->
 
 
 def _said(start: np.ndarray | PublicStart) -> list[np.ndarray]:
-    """Arrays that say what a public start is: itself, or its tables of pairs and what they weigh."""
+    """The arrays that identify a public start: itself, or its tables of pairs and their weights."""
     if not isinstance(start, PublicStart):
         return [start]
     pairs = Marginals.all(start.domain, min(2, len(start.domain.names)))
@@ -246,7 +246,7 @@ def _said(start: np.ndarray | PublicStart) -> list[np.ndarray]:
 
 
 def _contents(workload: Workload) -> Iterator[Any]:
-    """Arrays that say which queries a workload asks; its schema is known beside."""
+    """The arrays that identify a workload's queries, given its schema."""
     yield np.frombuffer(type(workload).__name__.encode(), dtype=np.uint8)
     if isinstance(workload, Union):
         for member in workload.workloads:

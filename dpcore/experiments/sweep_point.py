@@ -14,7 +14,7 @@ Key = tuple[str, float, float, int]  # algorithm, ε, δ, seed
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPoint:
-    """One run of a sweep. `algorithm` is the name it has there, `settings` its parameters (None: left to the plan).
+    """One run of a sweep. `algorithm` is its name in the sweep, `settings` its parameters (None: by the plan).
 
     state "done": `errors` are those of the last release by name, those against a population with the prefix
     population_; `spent` is the ledger's total; `seconds` are the algorithm's own, and `memory` is its peak in bytes.
@@ -37,11 +37,11 @@ class SweepPoint:
 
     @property
     def key(self) -> Key:
-        """What tells this point from the others of its sweep."""
+        """The key that identifies this point within its sweep."""
         return self.algorithm, self.epsilon, self.delta, self.seed
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
+        """The fields by name, for JSON."""
         return asdict(self)
 
     @classmethod
@@ -73,7 +73,7 @@ class Mean:
 
 
 def means(points: Iterable[SweepPoint]) -> list[Mean]:
-    """Means of the points that are done, by algorithm in order of appearance, then by ε."""
+    """The means of the points that are done, by algorithm in order of appearance, then by ε."""
     together: dict[str, dict[float, list[SweepPoint]]] = {}
     for point in points:
         if point.state == "done":
@@ -87,7 +87,7 @@ def means(points: Iterable[SweepPoint]) -> list[Mean]:
 
 
 def best(found: Sequence[Mean], error: str) -> dict[float, Mean]:
-    """The algorithm with the smallest mean of one error, for every ε at which there is one."""
+    """The algorithm with the smallest mean of one error, for every ε with a known one."""
     out: dict[float, Mean] = {}
     smallest: dict[float, float] = {}
     for mean in sorted(found, key=lambda m: m.epsilon):

@@ -1,4 +1,4 @@
-"""How much of its promise an algorithm's transcripts really use: the sharpest test on the worst pair of small tables.
+"""The share of its promise that an algorithm really uses, by the sharpest test on small tables.
 
 A transcript is all that leaves the Curator: more than a release shows, and what the plan's price is for. The questions
 of one run on a public table are put again to new Curators of one of two neighbouring tables, by a coin; the score of
@@ -25,18 +25,18 @@ from ..problems import QueryRelease
 from .audit import BUGS, CONFIDENCE, Audit, above, check_bug, hand_over, proportion, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
-TRANSCRIPTS = 60_000  # at most, of both tables together
+TRANSCRIPTS = 60_000  # most transcripts of both tables together
 FEWEST, MOST = 1000, 10_000_000
-TRUST = 0.99  # of what is called shown; a promise is called broken at the game's CONFIDENCE
-SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}  # of the promise, to be shown
+TRUST = 0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
+SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}  # share of the promise that has to be shown
 SIZES = (8, 80)  # records: a selection among few is all noise, among many all signal
-PARTS = 8  # of a table that is tried, and cells get whole parts
+PARTS = 8  # parts into which a tried table is divided; cells get whole parts
 SPARE = 2.5  # standard deviations by which a bound may be unlucky and still show its share
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditResult:
-    """What transcripts show of a promise: of μ where all a plan does is Gaussian noise, else of one selection's ε₀.
+    """The evidence of transcripts on a promise: on μ where all noise is Gaussian, else on one selection's ε₀.
 
     Of a schema that is measured: of the μ of its counts, and of the δ₀ of values above a threshold.
 
@@ -63,35 +63,35 @@ class AuditResult:
 
     @property
     def kept(self) -> bool:
-        """Whether nothing was seen that the promise forbids."""
+        """Whether the transcripts are consistent with the promise."""
         return self.sure_low <= self.promised
 
     @property
     def shown(self) -> bool:
-        """Whether the share of the promise that such a plan can be seen to use was seen."""
+        """Whether the transcripts showed the share of the promise that such a plan can show."""
         return self.low >= SHARES[self.kind] * self.promised
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the curves."""
+        """The result as a dictionary, without the curves."""
         names = ("kind", "transcripts", "records", "promised", "there", "low", "high", "kept", "shown")
         return {name: getattr(self, name) for name in names} | {"confidence": TRUST}
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What the releases of an algorithm show of its promise, and what its transcripts do, where they are read."""
+    """The evidence on an algorithm's promise from its releases and, where available, from its transcripts."""
 
     found: Audit
     evidence: AuditResult | None
 
     @property
     def kept(self) -> bool:
-        """Whether neither shows the promise to be broken."""
+        """Whether both kinds of evidence are consistent with the promise."""
         return self.found.kept and (self.evidence is None or self.evidence.kept)
 
 
 def trade_off(kind: str, size: float, false_alarms: np.ndarray) -> np.ndarray:
-    """The largest hit rates of μ-GDP, ε-DP or (0, δ)-DP: Φ(Φ⁻¹(q) + μ), min(e^ε q, 1 − e^−ε (1 − q)), q + δ."""
+    """The largest hit rates of μ-GDP, ε-DP or (0, δ)-DP tests at given false alarm rates."""
     if kind == "noise":
         return ndtr(ndtri(false_alarms) + size)
     if kind == "failure":
@@ -108,7 +108,7 @@ def transcribe(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> AuditResult | None:
-    """Judge as many transcripts as show the share of the promise, `transcripts` at the most.
+    """The evidence from as many transcripts as the test needs, `transcripts` at the most.
 
     None where neither all is Gaussian noise nor anything is selected. Raises what the plan raises, and InputError for a
     number of transcripts outside 1,000..10,000,000.
@@ -142,7 +142,7 @@ def judged(
     test: Any, ask: Callable[[Any], Any], name: str, budget: Budget, transcripts: int, bug: str,
     rng: np.random.Generator, progress: Callable[[float], None] | None,
 ) -> AuditResult:  # fmt: skip
-    """What transcripts show, as many as a test needs, `transcripts` at the most.
+    """The result of a test on as many transcripts as it needs, `transcripts` at the most.
 
     `ask` hands one of the test's two tables to a new Curator, and scores what it answers; a coin says which table. The
     test says what is promised and there, of which kind, and bounds it from two lots of scores.
@@ -178,7 +178,7 @@ def judged(
 
 @dataclass(frozen=True, eq=False)
 class _Script:
-    """What one run on an even table asked, in order, and under which plan."""
+    """The questions of one run on an even table, in order, and its plan."""
 
     problem: QueryRelease
     plan: Plan
@@ -190,7 +190,7 @@ class _Script:
 
 
 class _Recorder:
-    """A Curator that notes what it is asked."""
+    """A curator that records the questions it is asked."""
 
     def __init__(self, curator: Any, asked: list[Asked]) -> None:
         self._curator, self._asked = curator, asked
@@ -225,7 +225,7 @@ def _table(counts: np.ndarray) -> Rows:
 
 
 def _pairs(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The counts of all neighbours where the first table is made of whole eighths: one record leaves for any cell."""
+    """The counts of all neighbours of tables made of whole eighths, one record leaving for any cell."""
     for bars in combinations(range(PARTS + 3), 3):
         counts = np.diff([-1, *bars, PARTS + 3]) - 1
         first = counts * (n // PARTS)
@@ -238,7 +238,7 @@ def _pairs(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 class Noise:
-    """Questions that are only answered with Gaussian noise; which table it is is guessed by the sign of the ratio.
+    """The test on questions answered with Gaussian noise, which guesses the table by the ratio's sign.
 
     A fair coin says which table a transcript is of, so right guesses are binomial, and under μ-GDP their rate is at
     most max_q ½(Φ(Φ⁻¹(q) + μ) + 1 − q) = Φ(μ/2). A Clopper–Pearson bound a of the rate gives μ ≥ 2Φ⁻¹(a).
@@ -251,7 +251,7 @@ class Noise:
 
     @property
     def needed(self) -> int:
-        """Transcripts for SHARES of the promise, SPARE standard deviations included."""
+        """The number of transcripts for SHARES of the promise, with SPARE standard deviations added."""
         room = self.there - SHARES["noise"] * self.promised
         if room <= 0:
             return MOST
@@ -260,20 +260,20 @@ class Noise:
         return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / room) ** 2, MOST))
 
     def _rates(self, first: np.ndarray, second: np.ndarray, trust: float) -> tuple[Any, Any]:
-        """Bounds on how often the sign of the ratio is right, each of which holds with probability `trust`."""
+        """Bounds on how often the ratio's sign is right, each with probability `trust`."""
         return proportion((first < 0).sum() + (second >= 0).sum(), len(first) + len(second), 1 - trust)
 
     def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
-        """μ is at least this."""
+        """The lower bound on μ."""
         return float(max(2 * ndtri(self._rates(first, second, trust)[0]), 0.0))
 
     def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
-        """μ is at most this, if the noise is Gaussian."""
+        """The upper bound on μ, valid if the noise is Gaussian."""
         return float(min(max(2 * ndtri(self._rates(first, second, trust)[1]), 0.0), 1e6))
 
 
 class _AllNoise(Noise):
-    """All questions of a plan that only adds Gaussian noise."""
+    """The test on all questions of a plan that only adds Gaussian noise."""
 
     def __init__(self, script: _Script) -> None:
         self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
@@ -292,7 +292,7 @@ class _AllNoise(Noise):
 
     @staticmethod
     def _few(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """One record among even others, from any cell to any other."""
+        """The pairs of even tables that differ in one record, from any cell to any other."""
         even = np.full(4, n // 4)
         for z, w in permutations(range(4), 2):
             second = even.copy()
@@ -305,14 +305,14 @@ class _AllNoise(Noise):
 
 
 def hit_rates(first: np.ndarray, second: np.ndarray, trust: float) -> tuple[float, float]:
-    """A lower bound on how often `second` is true and an upper one for `first`, which hold together with `trust`."""
+    """A lower bound on how often `second` is true and an upper one for `first`, jointly with `trust`."""
     alpha = (1 - trust) / 2
     p, q = proportion(second.sum(), len(second), alpha)[0], proportion(first.sum(), len(first), alpha)[1]
     return float(p), float(q)
 
 
 class _Selection:
-    """The first selection of a script, alone, and the set of outcomes that is chosen by the stated laws beforehand.
+    """The test on the first selection of a script, with an outcome set chosen beforehand by the stated laws.
 
     ε₀ ≥ log(p/q) for its chances on the two tables, from Clopper–Pearson bounds of both that hold together. Several
     draws from the same scores, each of ε₀, are as many trials.

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 BLOCK = 4_000_000  # distances computed at once
-PAIRS = 2_000  # of points of two groups, up to which their mean distance is computed, and not bounded
+PAIRS = 2_000  # largest number of point pairs of two groups whose mean distance is computed, not bounded
 
 
 @dataclass(frozen=True, eq=False)

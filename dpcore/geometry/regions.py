@@ -14,7 +14,7 @@ import pandas as pd
 from ..data.domain import Rows
 from ..errors import InputError, check_rows
 
-ROOM = 1e-9  # by how much of the diameter rounding may put a point outside
+ROOM = 1e-9  # share of the diameter by which rounding may put a point outside
 SMALLEST, LARGEST = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
 NARROWEST = 1e-9  # side of a box over its largest coordinate, as its points are rounded
 INSIDE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does

@@ -18,9 +18,9 @@ from ..errors import InputError
 from .grouping import between, grouped
 
 ALL_ARCS = 20_000  # up to so many arcs, all of them are in the first solve
-NEIGHBOURS = 16  # of every point, to which it has an arc at first
-LIKELY, MORE = 4, 16  # of every point, or group of points, to which it has an arc at first, by entropic transport
-HALVINGS, SWEEPS = 9, 15  # of the temperature, and of scaling at each
+NEIGHBOURS = 16  # arcs of every point at first
+LIKELY, MORE = 4, 16  # arcs of every point, or group of points, at first, by entropic transport
+HALVINGS, SWEEPS = 9, 15  # times the temperature is halved, and scalings at each temperature
 TINY = 1e-300
 ADDED = 12  # arcs to a sink, at the most, that a round of pricing adds
 EXACT, LOOSE = 1_000_000, 1e-3  # arcs beyond which a solve may stop at that relative error, which is then returned

@@ -1,1 +1,1 @@
-"""What may be said about answers of a release: intervals from public numbers alone, never from a record."""
+"""Intervals for the answers of a release, from public numbers alone, never from a record."""

@@ -10,7 +10,7 @@ from .levels import check_level, quantile, sampling_errors
 def cell_intervals(
     known: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95, laplace: bool = False
 ) -> dict[str, np.ndarray]:
-    """`low`, `high`, `population_low`, `population_high` (m,) of all cells, by name; NaN for tables not measured whole.
+    """The bounds `low`, `high`, `population_low`, `population_high` (m,) of all cells; NaN for unmeasured tables.
 
     As `questions.answer` of every cell: shares ± z standard errors, with what sampling n records adds, within [0, 1].
     """

@@ -1,4 +1,4 @@
-"""Bounds of what was not measured itself: what all tables say that agree with what was."""
+"""Bounds on unmeasured answers, over all tables that agree with the measured ones."""
 
 import math
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from ..workloads.residuals import MOST_WAYS
 from .known import components, share_of_cells, spread_of, values_of
 from .levels import quantile, sampling_errors
 
-MOST_CELLS, MOST_STATEMENTS = 4096, 500  # of a linear program
-SAID = 1e-6  # a bound nearer to 0 or 1 says nothing
+MOST_CELLS, MOST_STATEMENTS = 4096, 500  # size limits of a linear program
+SAID = 1e-6  # a bound nearer to 0 or 1 is no information
 
 Band = tuple[float, float]
 
@@ -23,7 +23,7 @@ Band = tuple[float, float]
 def bounds(
     known: UnbiasedAnswers, question: Question, n: float, level: float, *, laplace: bool = False
 ) -> tuple[Band, Band] | None:
-    """Bands of a question's share, in the table and in the population; None where nothing known bounds it.
+    """Bands of a question's share, in the table and in the population; None where no known table bounds it.
 
     Values of a column that the question treats alike are one, so that few cells x ≥ 0, Σx = 1, are left. Of them the
     noisy tables on some of the question's columns say F shares; all F are within z standard errors at once, with z at
@@ -50,7 +50,7 @@ def bounds(
 
 
 def _reduced(axes: tuple[int, ...], g: np.ndarray) -> tuple[dict[int, np.ndarray], np.ndarray]:
-    """For each column that matters which class each of its values is in, and the question on classes.
+    """The class of each value in each column that matters, and the question on classes.
 
     The class for which the question is answered lowest comes first: statements leave it out.
     """
@@ -68,7 +68,7 @@ def _reduced(axes: tuple[int, ...], g: np.ndarray) -> tuple[dict[int, np.ndarray
 def _statements(
     known: UnbiasedAnswers, places: dict[int, np.ndarray], shape: tuple[int, ...]
 ) -> Iterator[tuple[np.ndarray, float, float]]:
-    """What is known of classes together: the cells (as `shape`, 1 or 0), their share, its standard error from noise."""
+    """The known sums of classes: the cells (as `shape`, 1 or 0), their share, and its standard error from noise."""
     axes = tuple(places)
     for size in range(1, min(len(axes), MOST_WAYS) + 1):
         for some in combinations(range(len(axes)), size):
@@ -90,7 +90,7 @@ def _statements(
 
 
 def _ends(A: csr_array, shares: np.ndarray, room: np.ndarray, g: np.ndarray) -> Band:
-    """Least and largest ⟨g, x⟩ of distributions x with |Ax − shares| ≤ t · room, for the least t ≥ 1 that has any."""
+    """The least and largest ⟨g, x⟩ of distributions x with |Ax − shares| ≤ t · room, for the least feasible t ≥ 1."""
     both, ends, width = vstack([A, -A]), np.concatenate([shares, -shares]), np.concatenate([room, room])
     ones = np.ones((1, len(g)))
     found = [linprog(sign * g, both, ends + width, ones, [1.0]) for sign in (1, -1)]

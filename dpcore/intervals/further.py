@@ -1,4 +1,4 @@
-"""What one more release has to measure so that a question is known to within so much: from public numbers alone."""
+"""The further measurement that makes a question as precise as wanted, from public numbers alone."""
 
 import json
 import math
@@ -18,7 +18,7 @@ LEAST = 1e-6  # half of an interval, as a share
 
 @dataclass(frozen=True)
 class Further:
-    """One more release for a question: the table it measures, as --queries, and its ε at δ; ε = 0 where none is needed.
+    """A further release for a question: the table to measure, as --queries, and its ε at δ; 0 if none is needed.
 
     `within` is half of the interval that both releases together give. `mu`: its noise has the standard deviation
     √2/(nμ) on every cell, n being what is counted for the noise.
@@ -35,7 +35,7 @@ def further(
     known: UnbiasedAnswers, question: Question, within: float, n: float, delta: float, accounting: Accounting, *,
     level: float = 0.95,
 ) -> Further:  # fmt: skip
-    """The least that one more measurement of the question's own table costs, so that z standard errors ≤ `within`.
+    """The cheapest measurement of the question's own table that makes z standard errors ≤ `within`.
 
     The table M gets Gaussian noise σ on its k_M cells; put together with what is known, part S then has the variance
     1/(1/v_S + k_S/(σ² k_M)), as in `known.pooled`, and the answer Σ_S ‖h_S‖² times that. σ = √2/(nμ), as one replaced

@@ -1,4 +1,4 @@
-"""What noisy tables say without bias, put together: parts with independent noise, from which any answer follows."""
+"""Noisy tables combined without bias into parts with independent noise, which determine any answer."""
 
 import math
 from collections import defaultdict
@@ -18,7 +18,7 @@ Table = tuple[tuple[int, ...], np.ndarray, float]  # columns (axes, rising), its
 
 
 def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain) -> UnbiasedAnswers:
-    """What a release and the measurements that were published with it say without bias."""
+    """The unbiased noisy tables of a release and of the measurements published with it."""
     if isinstance(release, UnbiasedAnswers):
         return release
     return pooled(domain, noisy_tables(measured))
@@ -38,7 +38,7 @@ def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
 
 
 def pooled(domain: Domain, tables: Iterable[Table]) -> UnbiasedAnswers:
-    """Least squares over noisy tables: exact, as the parts of different column sets have independent noise.
+    """The least-squares combination of noisy tables: exact, as different column sets' parts have independent noise.
 
     A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S ⊆ M, has noise of
     variance σ² k_M/k_S on the k_S cells, and so on every orthonormal basis of the part of S. The parts of S that all
@@ -63,7 +63,7 @@ def pooled(domain: Domain, tables: Iterable[Table]) -> UnbiasedAnswers:
 
 
 def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
-    """What several releases of the same records say together: every part averaged by precision.
+    """The combination of several releases of the same records: every part averaged by precision.
 
     Their noise is independent, so that this is `pooled` of all their tables: two draws with μ₁ and μ₂ are worth one
     with √(μ₁² + μ₂²), which is what both together cost. Nothing is spent. Raises InputError for others.
@@ -82,14 +82,14 @@ def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
 
 
 def centred(table: np.ndarray) -> np.ndarray:
-    """⊗(I − J/n) of it: less the mean along each axis."""
+    """The table centred by ⊗(I − J/n): minus the mean along each axis."""
     for axis in range(table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
 
 
 def components(axes: tuple[int, ...], g: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
-    """h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩; only those that are not 0."""
+    """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
     out = {}
     real = tuple(a for a, n in zip(axes, g.shape, strict=True) if n > 1)
     scale = float(np.abs(g).max(initial=0.0))
@@ -101,7 +101,7 @@ def components(axes: tuple[int, ...], g: np.ndarray) -> dict[tuple[int, ...], np
 
 
 def spread_of(known: UnbiasedAnswers, a: dict, b: dict) -> float:
-    """Covariance Σ_S v_S ⟨a_S, b_S⟩ of two answers given by their `components`, from the noise alone, exactly."""
+    """The covariance Σ_S v_S ⟨a_S, b_S⟩ of two answers given by their `components`, exactly, from noise alone."""
     return sum(known.variance[S] * float(a[S] @ b[S]) for S in a if S in b and S in known.places)
 
 
@@ -119,7 +119,7 @@ def _subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def values_of(query: TableQueries) -> tuple[tuple[int, ...], np.ndarray]:
-    """Columns (axes) and values (of their sizes) of a workload of one query on one table."""
+    """The columns (axes) and values (of their sizes) of a workload of one query on one table."""
     (axes,), (shape,) = query.base.axes, query.base.shapes
     return axes, np.asarray(query.matrix.toarray()).reshape(shape)
 

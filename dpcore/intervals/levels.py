@@ -1,4 +1,4 @@
-"""How many standard errors an interval has on either side, and what sampling adds."""
+"""The number of standard errors on either side of an interval, and the errors of sampling."""
 
 import math
 from typing import Any
@@ -12,25 +12,25 @@ LEVELS = (0.5, 0.9999)
 
 
 def check_level(level: float) -> float:
-    """The level; InputError outside of what is served."""
+    """The level, checked; InputError outside of the supported range."""
     if not LEVELS[0] <= level <= LEVELS[1]:
         raise InputError(f"level={level:g} is outside {LEVELS[0]:g}..{LEVELS[1]:g}")
     return level
 
 
 def quantile(level: float, *, laplace: bool = False) -> float:
-    """Standard deviations on either side; of one Laplace variable, which sums of several do not exceed at 0.9 on."""
+    """The number of standard deviations on either side; for Laplace noise, a single variable's quantile."""
     normal = float(ndtri((1 + level) / 2))
     return max(normal, -math.log(1 - level) / math.sqrt(2)) if laplace else normal
 
 
 def moved(shares: Any, n: float, level: float) -> np.ndarray:
-    """Shares p of n records moved towards ½ by z² of them (Agresti and Coull): p(1 − p)/n is then never taken for 0."""
+    """The shares p of n records, moved towards ½ by z² of them (Agresti and Coull) so that p(1 − p)/n > 0."""
     z = quantile(level)
     return (np.clip(shares, 0, 1) * n + z**2 / 2) / (n + z**2)
 
 
 def sampling_errors(shares: Any, n: float, level: float) -> np.ndarray:
-    """Standard errors √(p(1 − p)/n) that sampling n records adds to a query in [0, 1], at moved shares p."""
+    """The standard errors √(p(1 − p)/n) of a sample of n records, for a query in [0, 1] at moved shares p."""
     p = moved(shares, n, level)
     return np.sqrt(p * (1 - p) / n)

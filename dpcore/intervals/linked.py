@@ -15,7 +15,7 @@ BLOCK = 2_000_000  # numbers drawn at once
 
 @dataclass(frozen=True)
 class Linked:
-    """Whether two columns are linked: how often chance gives a `statistic` as large, or why that is unknown."""
+    """A test result on two columns: the chance of a `statistic` as large without a link, or why it is unknown."""
 
     columns: tuple[str, str]
     p_value: float | None
@@ -24,7 +24,7 @@ class Linked:
     words: str
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
+        """The fields by name, for JSON."""
         return asdict(self)
 
 
@@ -32,7 +32,7 @@ def linked(
     known: UnbiasedAnswers, columns: Sequence[str], n: float, *, laplace: bool = False, repeats: int = REPEATS,
     seed: int = 0,
 ) -> Linked:  # fmt: skip
-    """Test whether two columns are independent in the population of n rows, by the noisy tables alone.
+    """The test of whether two columns are independent in the population of n rows, by noisy tables alone.
 
     The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂, with margins
     that are the nearest distributions. Its law under independence comes from `repeats` tables of n rows, drawn from
@@ -69,13 +69,13 @@ def linked(
 
 
 def _statistic(a: np.ndarray, b: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """X of many tables at once, (r,), from parts (r, n_a), (r, n_b) and (r, n_a, n_b)."""
+    """The statistic X of many tables at once, (r,), from parts (r, n_a), (r, n_b) and (r, n_a, n_b)."""
     p, q = (_nearest(part) - 1 / part.shape[1] for part in (a, b))
     return np.sqrt(((both - p[:, :, None] * q[:, None, :]) ** 2).sum(axis=(1, 2)))
 
 
 def _nearest(parts: np.ndarray) -> np.ndarray:
-    """The distributions (r, k) that are nearest to margins 1/k + part. Source: Held, Wolfe, Crowder 1974."""
+    """The distributions (r, k) nearest to margins 1/k + part. Source: Held, Wolfe, Crowder 1974."""
     p = 1 / parts.shape[1] + parts
     falling = -np.sort(-p, axis=1)
     over = (np.cumsum(falling, axis=1) - 1) / np.arange(1, p.shape[1] + 1)
@@ -84,7 +84,7 @@ def _nearest(parts: np.ndarray) -> np.ndarray:
 
 
 def _centred(tables: np.ndarray) -> np.ndarray:
-    """Each of many tables (r, …) less its mean along each axis, as `known.centred`."""
+    """Many tables (r, …), each minus its mean along each axis, as `known.centred`."""
     for axis in range(1, tables.ndim):
         tables = tables - tables.mean(axis=axis, keepdims=True)
     return tables
@@ -96,7 +96,7 @@ def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: np.rando
 
 
 def _shrunk(part: np.ndarray, variance: float) -> np.ndarray:
-    """A margin as long as a noisy one is without its noise: the nearest distribution to 1/k + c part, by bisection."""
+    """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
     k = len(part)
     length = float(part @ part) - (k - 1) * variance
     low, high = 0.0, float(length > 0)

@@ -27,7 +27,7 @@ MOST_TOGETHER = 1_000_000  # cells of both questions' columns
 
 @dataclass(frozen=True)
 class Interval:
-    """What may be said of one number: bounds for the table and for the population; None where there are none.
+    """An interval for one number: bounds for the table and for the population; None where there are none.
 
     `estimate` is what the release answers, `unbiased` what the noisy tables alone say; `how` in words, or why not.
     """
@@ -43,13 +43,13 @@ class Interval:
     how: str
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
+        """The fields by name, for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredShares:
-    """What noisy tables say of questions: unbiased shares (q,), their covariance (q, q) from noise, and from sampling.
+    """Unbiased shares (q,) of questions by noisy tables, and their covariances (q, q) from noise and from sampling.
 
     `missing` names, for each question, columns of which nothing was measured together.
     """
@@ -61,7 +61,7 @@ class MeasuredShares:
 
 
 def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, level: float) -> MeasuredShares:
-    """Shares and covariances of questions.
+    """The shares and covariances of questions.
 
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
     Σ_S v_S ⟨h_S, h'_S⟩, exactly. A sample of n records adds Var(g)/n, with a share p moved towards ½ by z² records
@@ -153,7 +153,9 @@ def _from_parts(
     known: UnbiasedAnswers, asked: tuple[Question, Question], n: float, kind: str, text: str, value: float | None,
     level: float, *, laplace: bool,
 ) -> Interval:  # fmt: skip
-    """Two questions compared by their own intervals, at half the error each: at least as often covered as is said."""
+    """The comparison of two questions by their own intervals, each at half the error, so at least the stated
+    level.
+    """
     each = [_answer(known, question, n, None, (1 + level) / 2, laplace=laplace) for question in asked]
     unknown = next((one for one in each if one.low is None), None)
     if unknown:
@@ -168,7 +170,7 @@ def _of_two(
     text: str, value: float | None, unbiased: float | None, bands: Sequence[Band | None], second: Question,
     level: float, how: str,
 ) -> Interval:  # fmt: skip
-    """The interval of two questions compared, from bands of the table and of the population: None where without end."""
+    """The interval for two compared questions, from bands of table and population: None where unbounded."""
     if bands[0] is None:
         why = f"cannot be bounded: noise does not tell ({second.text}) apart from 0"
         return Interval(text, value, unbiased, None, None, None, None, level, why)
@@ -178,7 +180,7 @@ def _of_two(
 
 
 def independent(protects: Mapping[str, Any]) -> float:
-    """Records that count for a population, by what a release `protects`: where a person has up to b rows, n/b.
+    """The effective number of records for a population under the privacy unit: n/b for people with up to b rows.
 
     b rows of one person may all say the same, and a share's variance is then up to b times that of n records.
     """
@@ -186,7 +188,7 @@ def independent(protects: Mapping[str, Any]) -> float:
 
 
 def _together(known: UnbiasedAnswers, first: Question, second: Question) -> float | None:
-    """⟨gg', P_n⟩ by the noisy tables; None where they do not know it."""
+    """The mean ⟨gg', P_n⟩ by the noisy tables; None where they do not determine it."""
     (a, g), (b, h) = values_of(first.workload), values_of(second.workload)
     axes = tuple(sorted({*a, *b}))
     shape = [known.domain.shape[axis] for axis in axes]
@@ -206,12 +208,12 @@ def _band(middle: float, variance: float, level: float, *, laplace: bool) -> Ban
 
 
 def _inside(band: Band, low: float, high: float) -> Band:
-    """What of a band can be; its end that is nearest where nothing of it can."""
+    """The possible part of a band; the nearest end where no part of it is possible."""
     return min(max(band[0], low), high), min(max(band[1], low), high)
 
 
 def _fieller(a: float, b: float, covariance: np.ndarray, z: float) -> Band | None:
-    """{r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)}; None where it has no upper end."""
+    """The set {r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)}; None where it has no upper end."""
     A = b * b - z * z * covariance[1, 1]
     B = a * b - z * z * covariance[0, 1]
     C = a * a - z * z * covariance[0, 0]
@@ -222,7 +224,7 @@ def _fieller(a: float, b: float, covariance: np.ndarray, z: float) -> Band | Non
 
 
 def _odds(a: float, b: float, covariance: np.ndarray, level: float, *, laplace: bool) -> tuple[Band | None, bool]:
-    """The odds ratio's band, and whether it was taken from the two shares' own; None where it has no upper end."""
+    """The odds ratio's band, and whether the two shares' own bands gave it; None where it has no upper end."""
     errors = np.sqrt(np.maximum(np.diag(covariance), 0))
     if all(NEAR * e < min(p, 1 - p) for p, e in zip((a, b), errors, strict=True)):
         slope = np.array([1 / (a * (1 - a)), -1 / (b * (1 - b))])
@@ -234,7 +236,7 @@ def _odds(a: float, b: float, covariance: np.ndarray, level: float, *, laplace: 
 
 
 def _apart(kind: str, a: Band, b: Band) -> Band | None:
-    """What two shares within their bands can make together; None where it has no upper end."""
+    """The range of two shares' comparison when each lies within its band; None where it has no upper end."""
     (a_low, a_high), (b_low, b_high) = a, b
     if kind == "difference":
         return a_low - b_high, a_high - b_low
@@ -260,7 +262,7 @@ def _compared(kind: str, a: float, b: float) -> float | None:
 
 
 def adaptively(found: Interval) -> Interval:
-    """An interval of tables whose choice followed from answers before: what is measured twice is nearly unbiased."""
+    """An interval marked as adaptive: earlier answers chose its tables, so repeats are only nearly unbiased."""
     return replace(found, how=found.how.replace("exact: linear", "nearly exact, as tables were chosen: linear", 1))
 
 

@@ -1,4 +1,4 @@
-"""What noisy tables say, as arrays in a file beside a release, and back again."""
+"""Noisy tables as arrays in a file beside a release, written and read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from ..releases import UnbiasedAnswers
 
 
 def to_arrays(known: UnbiasedAnswers) -> dict[str, np.ndarray]:
-    """The column sets as 0/1 (spaces, d), the parts (Σ k_S,) and the variances (spaces,)."""
+    """The noisy tables as arrays: column sets as 0/1 (spaces, d), parts (Σ k_S,) and variances (spaces,)."""
     sets = np.zeros((len(known.spaces), len(known.domain.shape)), dtype=np.uint8)
     for i, S in enumerate(known.spaces):
         sets[i, list(S)] = 1
@@ -19,7 +19,7 @@ def to_arrays(known: UnbiasedAnswers) -> dict[str, np.ndarray]:
 
 
 def from_arrays(domain: Domain, told: Mapping[str, Any]) -> UnbiasedAnswers:
-    """What `to_arrays` wrote; InputError for what does not fit the domain."""
+    """The noisy tables that `to_arrays` wrote; InputError for arrays that do not fit the domain."""
     sets, parts, variances = (np.asarray(told[name]) for name in ("sets", "parts", "variances"))
     fits = sets.ndim == 2 and sets.shape[1] == len(domain.shape) and variances.shape == sets.shape[:1]
     if fits:

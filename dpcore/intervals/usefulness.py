@@ -1,4 +1,4 @@
-"""How useful answers are, in units that a person can act on: a sample's exactness, the field's score, fit purposes."""
+"""The usefulness of answers in everyday units: a sample's exactness, the field's score, fit purposes."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -21,13 +21,13 @@ from ..workloads.residuals import spaces_of
 from .known import noisy_tables, pooled
 from .levels import quantile
 
-POINT = 0.01  # a percentage point: the tolerance of shares unless another is asked for
-MOST = 0.95  # of half-widths that have to be within it
-TENTH = 0.1  # of a group's size, which the half-width of its count may be
+POINT = 0.01  # default tolerance of shares: one percentage point
+MOST = 0.95  # share of half-widths that have to be within the tolerance
+TENTH = 0.1  # largest half-width of a group's count, as a share of its size
 
 
 def as_exact_as_sample(squares: float, shares: np.ndarray, n: int) -> float:
-    """The share f in 0..1 of the rows whose simple random sample is off by as much as answers with these errors.
+    """The share f in 0..1 of the rows whose simple random sample has errors as large as these.
 
     A sample of m = f n of n rows without replacement has Σ_q E(error²) = (S/m) (n − m)/(n − 1) over the questions q,
     S = Σ_q p_q (1 − p_q), as each counts rows. With E = `squares`, the sum of squared errors of the shares p (m,), that
@@ -48,7 +48,7 @@ def k_marginal(distances: np.ndarray) -> float:
 
 
 def counts_rows(workload: Workload) -> bool:
-    """Whether every query counts rows, so that its answer is a share p and its variance over the rows p(1 − p)."""
+    """Whether every query counts rows, so that its answer is a share p with variance p(1 − p) over rows."""
     if isinstance(workload, Union):
         return all(map(counts_rows, workload.workloads))
     matrix: Any = getattr(workload, "matrix", np.ones(0))
@@ -57,7 +57,7 @@ def counts_rows(workload: Workload) -> bool:
 
 
 def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
-    """What the noisy tables of a plan will say, with the variances of their noise and shares of 0; no data is used.
+    """The noisy tables that a plan will produce, with their noise variances and shares of 0; uses no data.
 
     None where nothing is sure to be measured before the run: the plan then names no tables.
     """
@@ -94,7 +94,7 @@ def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> np.nda
 
 
 def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Any = None) -> float | None:
-    """`as_exact_as_sample` by the noise alone: the variances of all cells asked, and `shares` (m,) or even ones.
+    """The value of `as_exact_as_sample` by noise alone: variances of all cells, at `shares` (m,) or even ones.
 
     None where `foreseen_errors` knows none.
     """
@@ -106,7 +106,7 @@ def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int
 
 @dataclass(frozen=True)
 class Uses:
-    """What answers are good for and not for, by the noise alone: texts, in everyday words, and what they rest on.
+    """The uses that answers suit or do not suit, by noise alone, in everyday words, and the basis of that.
 
     Shares are good where 95 % of the half-widths of their 95 % intervals are at most `tolerance`; `smallest_group` is
     the size of which the half-width of a group's count is a tenth, None where no group's count has an interval.
@@ -119,19 +119,19 @@ class Uses:
 
     @property
     def sentence(self) -> str:
-        """All of it, to show beside a release."""
+        """All uses in one sentence, to show beside a release."""
         if not self.good_for and not self.not_for:
             return "How exact the answers are is not known before they are compared with the table."
         lists = (("Good for", self.good_for), ("Not for", self.not_for))
         return " ".join(f"{words}: {' and '.join(some)}." for words, some in lists if some)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields and the sentence by name."""
+        """The fields and the sentence by name, for JSON."""
         return asdict(self) | {"sentence": self.sentence}
 
 
 def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT, laplace: bool = False) -> Uses:
-    """What noisy tables with known noise are good for, by the half-widths of the intervals of their cells.
+    """The uses that noisy tables suit, by the half-widths of their cells' intervals.
 
     `n` rows count. Every cell of a table has the same half-width h; tables of one column and of pairs are looked at. A
     group is one cell of them: large enough where h n is at most a tenth of its size.
@@ -150,14 +150,14 @@ def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT, l
 
 
 def _shares(ways: list[str], tolerance: float) -> list[str]:
-    """Shares by so many columns, in words; no words for none."""
+    """A phrase for shares by this many columns; empty for none."""
     columns = "column" if ways == ["one"] else "columns"
     within = f"within {100 * tolerance:.3g} point{'s' * (tolerance != POINT)}"
     return [f"shares by {' or '.join(ways)} {columns} {within}"] if ways else []
 
 
 def _half_width(known: UnbiasedAnswers, ways: int, z: float) -> float | None:
-    """The half-width that 95 % of the cells of all tables of `ways` columns keep; None where more have no interval."""
+    """The half-width that 95 % of the cells of all tables of `ways` columns keep; None if more are unbounded."""
     shape = known.domain.shape
     every = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))
     sizes = {axes: math.prod(shape[a] for a in axes) for axes in every}

@@ -1,4 +1,4 @@
-"""What an algorithm that tilts a distribution asks of a model, whichever it has."""
+"""The interface of models for algorithms that tilt a distribution."""
 
 from collections.abc import Collection, Iterator
 from typing import Protocol
@@ -12,18 +12,18 @@ from ..workloads import Workload
 
 
 class Reader(Protocol):
-    """Reads the answers of a workload off a model's beliefs."""
+    """A reader of a workload's answers from a model's beliefs."""
 
     def answers(self, D: np.ndarray) -> np.ndarray:
-        """⟨q_j, D⟩ (m,) of beliefs (size,)."""
+        """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
         ...
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Potentials (size,) of Σ_j w_j q_j."""
+        """The potentials (size,) of Σ_j w_j q_j."""
         ...
 
     def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount · q_j in place on potentials q (size,)."""
+        """Add amount · q_j in place to the potentials q (size,)."""
         ...
 
 
@@ -41,28 +41,28 @@ class Model(Protocol):
     parts: int  # tables that beliefs fall into, each of them summing to 1
 
     def reader(self, workload: Workload) -> Reader:
-        """Of a workload whose tables the model holds; InputError for another one."""
+        """The reader of a workload whose tables the model holds; InputError for another workload."""
         ...
 
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """log Z and the beliefs of potentials θ."""
+        """The log normaliser log Z and the beliefs of potentials θ."""
         ...
 
     def potentials(self, start: PublicStart) -> np.ndarray:
-        """θ (size,) of the public distribution, as far as the model holds it."""
+        """The potentials θ (size,) of the public distribution, as far as the model can represent it."""
         ...
 
     def support(self, workload: Workload, j: int) -> tuple[int, Where, np.ndarray | float]:
-        """The part of the model that query j is read off, where it is not 0 there, and its values: 1.0 for a cell."""
+        """The part of the model that answers query j, the query's support there, and its values: 1.0 for a cell."""
         ...
 
     def tour(self, beliefs: np.ndarray, parts: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
-        """Each of these parts once, as a table (a view) whose cells may be reweighted in turn, all of them in tune.
+        """Each of these parts once, as a table (a view) whose cells may be reweighted; all parts stay consistent.
 
         At the end all beliefs are those of the reweighted distribution, up to one factor.
         """
         ...
 
     def release(self, beliefs: np.ndarray) -> Release:
-        """What leaves."""
+        """The distribution to release for beliefs."""
         ...

@@ -13,18 +13,18 @@ from .base import Where
 
 
 class Cells:
-    """D ∝ exp(θ) over the k cells of a domain that can be: potentials θ and beliefs D are both vectors (k,)."""
+    """The family D ∝ exp(θ) over the k possible cells of a domain: θ and beliefs D are vectors (k,)."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         self.size, self.parts = domain.size, 1
 
     def reader(self, workload: Workload) -> Workload:
-        """How a workload's answers are read off beliefs: the workload itself knows."""
+        """The reader of a workload's answers from beliefs: the workload itself."""
         return workload
 
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """log Z and D (k,) of potentials θ (k,)."""
+        """The log normaliser log Z and D (k,) of potentials θ (k,)."""
         possible = self.domain.possible_cells
         if possible is not None:
             theta = np.where(possible, theta, -np.inf)
@@ -36,7 +36,7 @@ class Cells:
         return top + math.log(total), D
 
     def support(self, workload: Workload, j: int) -> tuple[int, Where, np.ndarray | float]:
-        """Where query j is not 0, as an index into the domain's table or, for an array, into D; and its values."""
+        """The support of query j, as an index into the domain's table or, for an array, into D; and its values."""
         if isinstance(workload, Marginals):
             table, cell = workload.place(j)
             where = dict(zip(workload.axes[table], cell, strict=True))
@@ -51,10 +51,10 @@ class Cells:
         yield 0, beliefs.reshape(self.domain.shape)
 
     def potentials(self, start: PublicStart) -> np.ndarray:
-        """log D_0 (k,), −∞ where it has no mass."""
+        """The potentials log D_0 (k,), −∞ where D_0 has no mass."""
         with np.errstate(divide="ignore"):
             return np.log(start.listed)
 
     def release(self, beliefs: np.ndarray) -> Histogram:
-        """The distribution."""
+        """The distribution to release."""
         return Histogram(self.domain, beliefs)

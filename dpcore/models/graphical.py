@@ -1,4 +1,4 @@
-"""What a model on a junction tree releases: answers to any tables, inside its cliques or not, and rows."""
+"""Distributions on a junction tree: they answer any tables, inside their cliques or not, and draw rows."""
 
 import math
 from dataclasses import dataclass, field
@@ -22,7 +22,8 @@ KEPT = 2_000_000  # cells of a message that is kept for other tables
 
 @dataclass(frozen=True, eq=False)
 class Graphical:
-    """A distribution on a junction tree by its cliques' marginal tables, `beliefs` (cells,), one after the other.
+    """A distribution on a junction tree, given by its cliques' marginal tables, `beliefs` (cells,), one after
+    another.
 
     A table inside a clique is summed out of its belief; another one is summed along the subtree that spans it, clique
     by clique: P(carried | separator) upwards, then out of the clique where all its columns meet.
@@ -65,7 +66,9 @@ class Graphical:
         return set(axes) <= self._below[i] | sep and not set(axes) <= sep
 
     def _summed(self, i: int, axes: Axes, kept: Axes, given: Axes = ()) -> np.ndarray:
-        """Σ over all columns but `kept` of P(clique i | given) times what the cliques below it carry of `axes`."""
+        """The sum over all columns but `kept` of P(clique i | given) times the messages about `axes` from
+        below it.
+        """
         junction, clique = self.junction, self.junction.cliques[i]
         carried = [(c, tuple(sorted(self._below[c] & (set(axes) - set(clique))))) for c in junction.children[i]]
         carried = [(c, own) for c, own in carried if own]
@@ -79,7 +82,7 @@ class Graphical:
         return contracted([(table, tuple(ax)) for table, ax in operands], kept)
 
     def _up(self, i: int, own: Axes) -> np.ndarray:
-        """P(own | separator of i), axes (separator, own): own first appear at or below clique i."""
+        """The conditional P(own | separator of i), axes (separator, own); own first appear at or below clique i."""
         found = self._messages.get((i, own))
         if found is None:
             sep = self.junction.separators[i]
@@ -89,17 +92,19 @@ class Graphical:
         return found
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
+        """The answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
         base, matrix = tables_under(workload)
         out = np.concatenate([self.table(axes).ravel() for axes in base.axes])
         return out if matrix is None else matrix @ out
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """`rows` records: each clique's new columns by systematic sampling within every state of its separator."""
+        """A sample of `rows` records: each clique's new columns by systematic sampling within every state of
+        its separator.
+        """
         return self.domain.published(self.codes(rows, rng), rng)
 
     def codes(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """The cells (rows, d) of such records."""
+        """The codes (rows, d) of sampled records."""
         junction = self.junction
         out = np.empty((rows, len(junction.shape)), dtype=np.int32)
         for i, (clique, sep) in enumerate(zip(junction.cliques, junction.separators, strict=True)):
@@ -119,7 +124,7 @@ class Graphical:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedGraphical(Graphical):
-    """A distribution made while the queries of `workload` arrived in order, and what was said to each: see
+    """A distribution made while the queries of `workload` arrived in order, with the answer given to each: see
     `releases.StreamedHistogram`.
     """
 
@@ -130,7 +135,7 @@ class StreamedGraphical(Graphical):
 
 
 def contracted(operands: list[tuple[np.ndarray, Axes]], kept: Axes) -> np.ndarray:
-    """Σ over all columns but `kept`, in that order, of the product of tables, each with its columns.
+    """The sum over all columns but `kept`, in that order, of the product of tables, each with its columns.
 
     Two at a time, those with the smallest product first, as matrix products for every state of the columns that both
     have and that stay. (`numpy.einsum` takes a hundred times as long where such columns are many.)
@@ -152,7 +157,7 @@ def contracted(operands: list[tuple[np.ndarray, Axes]], kept: Axes) -> np.ndarra
 
 
 def _multiplied(one: tuple[np.ndarray, Axes], two: tuple[np.ndarray, Axes], left: Axes) -> tuple[np.ndarray, Axes]:
-    """Σ over all columns but `left` of the product of two tables, and its columns."""
+    """The sum over all columns but `left` of the product of two tables, and its columns."""
     (first, a), (second, b) = (_without(*own, [x for x in own[1] if x in left or x in other]) for own, other in
                                ((one, two[1]), (two, one[1])))  # fmt: skip
     batch, gone = [x for x in a if x in b and x in left], [x for x in a if x in b and x not in left]
@@ -169,13 +174,13 @@ def _multiplied(one: tuple[np.ndarray, Axes], two: tuple[np.ndarray, Axes], left
 
 
 def _without(table: np.ndarray, axes: Axes, needed: list[int]) -> tuple[np.ndarray, Axes]:
-    """The table summed over the columns that are not needed."""
+    """The table summed over the columns that are not needed, and the columns left."""
     gone = tuple(k for k, a in enumerate(axes) if a not in needed)
     return (table.sum(axis=gone) if gone else table), tuple(a for a in axes if a in needed)
 
 
 def tables_under(workload: Workload) -> tuple[Marginals, Any]:
-    """The tables that a workload reads, and the sparse matrix with which it does, None for the tables themselves.
+    """The tables that a workload reads, and the sparse matrix it applies to them; None for the tables themselves.
 
     InputError where queries are not read off tables: a graphical model does not answer those.
     """
@@ -186,7 +191,7 @@ def tables_under(workload: Workload) -> tuple[Marginals, Any]:
 
 
 def within(table: np.ndarray, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among the rows of a state.
+    """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among a state's rows.
 
     r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves.
     """

@@ -25,40 +25,40 @@ class JunctionTree:
 
     @cached_property
     def separators(self) -> tuple[Axes, ...]:
-        """What each clique shares with its parent; () for the root."""
+        """The columns that each clique shares with its parent; () for the root."""
         pairs = zip(self.cliques, self.parents, strict=True)
         return tuple(() if p < 0 else tuple(a for a in clique if a in self.cliques[p]) for clique, p in pairs)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """The cliques below each one."""
+        """The child cliques of each clique."""
         return tuple(tuple(i for i, p in enumerate(self.parents) if p == c) for c in range(len(self.cliques)))
 
     @cached_property
     def places(self) -> tuple[slice, ...]:
-        """Where each clique's cells stand in one vector (cells,) of all of them."""
+        """The slice of each clique's cells in one vector (cells,) of all of them."""
         ends = accumulate((cells(self.shape, clique) for clique in self.cliques), initial=0)
         return tuple(slice(a, b) for a, b in pairwise(ends))
 
     @property
     def cells(self) -> int:
-        """Σ of the cliques' cells: numbers that a model on this tree holds."""
+        """The total number of cells of all cliques, which a model on this tree stores."""
         return self.places[-1].stop
 
     def tables(self, vector: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Such a vector's parts as tables, one axis a column of their clique; views of it."""
+        """The parts of a vector of all cells as tables, one axis a column of their clique; views of it."""
         parts = zip(self.places, self.cliques, strict=True)
         return tuple(vector[place].reshape([self.shape[a] for a in clique]) for place, clique in parts)
 
     def home(self, axes: Collection[int]) -> int | None:
-        """The smallest clique that holds all of these columns, if any."""
+        """The smallest clique that contains all of these columns; None if no clique does."""
         wanted = set(axes)
         found = [i for i, clique in enumerate(self.cliques) if wanted <= set(clique)]
         return min(found, key=lambda i: cells(self.shape, self.cliques[i])) if found else None
 
 
 def cells(shape: Sequence[int], axes: Iterable[int]) -> int:
-    """How many cells the table over these columns has."""
+    """The number of cells of the table over these columns."""
     return math.prod(shape[a] for a in axes)
 
 
@@ -75,7 +75,7 @@ def junction_tree(shape: Sequence[int], tables: Iterable[Collection[int]]) -> Ju
 
 
 def fewest_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int:
-    """A lower bound on the cells of any such tree, found in no time.
+    """A lower bound on the cells of any junction tree for these tables, computed quickly.
 
     Columns that lean on the fewest others are taken away one after the other. Where that leaves all with g neighbours
     or more, every tree has a clique of g + 1 columns. Source: Lick, White 1970 (degeneracy); a bound on treewidth.
@@ -91,7 +91,7 @@ def fewest_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int
 
 
 def _graph(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
-    """The neighbours of each column: those it shares a table with."""
+    """The neighbours of each column: the columns with which it shares a table."""
     near: list[set[int]] = [set() for _ in range(columns)]
     for axes in tables:
         for a, b in combinations(axes, 2):
@@ -101,7 +101,7 @@ def _graph(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
 
 
 def _eliminated(shape: tuple[int, ...], graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
-    """The cliques of one elimination order: least (1 + missing edges)^fill · cells^weight first."""
+    """The cliques of one elimination order, which takes the least (1 + missing edges)^fill · cells^weight first."""
     near = [set(own) for own in graph]
     sizes = [math.log(size) for size in shape]
 
@@ -126,7 +126,7 @@ def _eliminated(shape: tuple[int, ...], graph: Sequence[set[int]], fill: int, we
 
 
 def _maximal(cliques: Iterable[set[int]]) -> list[Axes]:
-    """Those that no other one holds, as sorted columns."""
+    """The cliques that no other one contains, as sorted columns."""
     kept: list[set[int]] = []
     for clique in sorted(cliques, key=len, reverse=True):
         if not any(clique <= other for other in kept):
@@ -135,7 +135,7 @@ def _maximal(cliques: Iterable[set[int]]) -> list[Axes]:
 
 
 def _joined(shape: tuple[int, ...], cliques: list[Axes]) -> JunctionTree:
-    """The maximum spanning tree by separators (Prim), rooted at the clique with the most cells."""
+    """The junction tree by maximum separators (Prim), rooted at the clique with the most cells."""
     root = max(range(len(cliques)), key=lambda i: cells(shape, cliques[i]))
     sets = [set(clique) for clique in cliques]
     best = {i: (len(sets[i] & sets[root]), root) for i in range(len(cliques)) if i != root}

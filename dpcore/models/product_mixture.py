@@ -10,12 +10,12 @@ import numpy as np
 from ..workloads import Workload
 from ..workloads.products import Products, blocks
 
-MEMORY = (0.9, 0.99)  # of Adam: how much of the mean gradient, and of its mean square, a step keeps
-INPUTS, HIDDEN = 16, 64  # of the generator
+MEMORY = (0.9, 0.99)  # Adam's decay rates for the mean gradient and its mean square
+INPUTS, HIDDEN = 16, 64  # sizes of the generator's layers
 
 
 class Logits(Protocol):
-    """Parameters that make the logits (Σ d_i, C) of C product distributions."""
+    """The base of parameters that produce the logits (Σ d_i, C) of C product distributions."""
 
     parameters: list[np.ndarray]
     rate: float  # of Adam
@@ -25,12 +25,14 @@ class Logits(Protocol):
         ...
 
     def backward(self, g: np.ndarray) -> list[np.ndarray]:
-        """The gradient of each parameter, from that of the logits last made (Σ d_i, C)."""
+        """The gradient in each parameter, from the gradient in the latest logits (Σ d_i, C)."""
         ...
 
 
 class RelaxedRows:
-    """Every logit is a parameter: C rows, each relaxed to a product distribution. They start spread about `start`."""
+    """C relaxed rows: every logit is a parameter, and each row a product distribution, spread about `start`
+    at first.
+    """
 
     rate = 0.1
 
@@ -38,16 +40,16 @@ class RelaxedRows:
         self.parameters = [start[:, None] + 0.5 * rng.normal(size=(len(start), C))]
 
     def forward(self) -> np.ndarray:
-        """The parameter."""
+        """The logits, which are the parameter itself."""
         return self.parameters[0]
 
     def backward(self, g: np.ndarray) -> list[np.ndarray]:
-        """g."""
+        """The gradient g itself."""
         return [g]
 
 
 class Generator:
-    """logits = B tanh(Az + a) + b, with noise z (INPUTS, C) drawn once: two layers that all components share.
+    """A two-layer network: logits = B tanh(Az + a) + b, with noise z (INPUTS, C) drawn once for all components.
 
     A (HIDDEN, INPUTS), a (HIDDEN, 1), B (Σ d_i, HIDDEN), b (Σ d_i, 1); the logits start near `start`, which is b.
     """
@@ -61,13 +63,13 @@ class Generator:
         self.parameters = [A, rng.normal(size=(HIDDEN, 1)), B, start[:, None].copy()]
 
     def forward(self) -> np.ndarray:
-        """B h + b, keeping h = tanh(Az + a)."""
+        """The logits B h + b, with h = tanh(Az + a) kept for the gradient."""
         A, a, B, b = self.parameters
         self.h = np.tanh(A @ self.z + a)
         return B @ self.h + b
 
     def backward(self, g: np.ndarray) -> list[np.ndarray]:
-        """The chain rule, with tanh' = 1 − tanh²."""
+        """The gradients by the chain rule, with tanh' = 1 − tanh²."""
         below = (self.parameters[2].T @ g) * (1 - self.h**2)
         return [below @ self.z.T, below.sum(axis=1, keepdims=True), g @ self.h.T, g.sum(axis=1, keepdims=True)]
 
@@ -82,20 +84,20 @@ class Target:
 
 
 class Noisy:
-    """Answers measured so far, one or a table at a time; what was measured again counts once, averaged by precision."""
+    """The answers measured so far, one or a table at a time; repeated measurements are averaged by precision."""
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self._facts: dict[int, tuple[slice, np.ndarray, float]] = {}
 
     def add(self, part: slice, y: np.ndarray, sigma: float) -> None:
-        """Note that the answers `part` were measured as y, with standard deviation sigma."""
+        """Add a measurement y of the answers `part`, with standard deviation sigma."""
         _, mean, precision = self._facts.get(part.start, (part, np.zeros_like(y), 0.0))
         both = precision + sigma**-2
         self._facts[part.start] = (part, (precision * mean + sigma**-2 * y) / both, both)
 
     def targets(self) -> list[Target]:
-        """All of them together, or nothing."""
+        """All measured answers as one target in a list; an empty list when there are none."""
         if not self._facts:
             return []
         facts = sorted(self._facts.values(), key=lambda fact: fact[0].start)
@@ -120,7 +122,7 @@ class MixtureFit:
         self._make()
 
     def _make(self) -> None:
-        """p, its logarithm, and the weights from the parameters."""
+        """Compute p, its logarithm, and the weights from the parameters."""
         x = self.logits.forward()
         x = x - self._each(np.maximum, x)
         self.log_p = x - np.log(self._each(np.add, np.exp(x)))
@@ -128,11 +130,12 @@ class MixtureFit:
         self.weights = np.full(self.p.shape[1], 1 / self.p.shape[1])
 
     def _each(self, combine: np.ufunc, x: np.ndarray) -> np.ndarray:
-        """x (Σ d_i, C) combined within every column, and written to each of its values."""
+        """The values x (Σ d_i, C), combined within every column and written to each of its values."""
         return np.repeat(combine.reduceat(x, self.starts, axis=0), self.sizes, axis=0)
 
     def objective(self, targets: Sequence[Target], prior: float) -> tuple[float, np.ndarray]:
-        """f = ½ Σ_j ((answers_j − y_j)/σ_j)² + prior · Σ_c w_c KL(p_c ‖ p_0), and ∂f/∂logits (Σ d_i, C).
+        """The objective ½ Σ_j ((answers_j − y_j)/σ_j)² + prior · Σ_c w_c KL(p_c ‖ p_0), and its gradient in
+        the logits.
 
         The last sum bounds KL(D ‖ p_0) of the mixture D from above, as KL is convex.
         """
@@ -146,7 +149,7 @@ class MixtureFit:
         return value, self.p * (g - self._each(np.add, self.p * g))
 
     def descend(self, targets: Sequence[Target], prior: float, steps: int) -> None:
-        """`steps` steps of Adam down the objective, at a rate that falls to 0 along a cosine.
+        """Take `steps` steps of Adam down the objective, at a rate that falls to 0 along a cosine.
 
         Source: Kingma, Ba 2015, Algorithm 1.
         """

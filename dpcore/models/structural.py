@@ -1,4 +1,4 @@
-"""What constraints ask of a junction tree: that the columns they speak of lie in its cliques. Public sizes decide."""
+"""The junction tree that constraints require: each one's columns lie in a clique. Public sizes decide."""
 
 from ..data.domain import Domain
 from ..errors import InputError
@@ -7,7 +7,7 @@ from .junction import JunctionTree, fewest_cells, junction_tree
 
 
 def tied(domain: Domain) -> JunctionTree:
-    """The tree over single columns and the tables of constraints: what every model holds.
+    """The junction tree over single columns and the constraints' tables, which every model contains.
 
     InputError where that is more than can be held.
     """

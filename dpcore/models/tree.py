@@ -18,7 +18,7 @@ from .junction import JunctionTree, junction_tree
 
 
 class Tree:
-    """D ∝ exp(Σ_C θ_C(x_C)) on the cliques C of a junction tree. All θ_C, and all beliefs D_C, are one vector (size,).
+    """The family D ∝ exp(Σ_C θ_C(x_C)) on a junction tree's cliques C. All θ_C, and all D_C, are one vector (size,).
 
     One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
     that no potential, however large or −∞, overflows or underflows where it matters. Source: Lauritzen, Spiegelhalter
@@ -38,7 +38,9 @@ class Tree:
         self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
 
     def _structural(self) -> np.ndarray | None:
-        """Potentials (size,) of what constraints forbid: −∞ there, 0 elsewhere; None without constraints."""
+        """The potentials (size,) of the constraints: −∞ for impossible cells, 0 elsewhere; None without
+        constraints.
+        """
         if not self.domain.zeros:
             return None
         out, tree = np.zeros(self.size), self.junction
@@ -49,14 +51,16 @@ class Tree:
         return out
 
     def reader(self, workload: Workload) -> "TreeReader":
-        """How the answers of a workload are read off beliefs; InputError where a table lies in no clique."""
+        """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
         found = self._readers.get(workload)
         if found is None:
             found = self._readers[workload] = TreeReader(self, workload)
         return found
 
     def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """log Z and the beliefs (cells,) of potentials θ (cells,): each clique's marginal table, summing to 1."""
+        """The log normaliser and beliefs (cells,) of potentials θ (cells,): each clique's marginal table,
+        summing to 1.
+        """
         tree, count = self.junction, len(self.junction.cliques)
         if self._zeros is not None:
             theta = theta + self._zeros
@@ -88,7 +92,8 @@ class Tree:
         return log_z, beliefs
 
     def potentials(self, start: PublicStart) -> np.ndarray:
-        """θ (size,) of what a public distribution says of the cliques, Π_C D_0(x_C) / Π_S D_0(x_S) over separators S.
+        """The potentials θ (size,) of a public distribution's projection, Π_C D_0(x_C) / Π_S D_0(x_S) over
+        separators S.
 
         Of all distributions on the tree it is the one nearest to D_0; what lies in no clique, it does not keep.
         """
@@ -104,7 +109,7 @@ class Tree:
         return out
 
     def support(self, workload: Workload, j: int) -> tuple[int, Where, np.ndarray | float]:
-        """The clique that query j is read off, where it is not 0 in its table (an array: flat), and its values."""
+        """The clique that answers query j, the query's support in its table (an array: flat), and its values."""
         if isinstance(workload, Marginals):
             table, cell = workload.place(j)
             home = self.junction.home(workload.axes[table])
@@ -120,7 +125,7 @@ class Tree:
         return home, cells - starts[home], q[cells]
 
     def tour(self, beliefs: np.ndarray, parts: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
-        """Each of these cliques once, from the root down one branch after the other and up again.
+        """Each of these cliques' tables once, from the root down one branch after another and up again.
 
         What was changed is passed on along separators, by the ratio of the marginal after and before, to the next
         clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995 (proportional fitting on trees).
@@ -145,7 +150,7 @@ class Tree:
             self._pass(tables, i, down=True)
 
     def _pass(self, tables: tuple[np.ndarray, ...], i: int, *, down: bool) -> None:
-        """Bring clique i in tune with its parent (down), or the parent with it."""
+        """Make clique i agree with its parent (down), or the parent with it."""
         parent = self.junction.parents[i]
         above, below = self._narrowed(tables[parent], i), tables[i].sum(axis=self._own[i], keepdims=True)
         new, old = (above, below) if down else (below, above)
@@ -156,17 +161,17 @@ class Tree:
             np.multiply(tables[parent], self._widened(ratio, i), out=tables[parent])
 
     def release(self, beliefs: np.ndarray) -> Graphical:
-        """The distribution, which answers any tables and draws rows."""
+        """The distribution to release, which answers any tables and draws rows."""
         return Graphical(self.domain, self.junction, beliefs)
 
     def _widened(self, message: np.ndarray, i: int) -> np.ndarray:
-        """What clique i says of its separator, shaped so that it adds to its parent's table."""
+        """The message of clique i about its separator, shaped to add to its parent's table."""
         clique = self.junction.cliques[self.junction.parents[i]]
         sep = self.junction.separators[i]
         return message.reshape([self.junction.shape[a] if a in sep else 1 for a in clique])
 
     def _narrowed(self, belief: np.ndarray, i: int) -> np.ndarray:
-        """The parent's belief on the separator of clique i, shaped so that it multiplies the clique's table."""
+        """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
         parent = self.junction.parents[i]
         clique, sep = self.junction.cliques[parent], self.junction.separators[i]
         table = belief.sum(axis=tuple(k for k, a in enumerate(clique) if a not in sep))
@@ -174,7 +179,7 @@ class Tree:
 
 
 class TreeReader:
-    """Answers of a workload read off a tree's beliefs, and the adjoint. Every table must lie in a clique."""
+    """A reader of a workload's answers from a tree's beliefs, and its adjoint. Every table must lie in a clique."""
 
     def __init__(self, tree: Tree, workload: Workload) -> None:
         base, self.matrix = tables_under(workload)
@@ -196,14 +201,14 @@ class TreeReader:
             self._parts.append((tree.junction.places[home], local, target))
 
     def answers(self, D: np.ndarray) -> np.ndarray:
-        """⟨q_j, D⟩ (m,) of beliefs (size,)."""
+        """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
         out = np.empty(self._cells)
         for place, local, target in self._parts:
             out[target] = local.answers(D[place])
         return out if self.matrix is None else self.matrix @ out
 
     def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount · q_j in place on potentials q (size,)."""
+        """Add amount · q_j in place to the potentials q (size,)."""
         if self.matrix is not None:
             q += self.adjoint(amount * (np.arange(self.m) == j))
             return
@@ -211,14 +216,14 @@ class TreeReader:
         local.add_query(q[place], own, amount)
 
     def _member(self, j: int) -> tuple[slice, Marginals, int]:
-        """The place of the clique that cell j of the tables is read off, its tables, and j's number among them."""
+        """The slice of the clique that answers cell j, the clique's tables, and j's number among their cells."""
         for place, local, target in self._parts:
             if len(found := np.flatnonzero(target == j)):
                 return place, local, int(found[0])
         raise IndexError(j)
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Potentials (cells,) whose sum is Σ_j w_j q_j."""
+        """The potentials (cells,) whose sum is Σ_j w_j q_j."""
         w = w if self.matrix is None else self.matrix.T @ w
         theta = np.zeros(self.tree.size)
         for place, local, target in self._parts:

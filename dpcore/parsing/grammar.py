@@ -47,7 +47,7 @@ class Node:
     parts: "list[Node | Leaf]"
 
 
-class Reader:
+class QuestionParser:
     """Reads a question from left to right."""
 
     def __init__(self, text: str, domain: Domain) -> None:

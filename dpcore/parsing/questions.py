@@ -12,10 +12,10 @@ from ..data.column import Column, _whole_bins
 from ..data.domain import Domain
 from ..errors import InputError
 from ..workloads import TableQueries
-from .grammar import Leaf, Node, Reader
+from .grammar import Leaf, Node, QuestionParser
 
 LONGEST = 2_000  # characters
-MAX_CELLS = 1_000_000  # of the columns named, together, also once bins are cut
+MAX_CELLS = 1_000_000  # most cells of the named columns together, even after bins are cut
 SHOWN = 5  # notes a comparison
 COMPARE = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
 
@@ -43,7 +43,7 @@ def understand(text: str, domain: Domain) -> Question:
     """As `parse`, with what a person should know about how the question was read."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise InputError(f"a question is a text of at most {LONGEST:,} characters")
-    tree, leaves = Reader(text, domain).whole()
+    tree, leaves = QuestionParser(text, domain).whole()
     axes = _axes(leaves)
     columns = [domain.columns[a] for a in axes]
     _limit(columns, [c.size for c in columns])
@@ -66,7 +66,7 @@ def unbinned(text: str, domain: Domain, frame: pd.DataFrame) -> float:
 
     What bins alone change is the difference to the answer of `understand(text, domain).workload` on the same rows.
     """
-    tree, leaves = Reader(text, domain).whole()
+    tree, leaves = QuestionParser(text, domain).whole()
     values = {
         a: _Values(domain.columns[a], pd.Series(frame[domain.names[a]]).reset_index(drop=True)) for a in _axes(leaves)
     }

@@ -29,8 +29,8 @@ HELP = (
 )
 REGIONS = ("ball", "box", "space")
 CLASSIFIER_RADIUS = 10.0
-HUBER_SHARE = 0.1  # of the target's half range, the default width of the Huber loss
-MOST_SCALE = 1e6  # times the radius that the bounds suggest, beyond which rounding hides what a step changes
+HUBER_SHARE = 0.1  # default width of the Huber loss, as a share of the target's half range
+MOST_SCALE = 1e6  # largest multiple of the radius suggested by the bounds; beyond it rounding hides a step's effect
 INTERCEPT = "(intercept)"
 
 

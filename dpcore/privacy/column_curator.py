@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import ndtri
 
-from ..data.cells import Cells
+from ..data.cells import RawCells
 from ..data.plain import plain
 from ..data.readings import READINGS
 from ..errors import BudgetError, InputError
@@ -59,14 +59,14 @@ def passing(spend: Gaussian | Approximate, group: int, whole: bool) -> tuple[flo
 class ColumnCurator(Holder):
     """The holder of a table's raw cells: it charges a ledger before it counts cells of one column.
 
-    Args: `columns`, one `Cells` each, of the same n rows; all else as `Holder`. Rows in which neighbours differ are
+    Args: `columns`, one `RawCells` each, of the same n rows; all else as `Holder`. Rows in which neighbours differ are
     replaced by others.
     """
 
     __slots__ = ("_columns",)
 
     def __init__(
-        self, columns: Sequence[Cells], n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1
+        self, columns: Sequence[RawCells], n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1
     ) -> None:
         if any(cells.n != n for cells in columns):
             raise InputError(f"a column has not the {n} rows of the others")
@@ -79,7 +79,7 @@ class ColumnCurator(Holder):
         if (how := plain(how)) not in READINGS:
             raise InputError(f"read={str(how)[:40]!r} is no reading")
         old = self._columns[place]
-        own = Cells(old.texts, old.counts, old.empty, how)
+        own = RawCells(old.texts, old.counts, old.empty, how)
         self._columns = (*self._columns[:place], own, *self._columns[place + 1 :])
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:

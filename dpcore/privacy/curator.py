@@ -159,7 +159,7 @@ class Curator(Holder):
         return plain(question, (type(question), *self._made_of))
 
     def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> np.ndarray:
-        """The released measurement, with noise in floating point; already charged."""
+        """The statistic's values with noise in floating point; already charged."""
         value, scale = self._value(statistic), noise_scale(statistic, spend, self.unit)
         if isinstance(spend, Gaussian):
             noisy = mechanisms.gaussian(value, scale, self._rng)

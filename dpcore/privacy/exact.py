@@ -14,8 +14,9 @@ from scipy.special import ndtri
 from ..errors import InputError
 from ..numbers import ROOM
 
+WHOLE = 2.0**53  # up to which a float is every whole number
 LARGEST = 2.0**58  # scale beyond which 64 bits might not hold the sum
-STEPS = 2**20  # of a grid, in the scale of the noise that is drawn on it
+STEPS = 2**20  # grid steps in the scale of the noise that is drawn on the grid
 
 
 def version() -> str:
@@ -100,4 +101,5 @@ def _drawn(dp: Any, make: Any, metric: Any, scale: float, counts: np.ndarray) ->
     if scale == 0:  # the counts are the same for all records
         return counts
     measurement = make(dp.vector_domain(dp.atom_domain(T="i64")), metric, scale * ROOM)
+    counts = np.clip(counts, -WHOLE, WHOLE)  # no two counts are farther apart for it, so no sensitivity grows
     return np.array(measurement(counts.astype(np.int64).tolist()), dtype=float)

@@ -16,7 +16,7 @@ from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 
 FINEST = 32  # binary digits of an entry at the most
 COARSEST = 16  # and at the least
-DIGITS = 51  # of a sum over all records, so that partial sums are exact
+DIGITS = 51  # binary digits of a sum over all records, so that partial sums are exact
 LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 
 

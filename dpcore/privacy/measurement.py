@@ -1,4 +1,4 @@
-"""What leaves when a statistic is measured, and how large its noise is: spelled here once, for plans and for all after.
+"""The released values of a measured statistic and the size of their noise, computed here alone.
 
 Only public numbers come here: noisy values, sensitivities and prices.
 """

@@ -6,7 +6,7 @@ import numpy as np
 
 from .flips import flips
 
-MOST_FLIPS = 4_000_000  # at once
+MOST_FLIPS = 4_000_000  # coins flipped at once
 
 
 def gaussian(values: np.ndarray, sigma: float, rng: np.random.Generator) -> np.ndarray:

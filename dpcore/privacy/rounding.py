@@ -1,4 +1,4 @@
-"""What floating point needs so that noise hides what one row moves.
+"""Limits within which floating-point noise still hides the effect of one row.
 
 A sensitivity is proved for real numbers; a computed value is rounded on top of that, to a step that grows with the
 numbers it is made of. The step must stay far below what one row moves.
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 
-FARTHEST = 1024.0  # public numbers that are taken off a true answer are cut to ± this
+FARTHEST = 1024.0  # public numbers subtracted from a true answer are clipped to ± this
 NARROWEST = 1 / 1024  # range of a query that is not constant
 
 

@@ -22,7 +22,7 @@ from .statistics.votes import CodeVotes
 
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
-MOST_BLURRED: Final = 64.0  # of |answer| and level together in the sparse vector, both shares
+MOST_BLURRED: Final = 64.0  # largest |answer| and level together in the sparse vector, both as shares
 
 
 class TableCurator(Curator):

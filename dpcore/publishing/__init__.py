@@ -1,1 +1,1 @@
-"""Real releases: what is asked, the ledger that is charged for ever, the draw and its files."""
+"""Real releases: the request, the ledger that is charged for good, the draw and its files."""

@@ -1,4 +1,4 @@
-"""What a ledger's rows say: its data sets with their releases, and whether the totals are right."""
+"""The content of a ledger's rows: data sets with their releases, and checks of their totals."""
 
 import json
 import sqlite3
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, Total, events_from_json
-from .chain import Content
+from .chain import LedgerContent
 from .dataset import DataSet
 
 BELONGS = (  # rows of a table, by which column, to rows of which table
@@ -21,26 +21,26 @@ KEPT = ("seq", "algorithm", "epsilon", "delta", "rho", "total_epsilon", "reason"
 
 
 def lifetime(row: sqlite3.Row) -> Lifetime:
-    """What the first use of a data set fixed."""
+    """The total promise that the first use of a data set fixed, from its row in the ledger."""
     return Lifetime(Budget(row["epsilon"], row["delta"]), Accounting[row["accounting"]], row["failure"])
 
 
 class Book:
-    """The content of a sound ledger, by data set. Only its hashes were checked: reading it may raise anything."""
+    """The content of an unchanged ledger, by data set. Only hashes were checked, so reading it may raise any error."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: LedgerContent) -> None:
         self.sets, self._rows = content.rows["datasets"], content.rows
 
     def totals(self) -> dict[int, Total]:
-        """What each data set has spent, by its number."""
+        """The total that each data set has spent, by the data set's number."""
         return {row["seq"]: self._totals(row)[-1] for row in self.sets}
 
     def shown(self) -> list[DataSet]:
-        """Every data set with its versions, releases, what is spent and what is left."""
+        """Every data set with its versions, its releases, its spent and its remaining budget."""
         return [self._shown(row) for row in self.sets]
 
     def wrong_totals(self) -> list[str]:
-        """Recompute every total from the stored events."""
+        """Descriptions of the stored totals that differ from those recomputed from the stored events."""
         found = []
         for row in self.sets:
             try:
@@ -50,7 +50,7 @@ class Book:
         return found
 
     def lost(self) -> list[str]:
-        """Rows that belong to none."""
+        """Descriptions of the rows that belong to no data set, version or release."""
         found = []
         for place, column, whole in BELONGS:
             known = {row["seq"] for row in self._rows[whole]}
@@ -71,7 +71,7 @@ class Book:
         return found
 
     def _totals(self, row: sqlite3.Row) -> list[Total]:
-        """What a data set had spent at its beginning and after each of its releases."""
+        """The total that a data set had spent at its beginning and after each of its releases."""
         promised, totals = lifetime(row), [Total()]
         for release in self._releases[row["seq"]]:
             totals.append(promised.plus(totals[-1], events_from_json(json.loads(release["events"]))))

@@ -1,7 +1,6 @@
 """The card of a release: a first page for a board, and a second with all settings; made of public facts only."""
 
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ from ..parsing.queries import in_words
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, events_from_json
 from ..theory.meaning import Promise, times_in_100
+from .gauge import gauge
 from .printing import page, text
 
 Facts = dict[str, Any]
@@ -25,7 +25,7 @@ SIGNED = ("Name", "Role", "Date and signature")
 
 
 def card(facts: Facts) -> str:
-    """The page (HTML) for the facts of a release as release.json holds them."""
+    """A release's card as an HTML page, from the facts in release.json."""
     protects, dataset, means = facts["protects"], facts["dataset"], Promise.of_release(facts)
     asked = "; ".join(map(in_words, facts["queries"]["asked"]))
     board = [
@@ -46,7 +46,7 @@ def card(facts: Facts) -> str:
 
 
 def _tiles(facts: Facts, means: Promise) -> str:
-    """How exact the release is and how often a guess is right, by public numbers."""
+    """The first page's tiles: the accuracy of the release and the chance of a right guess, by public numbers."""
     exact, errors, n = facts["utility"]["as_exact_as_sample"], facts["errors"], facts["protects"]["records"]
     tiles = [] if exact is None else [("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows")]
     if errors is not None:
@@ -57,19 +57,12 @@ def _tiles(facts: Facts, means: Promise) -> str:
 
 
 def _gauge(facts: Facts) -> str:
-    """The shares of the data set's budget that were used before, by this release, and are left."""
+    """A bar of the data set's budget: shares used before, used by this release, and left."""
     kept, total = facts["dataset"], facts["dataset"]["total"]
     lifetime = Lifetime(Budget(**total), Accounting(kept["accounting"]), kept["failure"])
     now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
-    mine = math.ceil(100 * now - 1e-9)
-    before = math.ceil(100 * max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0) - 1e-6)
-    left = max(100 - before - mine, 0)
-    return (
-        '<svg viewBox="0 0 100 4" role="img" aria-label="Budget used">'
-        f'<rect width="100" height="4" fill="#ddd"/><rect width="{before}" height="4" fill="#8a857c"/>'
-        f'<rect x="{before}" width="{mine}" height="4" fill="#0072b2"/></svg>'
-        + f"<p>Used before {before} % · this release {mine} % · left {left} %</p>"
-    )
+    picture, words = gauge(max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0), now)
+    return f"{picture}<p>{words}</p>"
 
 
 def _not_covered(facts: Facts) -> list[str]:
@@ -86,7 +79,7 @@ def _not_covered(facts: Facts) -> list[str]:
 
 
 def _origin(facts: Facts) -> str:
-    """Where the ranges and values of columns come from: the data, this or earlier protected releases, a person."""
+    """A sentence on the source of columns' ranges and values: the data, a protected release or a person."""
     if facts["schema"].get("peeked"):
         return "Filled in from the data, not protected."
     measured = facts["schema"].get("measured", [])
@@ -148,7 +141,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def _columns(facts: Facts) -> list[tuple[str, str]]:
-    """Every column with its allowed values and, where it was measured with this release, what was found."""
+    """The table of all columns: their allowed values and, if measured with this release, the values found."""
     out, found = [], {m["column"]: f"; found: {m['found']}" for m in facts["measured"]}
     for name, spec in facts["schema"]["columns"].items():
         if "values" in spec:

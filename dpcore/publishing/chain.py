@@ -48,7 +48,7 @@ KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for pl
 
 
 def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]:
-    """Add a row to a table and its entry to the chain; the row's number and the entry's hash."""
+    """Add a row to a table and its entry to the chain; return the row's number and the entry's hash."""
     last = db.execute("SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
     meta = db.execute("SELECT * FROM meta").fetchone()
     seq = last["seq"] + 1 if last else 1
@@ -61,8 +61,8 @@ def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Content:
-    """All that stands in a ledger file at one moment. Nothing is known of its types before `problems` has seen it."""
+class LedgerContent:
+    """The content of a ledger file at one moment. Its types are unknown until `problems` has checked it."""
 
     damage: str
     objects: list[tuple[Any, ...]]
@@ -73,32 +73,32 @@ class Content:
 
     @property
     def key(self) -> bytes:
-        """What the hashes are keyed by."""
+        """The secret key of the chain's hashes."""
         return self.meta[0]["key"]
 
 
-def read(db: sqlite3.Connection) -> Content:
-    """Read everything, inside the caller's transaction. Of a file without the tables of a ledger only its objects."""
+def read(db: sqlite3.Connection) -> LedgerContent:
+    """The whole content, read inside the caller's transaction; of a file that is no ledger, only its objects."""
     objects = [tuple(row) for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()]
     if set(objects) != set(_expected()):
-        return Content("", objects, [], {}, [], [])
+        return LedgerContent("", objects, [], {}, [], [])
     sound = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
     damage = "" if sound == "ok" else f"damaged file: {sound}"
     if damage:
-        return Content(damage, objects, [], {}, [], [])
+        return LedgerContent(damage, objects, [], {}, [], [])
     every = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
     counted = [tuple(row) for row in db.execute("SELECT name, seq FROM sqlite_sequence").fetchall()]
-    return Content("", objects, every.pop("meta"), every, every.pop("chain"), counted)
+    return LedgerContent("", objects, every.pop("meta"), every, every.pop("chain"), counted)
 
 
-def problems(content: Content) -> list[str]:
-    """What is not as it was written: pages, tables, triggers, rows changed, removed or inserted; [] for nothing."""
+def tampering(content: LedgerContent) -> list[str]:
+    """Changes made to a ledger from outside: in pages, tables, triggers or rows; [] when there are none."""
     found = [content.damage] if content.damage else _wrong_objects(content.objects) or _wrong_rows(content)
     return [_short(problem) for problem in found[:MOST]]
 
 
-def missing(content: Content, receipt: Any) -> list[str]:
-    """Whether the entry that a receipt {"id", "entry", "hash"} names stands in this ledger."""
+def missing_entry(content: LedgerContent, receipt: Any) -> list[str]:
+    """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
     try:
         given, number, entry = receipt["id"], receipt["entry"], receipt["hash"]
     except (TypeError, KeyError):
@@ -112,7 +112,7 @@ def missing(content: Content, receipt: Any) -> list[str]:
 
 
 def is_new(path: Path) -> bool:
-    """Whether no ledger is there yet: no file, or an empty one, as a full disk leaves it before the first charge."""
+    """Whether a path has no ledger yet: no file, or an empty one, left by a full disk before the first charge."""
     try:
         return not os.path.lexists(path) or (path.is_file() and path.stat().st_size == 0 and not _charged(path))
     except (OSError, ValueError):
@@ -125,7 +125,7 @@ def _charged(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-    """A connection without implicit transactions to a ledger, which is made by `create` where there is none.
+    """A connection without implicit transactions to a ledger, which `create` makes if the file is new.
 
     Every error of SQLite becomes an InputError that names the file, as does anything in its place that is no file.
     """
@@ -176,7 +176,7 @@ def check_kind(db: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """What is wrong with a ledger's content may show as any error at all: it becomes one that names the file."""
+    """A context that turns any error from reading a ledger's content into one that names the file."""
     try:
         yield
     except Exception as error:
@@ -184,12 +184,12 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def unusable(path: Path, why: object) -> InputError:
-    """The one error for a file that does not hold what a ledger holds."""
+    """The error for a file whose content is not a ledger's."""
     return InputError(f"{str(path)[:200]}: not usable as a ledger: {_short(why)}")
 
 
 def now() -> str:
-    """The time as the ledger writes it, in UTC."""
+    """The current time in UTC, in the format of the ledger."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -214,7 +214,7 @@ def _is_empty(db: sqlite3.Connection) -> bool:
 
 @cache
 def _expected() -> list[tuple[Any, ...]]:
-    """Type, name, table and SQL of everything in the schema."""
+    """The type, name, table and SQL of every object in the schema."""
     db = sqlite3.connect(":memory:")
     try:
         _lay_out(db, "", b"", "")
@@ -232,8 +232,8 @@ def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
     return found or (["an object of the file is there twice"] if len(objects) != len(wanted) else [])
 
 
-def _wrong_rows(content: Content) -> list[str]:
-    """Follow the chain from its beginning."""
+def _wrong_rows(content: LedgerContent) -> list[str]:
+    """Descriptions of changed, removed or inserted rows, found by following the chain from its beginning."""
     if len(content.meta) != 1:
         return ["the ledger's own row was removed"]
     (meta,) = content.meta
@@ -250,7 +250,7 @@ def _wrong_rows(content: Content) -> list[str]:
             found.append(f"row {seq} of {str(place)[:40]} was removed")
         elif _hash(content.key, previous, place, row) != entry["hash"]:
             found.append(f"row {seq} of {place}, or its entry in the chain, was changed")
-        elif not _typed(place, row):  # written so by somebody who knows the key
+        elif not _typed(place, row):  # written by someone who knows the key
             found.append(f"row {seq} of {place} holds another kind of value")
         previous = entry["hash"]
     found += [f"row {seq} of {place} was inserted" for place, rows in left.items() for seq in rows]

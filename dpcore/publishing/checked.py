@@ -1,4 +1,4 @@
-"""What was found sound last, kept beside a ledger: a hash of its bytes and its totals, keyed.
+"""The last sound state of a ledger, stored beside it: a keyed hash of its bytes, and its totals.
 
 To check everything that was ever released takes time in proportion to it. A ledger whose bytes are the very ones that
 were checked last need not be read again: a release adds to its totals what it costs. Nothing depends on that file:
@@ -25,7 +25,7 @@ Totals = dict[int, Total]  # by the data set's number
 
 
 def recall(db: sqlite3.Connection, path: Path) -> Totals | None:
-    """The totals of a ledger that stands as it was checked last; None where that is not known.
+    """The totals remembered from the last check, if the ledger is unchanged since; None otherwise.
 
     To be asked inside a transaction. Nothing in the ledger can be trusted yet.
     """
@@ -44,7 +44,7 @@ def recall(db: sqlite3.Connection, path: Path) -> Totals | None:
 
 
 def keep(db: sqlite3.Connection, path: Path, key: bytes, totals: Totals) -> None:
-    """Keep what a transaction that is about to be committed leaves: if it is not, or killed here, it is not the same.
+    """Store the ledger's hash and totals before a commit; if the commit fails, the hash does not match and is ignored.
 
     Nobody else writes meanwhile.
     """
@@ -59,7 +59,7 @@ def keep(db: sqlite3.Connection, path: Path, key: bytes, totals: Totals) -> None
 
 
 def _bytes(db: sqlite3.Connection) -> str:
-    """A hash of the ledger as this connection sees it, with what its own transaction has changed."""
+    """A hash of the ledger as this connection sees it, changes of its own transaction included."""
     content = bytearray(db.serialize())
     for counter in COUNTERS:
         content[counter] = bytes(counter.stop - counter.start)
@@ -76,7 +76,7 @@ def _read(path: Path) -> bytes:
 
 
 def _opened(path: Path, flags: int) -> int:
-    """A descriptor of the file beside the ledger; never another file that a link names, nor anything but a file."""
+    """A descriptor of the file beside the ledger; an error for a link, or anything else that is not a file."""
     careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(f"{path}{ENDING}", flags | careful, 0o600)
     if not stat.S_ISREG(os.fstat(handle).st_mode):

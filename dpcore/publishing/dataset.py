@@ -1,4 +1,4 @@
-"""What a release ledger knows about a data set, and about a release that was charged."""
+"""The facts in a release ledger about a data set, and about a charged release."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from ..privacy.accounting.lifetime import Lifetime
 
 @dataclass(frozen=True)
 class Reservation:
-    """A release that has been charged: its number in the ledger, its entry's hash, and where the data set stands."""
+    """A charged release: its number in the ledger, its entry's hash, and its data set's state after the charge."""
 
     number: int
     entry: str
@@ -22,7 +22,7 @@ class Reservation:
 
 @dataclass(frozen=True)
 class DataSet:
-    """One data set of a ledger: its total budget, who is protected, its versions, its releases and their total."""
+    """One data set of a ledger: its total budget, whom it protects, its versions, its releases and their total."""
 
     name: str
     lifetime: Lifetime
@@ -33,7 +33,7 @@ class DataSet:
     left: float
 
     def to_json(self) -> dict[str, Any]:
-        """As `ledger show --json` prints it."""
+        """The data set as a dictionary, as `ledger show --json` prints it."""
         budget, accounting = self.lifetime.budget, str(self.lifetime.accounting)
         total = {"epsilon": budget.epsilon, "delta": budget.delta, "accounting": accounting}
         spent = {"epsilon": self.spent, "delta": budget.delta}

@@ -1,4 +1,4 @@
-"""The files of a release: synthetic rows, weights, answers, a settings card, a claim, and what verifies it.
+"""The files of a release: synthetic rows, weights, answers, a settings card, a claim, and the program that verifies it.
 
 Only released objects and public facts come here, never a record.
 """
@@ -44,7 +44,7 @@ STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet ta
 
 
 def check_folder(folder: Path) -> None:
-    """Raise InputError unless `folder` is new or empty, and can be made: no release is ever written over."""
+    """Raise InputError unless `folder` is new or empty and can be made: no release is ever overwritten."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"{str(folder)[:200]}: is there already and not empty; a release is never written over")
@@ -73,7 +73,7 @@ def write(
     proof: Proof,
     key: Key,
 ) -> dict[str, Any]:
-    """Write all files into `made`, which becomes the new folder whole or not at all; the facts with the files' hashes.
+    """Write all files into `made`, then rename it to the new folder; return the facts with the files' hashes.
 
     With `neutralize` texts that a spreadsheet would take for formulas get an apostrophe in front, in CSV files.
     `schema` is one that was measured with this release, to be used again. `account` is that of the data set, `proof`
@@ -121,7 +121,7 @@ def write(
 
 
 def write_schema(folder: Path, schema: dict[str, Any]) -> bool:
-    """Write a schema that was measured where nothing else leaves; whether the disk took it, as another error stands."""
+    """Write a measured schema where no other file is released; return whether the disk took it, without raising."""
     try:
         folder.mkdir(exist_ok=True)
         (folder / "schema.json").write_text(_json(schema), encoding="utf-8")
@@ -144,7 +144,7 @@ def neutral(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def harmless(value: Any) -> Any:
-    """The value; a text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """The value; a text that a spreadsheet would read as a formula gets an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and value.startswith(STARTERS) else value
 
 
@@ -152,7 +152,7 @@ def _answers(
     workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers], known: UnbiasedAnswers, n: float,
     *, laplace: bool,
 ) -> pd.DataFrame:  # fmt: skip
-    """Every query with the release's answer, and the noisy one with its standard error where it was measured.
+    """Every query with the release's answer and, if measured, the noisy answer with its standard error.
 
     Cells of tables also have intervals at 95 %, for the table and for the population; empty where there are none.
     """
@@ -169,7 +169,7 @@ def _answers(
 
 
 def _errors(answers: pd.DataFrame) -> dict[str, Any] | None:
-    """How many answers have a measurement of their own, and the range of its standard errors; None for none."""
+    """The number of answers with a measurement of their own and the range of their standard errors; else None."""
     if "standard_error" not in answers or not (there := answers["standard_error"].dropna()).size:
         return None
     least, most = (float(x) for x in np.quantile(there.to_numpy(float), [0, 1]))
@@ -177,7 +177,7 @@ def _errors(answers: pd.DataFrame) -> dict[str, Any] | None:
 
 
 def _measured(m: MeasuredAnswers) -> pd.DataFrame:
-    """What was measured in place of what was asked."""
+    """A table of the queries measured in place of those asked, with noisy answers and standard errors."""
     return pd.DataFrame({"query": labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors})
 
 
@@ -187,7 +187,7 @@ def labels(workload: Workload) -> list[str]:
 
 
 def _weights(domain: Domain, D: np.ndarray) -> pd.DataFrame:
-    """Every cell by its labels, and its weight."""
+    """Every cell of the domain, by its labels, with its weight."""
     codes = np.unravel_index(np.arange(len(D)), domain.shape)
     cells = [
         pd.Series(pd.Categorical.from_codes(code, c.labels)) for c, code in zip(domain.columns, codes, strict=True)
@@ -197,6 +197,6 @@ def _weights(domain: Domain, D: np.ndarray) -> pd.DataFrame:
 
 
 def _storable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Parquet columns have one type: columns of mixed values become texts."""
+    """The table with columns of mixed values turned to text, because Parquet columns have one type."""
     mixed = [c for c in frame if frame[c].dtype == object and len({type(v) for v in frame[c].dropna().unique()}) > 1]
     return frame.assign(**{c: frame[c].map(str, na_action="ignore") for c in mixed})

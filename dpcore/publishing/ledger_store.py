@@ -1,4 +1,4 @@
-"""The release ledger: what was ever released about a data set, in one SQLite file.
+"""The release ledger: all releases about data sets, in one SQLite file.
 
 A budget is reserved here before the data is touched and never given back: a release that fails, or whose process dies,
 stays charged. Rows are only ever added; `chain` sees it when they were changed.
@@ -31,7 +31,7 @@ LONGEST_NAME = 200  # characters
 
 
 class Store:
-    """A ledger file. Opened for each call and closed after it, so that processes and threads may share it.
+    """A ledger file, opened for each call and closed after it, so that processes and threads may share it.
 
     `create` makes it where there is none. Raises InputError for a file that is no ledger, or that was tampered with.
     """
@@ -57,7 +57,7 @@ class Store:
         reason: str = "",
         preview: bool = False,
     ) -> Reservation:
-        """Charge a release of the table `frame` with `events`; with `preview` tell what that would give, and stop.
+        """Charge a release of the table `frame` with `events`; with `preview`, only return what the charge would give.
 
         The table may be a source. The data set is the one called `dataset`, or without a name the one with this
         content, or else the one called `default_name`. Its version is how often somebody said `new_version`, whether or
@@ -124,7 +124,7 @@ class Store:
     def accounting(
         self, frame: pd.DataFrame | Source, *, dataset: str | None, default_name: str | None, new_version: bool
     ) -> Accounting | None:
-        """What adds up the data set that `reserve` would charge, since its first release; None for a new one."""
+        """The accounting fixed by the first release of the data set that `reserve` would charge; None if it is new."""
         streamed = self._streamed(frame)
         with self._read() as (db, _):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
@@ -132,7 +132,7 @@ class Store:
             return None if found is None else book.lifetime(found).accounting
 
     def account(self, release: int) -> dict[str, Any]:
-        """What a release of a data set leaves with: the data set's charges up to it, each linked to the last.
+        """The account that a release is published with: its data set's charges so far, each linked to the last.
 
         Times, charges and totals only; the hashes are those of the ledger's chain.
         """
@@ -156,14 +156,14 @@ class Store:
         return {"opened": linked[0], "releases": linked[1:]}
 
     def note(self, release: int, state: str, note: str = "") -> None:
-        """Add a state ("released", "failed") or a remark about a release; this never spends."""
+        """Add a state ("released", "failed") or a remark to a release; this uses no budget."""
         with self._write(PATIENCE) as (db, _):
             if not db.execute("SELECT 1 FROM releases WHERE seq = ?", (release,)).fetchone():
                 raise InputError(f"{self.path}: there is no release {release}")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
 
     def unfinished(self) -> list[tuple[int, dict[str, Any]]]:
-        """The releases of which nobody noted how they ended, with their settings, where they say where they lie."""
+        """The releases whose end was never noted, with their settings, which name the folder of each."""
         with self._read() as (db, _):
             ended = "SELECT release FROM states WHERE state != 'note'"
             rows = db.execute(f"SELECT seq, settings FROM releases WHERE seq NOT IN ({ended})").fetchall()
@@ -171,7 +171,7 @@ class Store:
         return [(seq, found) for seq, found in read if isinstance(found, dict) and {"folder", "draft"} <= set(found)]
 
     def show(self) -> list[DataSet]:
-        """Every data set with its versions, releases, what is spent and what is left."""
+        """Every data set with its versions, its releases, its spent and its remaining budget."""
         with chain.opened(self.path, WAIT) as db:
             db.execute("BEGIN")
             content = self._sound(db)
@@ -179,7 +179,7 @@ class Store:
             return Book(content).shown()
 
     def _streamed(self, table: pd.DataFrame | Source) -> tuple[str, ...]:
-        """The fingerprint of a source, which may take minutes: read while nobody waits for the ledger."""
+        """The fingerprint of a source, read before the ledger is locked because it may take minutes."""
         if isinstance(table, pd.DataFrame):
             return ()
         with chain.opened(self.path, WAIT) as db, chain.reading(self.path):
@@ -189,7 +189,7 @@ class Store:
     def _place(
         self, db: sqlite3.Connection, marks: tuple[str, ...], name: str | None, default: str | None, new_version: bool
     ) -> tuple[str, sqlite3.Row | None, bool]:
-        """The data set's name, its row or None where it is new, and whether its content is known."""
+        """The data set's name, its row (None where it is new) and whether its content is known."""
         asked = f"SELECT * FROM versions WHERE fingerprint IN ({', '.join('?' * len(marks))})"
         version = db.execute(asked, marks).fetchone()
         if version:
@@ -212,14 +212,14 @@ class Store:
 
     @contextmanager
     def _read(self) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
-        """The ledger at one moment, with the totals of its data sets, once it was seen to be sound."""
+        """The ledger's content at one moment and the totals of its data sets, after it was checked."""
         with chain.opened(self.path, WAIT) as db:
             db.execute("BEGIN")
             yield db, self._totals(db)
 
     @contextmanager
     def _write(self, wait: float | None = None) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
-        """One transaction that nobody else can begin at the same time; all of it is kept, or nothing."""
+        """A transaction that excludes all other writers; it is kept whole, or not at all."""
         with chain.opened(self.path, WAIT if wait is None else wait) as db:
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -235,14 +235,14 @@ class Store:
                 db.execute("COMMIT")
 
     def _totals(self, db: sqlite3.Connection) -> checked.Totals:
-        """What every data set has spent. Raises InputError unless everything is as it was written."""
+        """The total that every data set has spent. Raises InputError where the ledger was changed from outside."""
         if (known := checked.recall(db, self.path)) is not None:
             return known
         content = self._sound(db)
         with chain.reading(self.path):
             return Book(content).totals()
 
-    def _sound(self, db: sqlite3.Connection) -> chain.Content:
+    def _sound(self, db: sqlite3.Connection) -> chain.LedgerContent:
         with chain.reading(self.path):
             content = chain.read(db)
             problems = _problems(content)
@@ -252,32 +252,32 @@ class Store:
 
 
 def verify(path: str | Path, receipt: Any = None) -> list[str]:
-    """What is wrong with a ledger, in words; [] when every row, total and trigger is as it was written.
+    """The problems of a ledger, in words; [] when every row, total and trigger is as it was written.
 
     `receipt`, the "ledger" part of a release's release.json, also shows a ledger that was set back to an older copy or
     written anew. Raises InputError for a file that is no ledger.
     """
     path = Path(path)
     with chain.opened(path, WAIT) as db:
-        db.execute("BEGIN")  # everything, as it stands at one moment
+        db.execute("BEGIN")  # all tables, as they are at one moment
         with chain.reading(path):
             content = chain.read(db)
     with chain.reading(path):
         found = _problems(content) or Book(content).wrong_totals()
-    return found if found or receipt is None else chain.missing(content, receipt)
+    return found if found or receipt is None else chain.missing_entry(content, receipt)
 
 
-def _problems(content: chain.Content) -> list[str]:
-    return chain.problems(content) or Book(content).lost()
+def _problems(content: chain.LedgerContent) -> list[str]:
+    return chain.tampering(content) or Book(content).lost()
 
 
 def _marks(table: Any, key: bytes) -> tuple[str, ...]:
-    """The fingerprint by which a ledger may know a table in memory."""
+    """The fingerprints by which a ledger may know a table in memory."""
     return (fingerprint(table, key),)
 
 
 def _check_comparable(db: sqlite3.Connection) -> None:
-    """Refuse a new data set that may be an old one: no table compares with fingerprints of an earlier format."""
+    """Raise InputError for a new data set that may be an old one, known only by fingerprints of an earlier format."""
     if any(is_earlier(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")):
         raise InputError(
             "this ledger knows tables by fingerprints of an earlier format, with which none can be compared: if this "
@@ -286,18 +286,18 @@ def _check_comparable(db: sqlite3.Connection) -> None:
 
 
 def _version(db: sqlite3.Connection, place: int, mark: str, known: bool, said: bool) -> tuple[int, int]:
-    """The entry and the number of a data set's version: the last one, unless somebody `said` that this is a new one."""
+    """The entry and number of a data set's version: the last one, unless the user `said` that it is new."""
     last = db.execute("SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (place,)).fetchone()
     if last is not None and not said:
         return last["seq"], last["number"]
     number = 1 if last is None else last["number"] + 1
-    kept = f"{mark} again as {number}" if known else mark  # a mark stands once, by which the content is known
+    kept = f"{mark} again as {number}" if known else mark  # each mark is stored once
     fields = {"dataset": place, "number": number, "fingerprint": kept, "time": now()}
     return chain.append(db, "versions", **fields)[0], number
 
 
 def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Total) -> str | None:
-    """Why an accounting fixed at first use cannot count these events, and what to do; None where it can."""
+    """The reason why an accounting fixed at first use cannot count these events, and a remedy; else None."""
     if (lost := lifetime.lost(after)) > lifetime.failure:
         kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={lifetime.failure:.3g} kept for them"
         way = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
@@ -312,7 +312,7 @@ def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Tota
 
 
 def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:
-    """Refuse what was fixed at first use."""
+    """Raise InputError where the request contradicts the budget or unit that the first use of a data set fixed."""
     kept = Budget(row["epsilon"], row["delta"])
     if total not in (None, kept):
         raise InputError(f"the total budget of {name!r} was fixed at ε={kept.epsilon:g}, δ={brief(kept.delta)}")

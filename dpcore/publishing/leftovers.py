@@ -1,4 +1,4 @@
-"""What a release that was killed left behind: its ledger knows where it was written, and the next command tidies up."""
+"""Remains of a release that was killed: its ledger knows the folder, and the next command tidies up."""
 
 import json
 import os
@@ -17,12 +17,12 @@ try:
 except ImportError:  # where folders cannot be held, nothing is tidied
     fcntl = None
 
-ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # of the files of a release
+ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # endings of the files of a release
 
 
 @contextmanager
 def draft(folder: Path) -> Iterator[Path]:
-    """A hidden folder beside where a release is to appear, held by this process until the release is noted."""
+    """A hidden folder beside the release's future one, locked by this process until the release is noted."""
     try:
         made = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.absolute().parent))
     except OSError as error:
@@ -35,7 +35,7 @@ def draft(folder: Path) -> Iterator[Path]:
 
 
 def tidied(ledger: Path) -> list[str]:
-    """What was done about releases that were killed after their charge, a sentence for each.
+    """A sentence for each release that was killed after its charge, which says how it was tidied up.
 
     One that was written whole is noted as released; of another nothing stays but its charge. Those that another
     process still works on are left alone.
@@ -64,14 +64,14 @@ def tidied(ledger: Path) -> list[str]:
 
 
 def noted(folder: Path) -> dict[str, str]:
-    """What a ledger notes when a release leaves: the hash of its signature, which holds those of all files."""
+    """The note that a ledger keeps of a finished release: the hash of its signature, which covers all files."""
     facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
     return {**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)}
 
 
 @contextmanager
 def _held(folder: Path) -> Iterator[bool | None]:
-    """Whether a folder is held by this process and no other, None where there is none; it ends with the process."""
+    """Whether this process now holds the lock on a folder; None where there is no folder."""
     if fcntl is None:
         yield True
         return
@@ -92,7 +92,7 @@ def _held(folder: Path) -> Iterator[bool | None]:
 
 
 def _is_release(folder: Path, ledger: Path, number: int) -> bool:
-    """Whether a folder holds this very release as it was signed."""
+    """Whether a folder contains the release of this number in this ledger, as it was signed."""
     with suppress(Exception):  # a folder may hold anything
         facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
         holds = all(holds for holds, *_ in verifier.checks(folder, key_of(ledger).public))
@@ -105,7 +105,7 @@ def _prefix(folder: Path) -> str:
 
 
 def _remove(made: Path) -> None:
-    """Remove a draft with the files of a release in it, and no others."""
+    """Remove a draft folder with the files of a release, and no other files."""
     with suppress(OSError):
         for path in made.iterdir():
             if path.suffix in ENDINGS and not path.is_dir():

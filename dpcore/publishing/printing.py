@@ -25,7 +25,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(title: str, body: str) -> str:
-    """The whole page; `body` is HTML already, the title is text."""
+    """A whole HTML page; `body` is HTML already, the title is text."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -35,5 +35,5 @@ def page(title: str, body: str) -> str:
 
 
 def text(value: object) -> str:
-    """Text as HTML."""
+    """The text, escaped for HTML."""
     return f"<bdi>{html.escape(str(value))}</bdi>"

@@ -1,11 +1,11 @@
-"""The schema of a table that nobody knows: kinds, then bounds and values, charged before and measured once."""
+"""A schema measured privately: kinds, then bounds and values, charged first and measured once."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from ..data.cells import Cells
+from ..data.cells import RawCells
 from ..data.domain import Domain
 from ..data.open_schema import OpenSchema
 from ..data.privacy_unit import PrivacyUnit
@@ -15,17 +15,17 @@ from ..errors import InputError
 from ..privacy import entropy
 from ..privacy.accounting.budget import Budget
 from ..privacy.column_curator import ColumnCurator
-from ..schemas.measure import Found, guess_kinds, measure_column
+from ..schemas.measure import ColumnFindings, guess_kinds, measure_column
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from .ledger_store import Store
 from .request import check_format, reserve
 
-NAME = "schema"  # in the ledger, in place of an algorithm
+NAME = "schema"  # the name in the ledger, in place of an algorithm's
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SchemaRequest:
-    """A table as it was read and its text file's `format`, the budget for its schema, and as a release has it: whom it
+    """A request to measure a schema: a table as read, its file's `format`, the schema's budget, and whom it
     protects, and its data set in the ledger.
     """
 
@@ -42,8 +42,8 @@ class SchemaRequest:
         check_format(self.format)
 
 
-def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any], tuple[Found, ...]]:
-    """Reserve, then measure every column but that of the person; the schema as its file, and what was found.
+def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any], tuple[ColumnFindings, ...]]:
+    """Reserve the budget, measure every column except the person's; return the schema's JSON and the findings.
 
     The header and the number of rows are public. At δ = 0 a column that seems to hold categories is left out. Whatever
     fails after the charge leaves it charged.
@@ -55,7 +55,7 @@ def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any]
     division = divide(request.budget, 1.0, categories=request.budget.delta > 0)
     plan = plan_schema((), len(limited), request.unit.most_rows, division, exact=True, kinds=len(names))
     place = [str(c) for c in limited.columns]
-    cells = [Cells.of(pd.Series(limited.iloc[:, place.index(name)])) for name in names]
+    cells = [RawCells.of(pd.Series(limited.iloc[:, place.index(name)])) for name in names]
     reservation = reserve(store, request, division.events(True), algorithm=NAME, settings={"columns": names})
     try:
         domain, found = _measure(names, cells, plan)
@@ -66,7 +66,7 @@ def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any]
     return domain_to_json(replace(domain, file=request.format)), found
 
 
-def _measure(names: list[str], cells: list[Cells], plan: SchemaPlan) -> tuple[Domain, tuple[Found, ...]]:
+def _measure(names: list[str], cells: list[RawCells], plan: SchemaPlan) -> tuple[Domain, tuple[ColumnFindings, ...]]:
     curator = ColumnCurator(cells, plan.n, plan.plan, entropy.generator(), group=plan.group)
     columns = guess_kinds(names, plan, curator)
     for place, column in enumerate(columns):

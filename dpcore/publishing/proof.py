@@ -29,7 +29,7 @@ from ..privacy.accounting.lifetime import Concentrated
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, whole
-from .measured import SettledRelease
+from .open_release import SettledRelease
 from .printing import page, text
 from .request import PreparedRelease
 
@@ -45,8 +45,8 @@ LETTERS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier
 
 
 @dataclass(frozen=True)
-class Step:
-    """What one charge of a plan pays for, in the order of the proof: names in words, derivations as they were written.
+class ProofStep:
+    """One charge of a plan in the proof: its statistic, derivation, mechanism, spend, law and cost, in words.
 
     `sizes` are the sensitivities of n times the value, where they are known before the run; `cost` is what all `times`
     of it add to the plan's one sum, as text. `column` is the one whose schema is measured by it.
@@ -66,13 +66,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Proof:
-    """All steps, what they add up to, by which theorem, and the promise that it keeps."""
+    """A whole proof: all steps, their total, the theorem that adds them up, and the promise kept."""
 
     algorithm: str
     title: str
     source: str
     adaptive: bool
-    steps: tuple[Step, ...]
+    steps: tuple[ProofStep, ...]
     total: str
     theorem: str
     epsilon: float
@@ -80,7 +80,7 @@ class Proof:
 
 
 def proof(name: str, algorithm: Algorithm | type[Algorithm], plan: Plan) -> Proof:
-    """The proof of a plan of the algorithm that is registered under `name`."""
+    """The proof for a plan of the algorithm that is registered under `name`."""
     sums, accounting, budget = plan.sums, plan.accounting, plan.budget
     epsilon = sums.epsilon(budget.delta, accounting)
     return Proof(
@@ -97,7 +97,7 @@ def proof(name: str, algorithm: Algorithm | type[Algorithm], plan: Plan) -> Proo
 
 
 def proof_of(ready: PreparedRelease) -> Proof:
-    """The proof of a release: of its schema's charges too, where that was measured with it, in one sum with the plan's.
+    """The proof for a release; it includes the charges of its schema if that was measured with it.
 
     The total is what the ledger's check of both adds up: all that the algorithm may ever spend.
     """
@@ -109,7 +109,7 @@ def proof_of(ready: PreparedRelease) -> Proof:
 
 
 def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, division: Division) -> Proof:
-    """The proof of a schema's plan, whose charges are named after their columns, and of an algorithm's plan."""
+    """The proof for an algorithm's plan together with its schema's plan, whose charges are named after columns."""
     own, accounting, budget = proof(name, algorithm, plan), division.accounting, division.budget
     cost, failure, epsilon = whole(division, first, plan, algorithm.adaptive)
     pure = accounting is Accounting.PURE
@@ -127,7 +127,7 @@ def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, divisi
 
 
 def sentence(found: Proof) -> str:
-    """What the steps add up to, in one line."""
+    """The sum of a proof's steps and the promise it keeps, in one sentence."""
     epsilon, delta = found.promise
     most = "At the most, however it decides as it goes along" if found.adaptive else "In all"
     return f"{most}: {found.total}, that is ε = {found.epsilon:.6g} ≤ {epsilon:g} at δ = {brief(delta)}."
@@ -138,7 +138,7 @@ def proof_page(found: Proof) -> str:
     body = [f'<p class="odds">{text(sentence(found))}</p><p>{text(found.title)}: {text(found.source)}</p>']
     shown: dict[str, int] = {}
     for number, step in enumerate(found.steps, start=1):
-        lines = [(name, words, shown.setdefault(words, number)) for name, words in told(step)]
+        lines = [(name, words, shown.setdefault(words, number)) for name, words in step_lines(step)]
         again = [
             (name, f"As in step {at}." if at < number and len(words) > LONG else words) for name, words, at in lines
         ]
@@ -151,8 +151,8 @@ def proof_page(found: Proof) -> str:
     return page(f"Why this release keeps its promise: {found.title}", "".join(body))
 
 
-def told(step: Step) -> list[tuple[str, str]]:
-    """The lines of a step by name: what is measured, its sensitivity, what is released, and what that costs."""
+def step_lines(step: ProofStep) -> list[tuple[str, str]]:
+    """The lines of a step by name: the statistic, its sensitivity, the released value, and the cost."""
     sizes = ", ".join(f"{SIZES[name]} = {value:.6g}" for name, value in step.sizes.items())
     return [
         ("What is measured", step.derivation),
@@ -164,7 +164,7 @@ def told(step: Step) -> list[tuple[str, str]]:
     ]
 
 
-def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, column: str = "") -> Step:
+def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, column: str = "") -> ProofStep:
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
     named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}
@@ -173,7 +173,7 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
     kept = [type(spend).__name__] + ["Exact"] * plan.exact
     kept += [type(w).__name__ for w in (asked, *getattr(asked, "workloads", ()))] if asked else WORKLOADS
     each = Sums.of([(spend, charge.times)])
-    return Step(
+    return ProofStep(
         statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),
         derivation=_told(_doc(kind), kept),
         sizes={name: float(value) for name, value in named.items() if isinstance(value, (int, float))},
@@ -241,13 +241,13 @@ def _told(words: str, kept: Sequence[str]) -> str:
 
 
 def _plain(words: str) -> str:
-    """A docstring without shapes, errors and names of code."""
+    """A docstring without array shapes, raised errors and code names."""
     words = re.sub(r"\s*Raises\s[^.]*(?:\.(?=\S)[^.]*)*\.|\s*\(`[^`]*`\)| \([a-z]+,( [a-z])?\)", "", words)
     return words.replace("`", "").strip()
 
 
 def _prose(words: str) -> str:
-    """A docstring as paragraphs and lists."""
+    """A docstring as HTML paragraphs and lists."""
     return "".join(map(_paragraph, words.split("\n\n")))
 
 
@@ -258,6 +258,6 @@ def _paragraph(words: str) -> str:
 
 
 def _typeset(words: str) -> str:
-    """Text as HTML, what follows _ or ^ below or above the line."""
+    """A text as HTML, in which _ and ^ make subscripts and superscripts."""
     marked = re.sub(r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", text(words))
     return re.sub(r"\^(?:\{([^{}]*)\}|\(([^()]*)\)|([−-]?(?:∞|[^\W_]+)\*?))", r"<sup>\1\2\3</sup>", marked)

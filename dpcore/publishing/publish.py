@@ -1,4 +1,4 @@
-"""A real release: reserve its budget for ever, draw it once with unseeded noise, write it.
+"""A real release: use its budget for good, draw it once with unseeded noise, write it.
 
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """
@@ -30,9 +30,9 @@ from ..releases import Release, UnbiasedAnswers
 from .files import check_folder, write, write_schema
 from .ledger_store import Reservation, Store
 from .leftovers import draft, noted
-from .measured import OpenRelease, SettledRelease
+from .open_release import OpenRelease, SettledRelease
 from .proof import proof_of
-from .request import PreparedRelease, plain
+from .request import PreparedRelease, json_value
 from .signing import Key, key_of
 
 FLOATING = "floating-point noise ({}); the proof is about real numbers, and the rounding of floats may reveal more"
@@ -40,11 +40,11 @@ WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating s
 PICKED = "exact {} (coins without rounding, by {})"
 ON_WHOLE = ("discrete Gaussian", "discrete Laplace", "sparse vector")
 
-Progress = Callable[[int, int], None]  # is told: this round of so many
+Progress = Callable[[int, int], None]  # receives the round and the number of rounds
 
 
 def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress | None = None) -> dict[str, Any]:
-    """Reserve, draw once, write all files into the new `folder`; the facts as in release.json.
+    """Reserve the budget, draw once, write all files into the new `folder`; return the facts of release.json.
 
     `progress` is called after the charge with 0, then with every round. Raises OverspendError before anything is
     charged. Whatever fails later leaves the release charged, and marked so.
@@ -63,7 +63,7 @@ def _publish(
     ready: PreparedRelease, store: Store, reservation: Reservation, folder: Path, made: Path, key: Key,
     progress: Progress | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Draw what is reserved, and write it into the draft `made`, which becomes `folder`."""
+    """Draw a reserved release and write it into the draft `made`, which becomes `folder`; return the facts."""
     schema: dict[str, Any] = {}
     try:
         if isinstance(ready, OpenRelease):
@@ -103,7 +103,7 @@ def _publish(
 def _draw(
     ready: PreparedRelease, progress: Progress | None
 ) -> tuple[Release, list[MeasuredAnswers], np.random.Generator, str]:
-    """The last released object, what was measured on the way, the generator for rows, and what the noise was, in words.
+    """The last released object, the measurements, the generator for rows, and a description of the noise.
 
     Noise cannot be seeded, and no generator can be guessed from what it drew.
     """
@@ -129,7 +129,7 @@ def _draw(
 
 
 def _rows(release: Release, count: int, draws: np.random.Generator) -> pd.DataFrame | None:
-    """Synthetic rows; None for answers that no distribution could be held for."""
+    """Synthetic rows; None for answers that have no distribution."""
     try:
         return release.sample(count, draws)
     except InputError:
@@ -139,7 +139,7 @@ def _rows(release: Release, count: int, draws: np.random.Generator) -> pd.DataFr
 
 
 def _noise(curator: Curator) -> str:
-    """What was drawn exactly, and what in floating point."""
+    """A text that says which noise was drawn exactly and which in floating point."""
     exactly, found = curator.exactly, []
     where = "counts"
     if curator.step < 1:
@@ -154,7 +154,7 @@ def _noise(curator: Curator) -> str:
 
 
 def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """All that is public about a release: enough to recompute its claim, and no data; its time is that of the charge.
+    """All public facts of a release, enough to recompute its claim; its time is that of the charge.
 
     A second time would tell how long the release took, which may depend on the records.
     """
@@ -199,7 +199,7 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, entry: 
             "charges": events_to_json(charges),
             "reserved": events_to_json(ready.events),
         },
-        "plan": {"choices": [{"name": c.name, "value": plain(c.value), "why": c.why} for c in plan.choices]},
+        "plan": {"choices": [{"name": c.name, "value": json_value(c.value), "why": c.why} for c in plan.choices]},
         "made_by": {
             "algorithm": registered_name(request.algorithm),
             "source": request.algorithm.about.source,
@@ -218,7 +218,7 @@ def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, entry: 
 
 
 def _schema_noise(ready: SettledRelease) -> str:
-    """What was drawn for the schema, and how: all of it in one way."""
+    """A text that says what was drawn for the schema, exactly or in floating point."""
     if not ready.measuring.exact:
         return FLOATING.format(entropy.NAME)
     laws = {
@@ -228,7 +228,7 @@ def _schema_noise(ready: SettledRelease) -> str:
 
 
 def _bounds(ready: PreparedRelease) -> str:
-    """Where bounds and values come from, in words."""
+    """A text that says where bounds and values come from."""
     domain = ready.problem.domain
     if domain.peeked:
         return "filled in from the data, not protected"
@@ -244,7 +244,7 @@ def _bounds(ready: PreparedRelease) -> str:
 
 
 def _measured(ready: PreparedRelease) -> list[dict[str, Any]]:
-    """What was found of every column that was measured with this release."""
+    """The findings on every column that was measured with this release."""
     if not isinstance(ready, SettledRelease):
         return []
     return [{"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in ready.found.found]

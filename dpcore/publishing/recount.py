@@ -1,4 +1,4 @@
-"""What releases cost together, recomputed from their events by `verify.py`, which holds a copy of this file.
+"""The joint cost of releases, recomputed from their events by `verify.py`, which holds a copy of this file.
 
 Nothing here is shared with the program's own accounting, so that two programs have to agree.
 """
@@ -15,11 +15,11 @@ MOST_TIMES, MOST_COMPOSED = 10**12, 1_000_000  # of an event, and of those that 
 
 
 class WrongError(Exception):
-    """A check that does not hold, in words."""
+    """The error for a check that fails, with the reason in words."""
 
 
 def need(holds: bool, why: str) -> None:
-    """Raise WrongError unless it holds."""
+    """Raise WrongError with the reason `why` unless the check holds."""
     if not holds:
         raise WrongError(why)
 
@@ -45,7 +45,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The ε at δ of a ρ-zCDP release: the least over orders a = 1 + e^t of Rényi DP (Canonne, Kamath, Steinke 2020)."""
+    """The ε at δ of a ρ-zCDP release: the least over Rényi orders a = 1 + e^t (Canonne, Kamath, Steinke 2020)."""
     from scipy.optimize import minimize_scalar
 
     if rho <= 0 or delta <= 0:
@@ -61,7 +61,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def optimal_epsilon(each: float, times: int, delta: float) -> float:
-    """The ε at δ of so many ε₀-DP releases of one ε₀ (Kairouz, Oh, Viswanath 2015)."""
+    """The ε at δ of `times` releases of one and the same ε₀ (Kairouz, Oh, Viswanath 2015)."""
     import numpy as np
     from scipy.optimize import brentq
     from scipy.special import gammaln
@@ -80,7 +80,7 @@ def optimal_epsilon(each: float, times: int, delta: float) -> float:
 
 
 def cost(event: dict, accounting: str) -> float:
-    """What one event adds to μ², ρ or Σε; ∞ where it cannot be added up so."""
+    """The amount that one event adds to μ², ρ or Σε; ∞ where the accounting cannot count it."""
     from scipy.special import log_expit, ndtri_exp
 
     kind = event["kind"]
@@ -110,7 +110,7 @@ def lost(event: dict, epsilon: float) -> float:
 
 
 def stated(added: float, delta: float, accounting: str) -> float:
-    """The ε at δ that an additive cost stands for."""
+    """The ε at δ that an additive cost amounts to."""
     if accounting == PURE or added in (0, math.inf):
         return added
     return gdp_epsilon(math.sqrt(added), delta) if accounting == GDP else zcdp_epsilon(added, delta)

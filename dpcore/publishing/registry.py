@@ -18,7 +18,7 @@ VARIANT = "Approximate DP"
 
 
 def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
-    """The record for the facts of a release; `releases` are so many about its data set, with this one."""
+    """The registry's record for the facts of a release, which is the last of `releases` of its data set."""
     promise, protects, made, dataset = (facts[name] for name in ("promise", "protects", "made_by", "dataset"))
     name, many = _said(dataset["name"]), releases > 1
     spent, total = dataset["spent"], dataset["total"]
@@ -105,7 +105,7 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
 
 
 def _unprotected(schema: dict[str, Any]) -> str:
-    """The end of the sentence about the schema: what of it came from the records, and what was protected then."""
+    """The end of the sentence about the schema: which parts came from the records, and which were protected."""
     if schema.get("peeked"):
         return ", whose bounds were filled in from the data."
     if measured := schema.get("measured"):
@@ -113,8 +113,8 @@ def _unprotected(schema: dict[str, Any]) -> str:
     return "."
 
 
-def left(record: Any) -> list[str]:
-    """The fields, by their path, that people still have to write."""
+def unwritten_fields(record: Any) -> list[str]:
+    """The paths of the fields that people still have to write."""
     return [".".join(path) for path, text in _texts(record) if text.startswith(LEFT)]
 
 
@@ -123,7 +123,7 @@ def in_yaml(record: dict[str, Any]) -> str:
     head = (
         "# An entry for the public registry of deployments (opendp/deployments-registry-data), tier 3. People write:\n"
     )
-    return head + "".join(f"#   {path}\n" for path in left(record)) + "".join(_lines(record, 0))
+    return head + "".join(f"#   {path}\n" for path in unwritten_fields(record)) + "".join(_lines(record, 0))
 
 
 def _lines(value: Any, depth: int) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _lines(value: Any, depth: int) -> Iterator[str]:
 
 
 def _scalar(value: Any) -> str:
-    """As JSON writes it, but for numbers like 1e-06, which YAML takes for a text without a point in it."""
+    """A scalar as JSON writes it, except numbers like 1e-06, which YAML would read as text."""
     text = json.dumps(value, ensure_ascii=False)
     return text.replace("e", ".0e") if isinstance(value, float) and "e" in text and "." not in text else text
 
@@ -161,7 +161,7 @@ def _parameters(charge: dict[str, Any]) -> str:
 
 
 def _said(text: object) -> str:
-    """Text that a person typed, or that may quote one, as it stands: no markdown, no formula, one printable line."""
+    """A person's text made safe to show: without markdown or formulas, as one printable line."""
     line = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
     return _MARKS.sub(r"\\\1", line)
 

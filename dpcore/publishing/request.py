@@ -1,4 +1,4 @@
-"""What is to be released, checked and planned before anything is touched or charged.
+"""Requests for releases, checked and planned before any row is read or budget is used.
 
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """
@@ -46,7 +46,7 @@ WHY_DISCRETE = (
 
 
 def check_format(format: TextFormat) -> None:
-    """Raise InputError for a text file in which what one row says can change how the rows after it are read."""
+    """Raise InputError for a text format in which one row's content can change how later rows are read."""
     if format.encoding == "utf-16":
         raise InputError("a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8")
     if format.line_breaks:
@@ -58,7 +58,7 @@ def check_format(format: TextFormat) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseRequest:
-    """What is to be released: a whole table as it was read, what is asked of it, by what, at what price.
+    """A request for a release: the whole table as read, its questions, its algorithm and its budget.
 
     A table may be a source, which is read in parts.
     `unit` is whom it protects; `reason` says in words why a schema that was read off the records is used all the same.
@@ -87,7 +87,7 @@ class ReleaseRequest:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The whole table; InputError for a source, which is never in memory."""
+        """The whole table; InputError for a source, which is never held in memory."""
         if isinstance(self.frame, pd.DataFrame):
             return self.frame
         raise InputError(
@@ -108,13 +108,13 @@ class ReleaseRequest:
             check_rows(self.rows)
 
     def exact_for(self, fixed: Accounting | None) -> bool:
-        """Whether exact noise is tried, with an accounting that the data set's first release fixed, None for none."""
+        """Whether exact noise is tried under the accounting that the first release fixed; None: no release yet."""
         if self.noise == "auto" and self.budget.delta > 0:
             return fixed is not Accounting.GDP
         return self.noise != "float"
 
     def check_exact(self, exact: bool) -> None:
-        """Refuse a plan whose noise is not `exact` where nothing else will do."""
+        """Raise InputError for a plan whose noise is not exact where the request demands exact noise."""
         if not exact and (self.noise == "exact" or self.budget.delta == 0):
             name = registered_name(self.algorithm)
             why = f"{name} measures a subspace here, which whole noise does not fit"
@@ -133,7 +133,7 @@ class PreparedRelease:
     events: tuple[tuple[Event, int], ...]
 
     def reserve(self, store: Store, *, preview: bool = False, **leaving: str) -> Reservation:
-        """Charge it in the ledger, or with `preview` say what that would give; see `Store.reserve`.
+        """Charge the release in the ledger, or with `preview` only show the charge; see `Store.reserve`.
 
         `leaving` is kept in the ledger with the settings: the key that signs it, and where it is written.
         """
@@ -144,14 +144,14 @@ class PreparedRelease:
             request,
             self.events,
             algorithm=registered_name(request.algorithm),
-            settings={c.name: plain(c.value) for c in self.plan.choices} | asked,
+            settings={c.name: json_value(c.value) for c in self.plan.choices} | asked,
             reason=request.reason,
             preview=preview,
         )
 
 
 def reserve(store: Store, request: Any, events: tuple[tuple[Event, int], ...], **told: Any) -> Reservation:
-    """Charge a request about a data set in its ledger: a release, or the measuring of a schema; see `Store.reserve`."""
+    """Charge a request, for a release or for measuring a schema, in its data set's ledger; see `Store.reserve`."""
     return store.reserve(
         request.frame,
         events,
@@ -168,7 +168,7 @@ def reserve(store: Store, request: Any, events: tuple[tuple[Event, int], ...], *
 def prepare(
     request: ReleaseRequest, rows: Rows | Counts | None = None, *, fixed: Accounting | None = None
 ) -> PreparedRelease:
-    """Encode the table and plan. What a schema refuses is told here, to the one who holds the table; nothing leaves.
+    """The prepared release: its table encoded, its plan made. Rows that the schema refuses raise InputError here.
 
     The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very table's, where they
     are encoded already; `fixed` is its data set's accounting in the ledger.
@@ -187,7 +187,7 @@ def prepare(
 def records_of(
     table: pd.DataFrame | Source, workload: Workload, unit: PrivacyUnit, watch: Watch = unwatched
 ) -> Rows | Counts:
-    """What a table's records say of a workload's domain: all of it, or of a source the tables that are asked for.
+    """A table's rows in a workload's domain; of a source, only counts of the tables asked for.
 
     Rows of one person are limited first. `watch` is told how much of a source is read.
     """
@@ -199,7 +199,7 @@ def records_of(
 
 
 def fixed_for(request: ReleaseRequest, ledger: Path) -> Accounting | None:
-    """The accounting that the request's data set has in a ledger since its first release; None for a new one."""
+    """The accounting that the data set's first release fixed in a ledger; None for a new data set."""
     if request.noise != "auto" or is_new(ledger):
         return None  # nothing depends on it
     return Store(ledger).accounting(
@@ -208,7 +208,7 @@ def fixed_for(request: ReleaseRequest, ledger: Path) -> Accounting | None:
 
 
 def _exact(request: ReleaseRequest, problem: QueryRelease, plan: Plan) -> Plan:
-    """The plan with exact noise, keeping its promise by zCDP where it is Gaussian; unchanged by "auto" if none fits.
+    """The plan with exact noise, by zCDP where it is Gaussian; the plan unchanged if "auto" finds none that fits.
 
     A plan that GDP adds up is made anew at a δ' ≤ δ, the one at which GDP allows the μ = √(2ρ) that zCDP allows at δ.
     Raises InputError where nothing but exact noise will do and noise must look alike from every side.
@@ -225,7 +225,7 @@ def _exact(request: ReleaseRequest, problem: QueryRelease, plan: Plan) -> Plan:
     return replace(plan, budget=request.budget, choices=(*plan.choices, Choice("noise", "exact", why)), exact=True)
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A settled choice as JSON holds it."""
     return (
         value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)

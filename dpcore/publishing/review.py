@@ -19,7 +19,7 @@ Facts = dict[str, Any]
 
 
 class Standing(StrEnum):
-    """What an answer rests on."""
+    """The kind of evidence that an answer rests on."""
 
     PROVED = "proved"
     MEASURED = "measured"
@@ -39,7 +39,7 @@ LEVELS = ("The guarantee", "How it was made", "What it rests on")
 
 @dataclass(frozen=True)
 class Answer:
-    """One question, where it stands in the pyramid, and one sentence."""
+    """The answer to one question: its place in the pyramid, its evidence and one sentence."""
 
     level: str
     question: str
@@ -48,12 +48,12 @@ class Answer:
 
 
 def review(facts: Facts) -> list[Answer]:
-    """An answer to every question, by the facts of a release."""
+    """The answers to all questions, from the facts of a release."""
     return [Answer(level, question, *answer(facts)) for level, question, answer in _QUESTIONS]
 
 
 def review_page(facts: Facts) -> str:
-    """The answers as a page (HTML) to print."""
+    """The answers as an HTML page to print."""
     answers = review(facts)
     body = []
     for level in LEVELS:

@@ -28,7 +28,7 @@ class Key:
     _private: Any = field(repr=False)
 
     def sign(self, folder: Path) -> None:
-        """Put the signature of everything that is in a folder into it."""
+        """Write a signature over all files of a folder into it."""
         files = hashes(folder)
         signed = {"files": files, "format": 1, "key": self.public}
         signed["signature"] = self._private.sign(statement(files, self.public)).hex()
@@ -37,7 +37,7 @@ class Key:
 
 
 def key_of(ledger: Path) -> Key:
-    """The key beside a ledger, made where there is none, readable by its owner only.
+    """The key beside a ledger; a missing key is made, readable by its owner only.
 
     Raises InputError where cryptography is missing, or the file cannot be made, or holds no key.
     """
@@ -56,7 +56,7 @@ def key_of(ledger: Path) -> Key:
 
 
 def _made(path: Path) -> str:
-    """A new key, there as a whole or not at all; another's where somebody was faster."""
+    """A new key, written completely or not at all; the other's key where another process was faster."""
     beside = Path(f"{path}-{secrets.token_hex(8)}")
     with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
         file.write(f"{secrets.token_hex(_LENGTH // 2)}\n")

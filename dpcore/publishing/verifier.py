@@ -32,33 +32,33 @@ from .recount import NEAR, PURE, ROOM, WrongError, composed, cost, lost, need, s
 
 SIGNED = "signature.json"
 LONGEST_TEXT, LONGEST_FILE, MOST_FILES = 1 << 26, 1 << 34, 1000  # bytes of a JSON file and of any, files of a release
-MOST_ROWS = 100_000  # of an account
+MOST_ROWS = 100_000  # most rows of an account
 
 
 # What is signed
 
 
 def statement(files: dict, key: str) -> bytes:
-    """The bytes that the owner of a ledger signs: every file's SHA-256, and the key itself."""
+    """The bytes that a ledger's owner signs: every file's SHA-256, and the public key."""
     return json.dumps({"files": files, "format": 1, "key": key}, sort_keys=True).encode()
 
 
 def hashes(folder: Path) -> dict:
-    """SHA-256 of every file of a release but the signature's own."""
+    """The SHA-256 of every file of a release except the signature."""
     names = sorted(name for name in os.listdir(folder) if name != SIGNED)
     need(len(names) <= MOST_FILES, f"{len(names)} files are there, more than the {MOST_FILES} that a release may have")
     return {name: digest(folder / name) for name in names}
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
+    """The SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
     with opened(path) as file:
         return "no file" if file is None else hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 @contextmanager
 def opened(path: Path, longest: int = LONGEST_FILE) -> Iterator[BinaryIO | None]:
-    """A file to be read, None for what is no regular one; nothing is waited for, and nothing larger is read."""
+    """The opened file, or None for anything that is not a regular file, or longer than `longest` bytes."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             yield None
@@ -74,7 +74,7 @@ def opened(path: Path, longest: int = LONGEST_FILE) -> Iterator[BinaryIO | None]
 
 
 def link(previous: str, row: dict) -> str:
-    """A release's link in the account of its data set."""
+    """The hash that links a release to the one before in its data set's account."""
     kept = {name: value for name, value in row.items() if name != "link"}
     return hashlib.sha256(f"{previous}{json.dumps(kept, sort_keys=True)}".encode()).hexdigest()
 
@@ -204,7 +204,7 @@ def _earlier(folder: Path, other: Path) -> str:
 
 
 def _ledger(folder: Path, path: Path) -> str:
-    """The owner's own file, whose key for the chain nobody else has."""
+    """The check against the owner's own ledger file, the only one with the key of the chain."""
     need(stat.S_ISREG(os.stat(path).st_mode), "the ledger is no regular file")
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
@@ -245,7 +245,7 @@ def _ledger(folder: Path, path: Path) -> str:
 
 
 def checks(folder: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None) -> list:
-    """(holds, its name, what was found) of every check; nothing that is wrong with a folder stops the others."""
+    """The result (holds, name, finding) of every check; no fault of a folder stops the later checks."""
     asked: dict[str, tuple[Callable[..., str], Any]] = {
         "files": (_files, ()), "signature": (_signature, (key,)), "claim": (_claim, ()),
         "charges": (_charges, ("charges",)), "reserved": (_charges, ("reserved",)), "account": (_account, ()),
@@ -265,7 +265,7 @@ def checks(folder: Path, key: str | None = None, earlier: Path | None = None, le
 
 
 def main() -> None:
-    """Print a line a check; leave with 1 unless all hold."""
+    """Print one line for each check; exit with 1 unless all hold."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--key", metavar="HEX", help="the owner's public key, from another place than this folder")
     parser.add_argument("--earlier", type=Path, metavar="FOLDER", help="an earlier release about the same data set")

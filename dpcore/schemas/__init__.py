@@ -1,1 +1,1 @@
-"""Schemas measured privately: their price beside that of an algorithm, and what noisy counts say."""
+"""Schemas measured privately: their share of the budget, and schemas from noisy counts."""

@@ -1,4 +1,4 @@
-"""From noisy counts to a schema: post-processing of what a `ColumnCurator` lets out, and nothing else."""
+"""From noisy counts to a schema: post-processing of a `ColumnCurator`'s releases, and nothing else."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,24 +7,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.cells import COMMAS, DATES, MISSING, NUMBER, WHOLE
+from ..data.cells import COMMAS, DATES, MISSING, NUMBER, TEXT, WHOLE
 from ..data.domain import Column, Domain
 from ..data.open_schema import OpenColumn, OpenSchema
 from ..data.readings import AS_WRITTEN, COMMA
 from ..errors import BudgetError
-from ..privacy.accounting.budget import Gaussian
+from ..privacy.accounting.budget import Gaussian, Pure
 from ..privacy.column_curator import ColumnCurator
-from ..privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts
+from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Tag
 from .numbers import SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
 
-MOSTLY = 0.9  # of present cells: what makes a column one of numbers, or of dates
+MOSTLY = 0.9  # share of present cells that makes a column one of numbers, or of dates
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What was found of one column, in words, with its noisy counts by cell: released, and paid for.
+class ColumnFindings:
+    """The findings on one column, in words, with its noisy counts by cell: released, and protected.
 
     `nothing` says that no value passed, or no number was seen.
     """
@@ -37,10 +37,10 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSchema:
-    """The domain that was found, column by column; what was charged for it."""
+    """The measured domain, column by column, and the charges for it."""
 
     domain: Domain
-    found: tuple[Found, ...]
+    found: tuple[ColumnFindings, ...]
     charged: list[Any] = field(default_factory=list)
     tag: ClassVar[Tag] = Tag.PAID
 
@@ -48,7 +48,7 @@ class MeasuredSchema:
 def measure_schema(
     schema: OpenSchema, plan: SchemaPlan, curator: ColumnCurator, told: Callable[[int], object] = lambda _: None
 ) -> MeasuredSchema:
-    """Measure every open column of a schema, in order; raises BudgetError when what was charged is not the plan.
+    """The schema with every open column measured, in order; BudgetError when the charges differ from the plan.
 
     `told` hears how many are done.
     """
@@ -63,46 +63,46 @@ def measure_schema(
     return MeasuredSchema(schema.settled({f.column.name: f.column for f in found}), tuple(found), charged)
 
 
-def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> Found:
-    """Measure one column, the one at `place` of the curator."""
+def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
+    """The measured column and its findings; `place` is the column's index at the curator."""
     if column.categorical:
         return _categories(column, place, plan, curator)
     seen = curator.count(place, Magnitudes(column.whole), plan.bounds)
     edges = grid(seen, column.whole, isinstance(plan.bounds, Gaussian))
-    tree = TreeCounts(np.array([0.0, 1.0]) if edges is None else edges, column.whole)
-    leaves = Leaves(tree, curator.count(place, tree, plan.look), plan.n)
+
+    def count(edges: np.ndarray, spend: Gaussian | Pure) -> Leaves:
+        return Leaves.of(edges, column.whole, lambda tree: curator.count(place, tree, spend), plan.n)
+
+    leaves = count(np.array([0.0, 1.0]) if edges is None else edges, plan.look)
     closer = None if edges is None else leaves.finer()
-    if closer is None:
-        leaves = leaves.joined(curator.count(place, tree, plan.tree))
-    else:
-        tree = TreeCounts(closer, column.whole)
-        leaves = Leaves(tree, curator.count(place, tree, plan.tree), plan.n)
+    leaves = leaves.joined(curator.count(place, leaves.tree, plan.tree)) if closer is None else count(closer, plan.tree)
     return _nothing(column, plan) if edges is None else _bounds(column, leaves, plan)
 
 
 def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) -> list[OpenColumn]:
-    """What every column seems to be, by a private share of its cells that read as numbers or dates."""
+    """The likely kind of every column, by private shares of cells that read as numbers or dates."""
     out = []
     for place, name in enumerate(names):
-        counts = curator.count(place, KindCounts(), plan.kinds).values  # type: ignore[arg-type]
-        counts = np.maximum(counts, 0)
-        present = max(float(counts.sum() - counts[MISSING]), 1.0)
+        seen = curator.count(place, KindCounts(), plan.kinds)  # type: ignore[arg-type]
+        counts = seen.values
         days = {order: counts[DATES[order]] for order in DATES}
         best = max(days, key=lambda order: days[order])
         broken = counts[NUMBER] + counts[COMMAS]
-        numbers = counts[WHOLE] + broken
-        if numbers >= MOSTLY * present:
+        numbers, dates, texts = counts[WHOLE] + broken, sum(days.values()), counts[TEXT]
+        # No count is cut off at 0: sums of many such would see other kinds where noise is all there is.
+        few = (1 - MOSTLY) * max(plan.n - counts[MISSING], 0.0) + SURE * seen.stddev
+        if dates + texts <= min(few, numbers):
             kind = "numeric" if broken >= (1 - MOSTLY) * numbers else "integer"
-            read = COMMA if kind == "numeric" and counts[COMMAS] > counts[NUMBER] else AS_WRITTEN
+            read = COMMA if kind == "numeric" and counts[COMMAS] > counts[NUMBER] + SURE * seen.stddev else AS_WRITTEN
             out.append(OpenColumn(name=name, kind=kind, ordered=True, read=read, quantiles=kind == "numeric"))
-        elif sum(days.values()) >= MOSTLY * present:
+        elif numbers + texts <= min(few, dates):
             out.append(OpenColumn(name=name, kind="integer", ordered=True, read=f"year of {best}"))
         else:
             out.append(OpenColumn(name=name, kind="categorical"))
     return out
 
 
-def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> Found:
+def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
     found = curator.frequent(place, plan.values)  # type: ignore[arg-type]
     missing = found.missing >= SURE * found.stddev
     rest = max(plan.n - float(found.counts.sum()) - found.missing * missing, 0.0)
@@ -110,25 +110,25 @@ def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: Colum
     if not found.texts:
         words = f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category; "
         words += plan.wanting(column)
-        return Found(own, words, True)
+        return ColumnFindings(own, words, True)
     many = f"{len(found.texts)} value{'s' * (len(found.texts) > 1)} passed the threshold of {found.threshold:,.0f} rows"
     where = "missing ones have a category of their own" if missing else "missing ones are among the others"
-    return Found(own, f"{many}; about {rest:,.0f} rows have other values, which are one category; {where}")
+    return ColumnFindings(own, f"{many}; about {rest:,.0f} rows have other values, which are one category; {where}")
 
 
-def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> Found:
-    """Ends and bins from noisy counts of a grid's cells."""
+def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindings:
+    """The ends and bins of a column, from noisy counts of a grid's cells."""
     if (ends := leaves.ends()) is None:
         return _nothing(column, plan)
     first, last, beyond = ends
     low, high = float(leaves.edges[first]), float(leaves.edges[last])
-    off = f"about {beyond:,.0f} rows may lie beyond an end"
+    off = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.whole:
         low, high = math.ceil(low), max(math.ceil(high) - 1, math.ceil(low))
         if high - low < column.bins:
-            return Found(column.of_whole(low, high), f"{low} to {high}; {off}")
+            return ColumnFindings(column.of_whole(low, high), f"{low} to {high}; {off}")
     elif last == first + 1:
-        return Found(column.of_edges([low, high]), f"nearly all in {low:g} to {high:g}, one bin; {off}")
+        return ColumnFindings(column.of_edges([low, high]), f"nearly all in {low:g} to {high:g}, one bin; {off}")
     alone = False
     if column.quantiles:
         inner, alone = quantile_cuts(leaves, first, last, column.bins)
@@ -140,9 +140,9 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> Found:
         edges = np.unique([*edges, high + 0.5])
     made = "bins of about as many rows each" if column.quantiles else "bins"
     words = f"{low:g} to {high:g}, {len(edges) - 1} {made}; {off}"
-    return Found(column.of_edges([float(e) for e in edges]), words)
+    return ColumnFindings(column.of_edges([float(e) for e in edges]), words)
 
 
-def _nothing(column: OpenColumn, plan: SchemaPlan) -> Found:
+def _nothing(column: OpenColumn, plan: SchemaPlan) -> ColumnFindings:
     words = f"too few numbers were seen: all of them are one bin; {plan.wanting(column)}"
-    return Found(column.of_edges([0.0, 1.0]), words, True)
+    return ColumnFindings(column.of_edges([0.0, 1.0]), words, True)

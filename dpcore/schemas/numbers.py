@@ -1,6 +1,7 @@
 """From noisy counts of a column's numbers to a grid, its ends, and bins. Sees noisy counts, never records."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,55 +12,78 @@ from scipy.special import ndtri
 from ..privacy.column_curator import NoisyCounts
 from ..privacy.statistics.columns import TreeCounts, powers
 
-LEAVES = 500  # cells of the grid on which ends and bins are found
-FINEST = 12  # a power of two is cut into 2^12 parts at the most
+LEAVES = 340  # cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
+FINEST = 12  # a power of two is cut into at most 2^12 parts
 CHANCE = 0.001  # that noise makes an empty power of two look full beside one that holds numbers
-ENDS = 4.0  # standard deviations at which there is more beyond an end than noise
+NEAR, ENDS, FAR = 2.5, 4.0, 6.0  # standard deviations at which there is more beyond an end than noise, by where
+BEYOND = 2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
 SURE = 3.0  # standard deviations at which a noisy count is taken for more than nothing
-ROOM = 0.25  # of what is found first, on both sides, for what is looked at more closely
+ROOM = 0.25  # margin added on both sides of the first found range before the closer look, as a share of it
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Fitted counts of a tree's cells that hold numbers, from noisy ones (all levels) of so many records."""
+    """Fitted counts of a tree's cells that hold numbers, from noisy counts on all its levels."""
 
     tree: TreeCounts
     noisy: NoisyCounts
     n: int
+    grid: np.ndarray  # the edges of the cells without the powers of two beyond them
+
+    @classmethod
+    def of(cls, edges: np.ndarray, whole: bool, count: Callable[[TreeCounts], NoisyCounts], n: int) -> "Leaves":
+        """The fitted counts of a grid's cells, and of the powers of two beyond the grid."""
+        ends = powers()
+        every = np.concatenate([ends[ends < edges[0]], edges, ends[ends > edges[-1]]])
+        tree = TreeCounts(np.unique(np.ceil(every) + 0.0) if whole else every, whole)
+        return cls(tree, count(tree), n, edges)
 
     @property
     def edges(self) -> np.ndarray:
-        """Of the cells."""
+        """The edges of the cells."""
         return self.tree.edges
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """By cell (len(edges) − 1,)."""
+        """The count of each cell (len(edges) − 1,)."""
         return self.tree.fitted(self.noisy.values, self.n)[:-1]
 
     def ends(self) -> tuple[int, int, float] | None:
-        """The edges outside which there may be nothing, and how many rows may be; None where there may be none at all.
+        """The outermost edges that surely hold rows, and how many may lie outside; None if all cells may be empty.
 
-        Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none.
+        Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none: fewer
+        near the ends that are sure, as a range that is a little too wide costs less than one that cuts rows off. No
+        more rows than said lie beyond the two ends, but for 5 of 100 columns.
         """
         sums = np.concatenate([[0.0], np.cumsum(self.counts)])
         i, cells = np.arange(len(sums) - 1), np.full(len(sums) - 1, len(sums) - 1)
-        rising, falling = (
-            ENDS * self.noisy.stddev * self.tree.deviations(*ends) for ends in ((0 * i, i + 1), (i, cells))
-        )
-        first, last = np.flatnonzero(sums[1:] >= rising), np.flatnonzero(sums[-1] - sums[:-1] >= falling)
-        if not len(first) or not len(last):
+        below, above = (self.noisy.stddev * self.tree.deviations(*ends) for ends in ((0 * i, i + 1), (i, cells)))
+
+        def walk(sure: np.ndarray) -> list[int] | None:
+            first, last = np.flatnonzero(sums[1:] >= sure * below), np.flatnonzero(sums[-1] - sums[:-1] >= sure * above)
+            return sorted((int(first[0]), int(last[-1]))) if len(first) and len(last) else None
+
+        inside = (self.edges[:-1] >= self.grid[0]) & (self.edges[1:] <= self.grid[-1])
+        sure = np.where(inside, ENDS, FAR)
+        if (found := walk(sure)) is None:
             return None
-        low, high = int(first[0]), int(last[-1])
-        beyond = max(float(rising[low]), float(falling[high]))
-        return min(low, high), max(low, high) + 1, beyond
+        room = _room(*found)
+        near = inside & (i >= found[0] - room) & (i <= found[1] + room)
+        low, high = walk(np.where(near, NEAR, sure)) or found
+        left = below[low - 1] if low else 0.0
+        right = above[high + 1] if high + 1 < len(above) else 0.0
+        outside = max(sums[low] + sums[-1] - sums[high + 1], 0.0)
+        return low, high + 1, float(outside + BEYOND * math.hypot(left, right))
 
     def finer(self) -> np.ndarray | None:
-        """Edges of smaller cells where the numbers are, with room on both sides; None where there are none smaller."""
+        """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
+        exist.
+        """
         if (found := self.ends()) is None:
             return None
-        room = 1 + math.ceil(ROOM * (found[1] - found[0]))
-        first, last = max(found[0] - room, 0), min(found[1] + room, len(self.edges) - 1)
+        room = _room(*found[:2])
+        low, high = np.searchsorted(self.edges, self.grid[[0, -1]])
+        first, last = max(found[0] - room, min(found[0], low)), min(found[1] + room, max(found[1], high))
         parts = LEAVES // (last - first)
         if parts < 2:
             return None
@@ -69,10 +93,15 @@ class Leaves:
         return out if len(out) > last - first + 1 else None
 
     def joined(self, more: NoisyCounts) -> "Leaves":
-        """With a second measurement of the same tree: the mean by precision."""
+        """The counts combined with a second measurement of the same tree, averaged by precision."""
         a, b = self.noisy.stddev**-2, more.stddev**-2
         values = (a * self.noisy.values + b * more.values) / (a + b)
-        return Leaves(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n)
+        return Leaves(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n, self.grid)
+
+
+def _room(first: int, last: int) -> int:
+    """The number of cells on both sides of a range that the closer look includes."""
+    return 1 + math.ceil(ROOM * (last - first))
 
 
 def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> np.ndarray | None:
@@ -99,7 +128,7 @@ def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> np.ndarray | None:
 
 
 def _full(seen: NoisyCounts, gaussian: bool) -> np.ndarray:
-    """The places of powers of two that hold numbers: the fullest, and those that are the surer the farther off.
+    """The indices of powers of two that hold numbers: the fullest, and others by stricter tests the farther off.
 
     An empty one k steps from the nearest is taken with a chance of CHANCE^k, any that widens the range many times with
     CHANCE² in all, and any that is no farther from 0 than the others with CHANCE in all, as it does little harm.
@@ -121,17 +150,17 @@ def _full(seen: NoisyCounts, gaussian: bool) -> np.ndarray:
 
 
 def fullest(stddev: float, gaussian: bool) -> float:
-    """How many rows the fullest power of two must hold by noisy counts of that standard deviation."""
+    """The noisy count that the fullest power of two must reach, for noise of that standard deviation."""
     return stddev * float(_sure(CHANCE / (len(powers()) - 1), gaussian))
 
 
 def _sure(chance: Any, gaussian: bool) -> Any:
-    """The standard deviations that noise exceeds with a chance."""
+    """The number of standard deviations that noise exceeds with the given chance."""
     return -ndtri(chance) if gaussian else -np.log(2 * chance) / math.sqrt(2)
 
 
 def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[np.ndarray, bool]:
-    """Where bins of about as many rows each end, between two edges of a grid, and whether the last cell is one alone.
+    """The cuts between bins of about equally many rows, and whether the last cell is a bin of its own.
 
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
     """
@@ -153,17 +182,17 @@ def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[np.
 
 
 def even_cuts(low: float, high: float, bins: int) -> np.ndarray:
-    """Where bins of the same width end."""
+    """The cuts between bins of equal width."""
     return _short(np.linspace(low, high, bins + 1)[1:-1], high - low)
 
 
 def _rising(sums: np.ndarray) -> np.ndarray:
-    """The mean of the smallest rising curve above and the largest below."""
+    """The monotone curve halfway between the smallest above `sums` and the largest below."""
     return (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
 
 
 def _short(numbers: np.ndarray, width: float) -> np.ndarray:
-    """Increasing numbers without digits that are worth less than a hundredth of the gap to the next."""
+    """Increasing numbers, rounded to a hundredth of the gap to the next."""
     gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
     gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)
     places = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)

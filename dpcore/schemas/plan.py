@@ -1,4 +1,4 @@
-"""What measuring a schema costs, and what is left for an algorithm: one budget, added up in one way.
+"""The cost of measuring a schema, and the rest for an algorithm: one budget, one accounting.
 
 At δ = 0 the ε of all parts add up. At δ > 0 all is zero-concentrated DP: Σρ of the schema's Gaussian counts and of
 whatever the algorithm may do, with Σδ₀ for values above a threshold (`ColumnCurator.frequent`). The two capacities are
@@ -29,10 +29,10 @@ from ..problems import QueryRelease
 from .numbers import ENDS, fullest
 
 SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
-FAILURE = 0.25  # of δ for values above a threshold, and as much for an algorithm that may fail
-RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # of a column's cost: for the range of its numbers, a first look, and its kind
+FAILURE = 0.25  # share of δ for values above a threshold, and as much for an algorithm that may fail
+RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # shares of a column's cost: for the range of its numbers, a first look, and its kind
 TRIES, CLOSE = 60, 1e-6
-ENOUGH = 0.05  # of all rows: what should be seen of any column
+ENOUGH = 0.05  # share of all rows that should be seen of any column
 WORDS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
 
 
@@ -51,16 +51,16 @@ class Division:
 
     @property
     def accounting(self) -> Accounting:
-        """How all is added up."""
+        """The accounting that adds up both parts."""
         return Accounting.ZCDP if self.budget.delta > 0 else Accounting.PURE
 
     @property
     def left(self) -> float:
-        """δ without what may be lost to failures."""
+        """The δ left after reserving what failures may take."""
         return self.budget.delta - self.failure - self.spare
 
     def events(self, exact: bool) -> tuple[tuple[Event, int], ...]:
-        """What a ledger reserves for both before the first draw: all that they may ever spend."""
+        """The events that a ledger reserves for both parts before the first draw: an upper bound on all spends."""
         if self.accounting is Accounting.PURE:
             return tuple((Pure(cost), 1) for cost in (self.schema, self.rest) if cost > 0)
         kind = Concentrated if exact else Filtered
@@ -69,7 +69,7 @@ class Division:
 
 
 def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
-    """The share at which RARE of all rows are six deviations of the noise on a category's count, within SHARES."""
+    """The share at which RARE of all rows equals six deviations of a category count's noise, within SHARES."""
     check_rows(n)
     rows = RARE * n / group
     if budget.delta == 0:
@@ -80,7 +80,7 @@ def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
 
 
 def divide(budget: Budget, share: float, *, categories: bool, fails: bool = False) -> Division:
-    """`share` of what the budget allows for the schema, the rest for an algorithm, which `fails` or not."""
+    """The division that gives the schema `share` of the budget and the algorithm, which `fails` or not, the rest."""
     if not 0 < share <= 1:
         raise InputError(f"schema-share={share:g} is outside (0, 1]")
     if budget.delta == 0:
@@ -93,7 +93,7 @@ def divide(budget: Budget, share: float, *, categories: bool, fails: bool = Fals
 
 @dataclass(frozen=True)
 class SchemaPlan:
-    """Charges for every open column, calibrated from public numbers; `kinds` where those are measured first.
+    """The charges for every open column, from public numbers; `kinds` are columns whose kind is measured first.
 
     `whole` says that noise is whole numbers, `group` how many rows neighbours differ in.
     """
@@ -112,23 +112,23 @@ class SchemaPlan:
 
     @property
     def threshold(self) -> float:
-        """How many rows must say a value, noise included, for it to leave."""
+        """The noisy number of rows with a value from which on the value is released."""
         return math.inf if self.values is None else passing(self.values, self.group, self.plan.exact)[2]
 
     def expected(self, column: OpenColumn) -> str:
-        """How far off it may be, in words, from public numbers."""
+        """The expected error of a column's measurement, in words, from public numbers."""
         if column.categorical:
             if self.values is None:
                 return "cannot be measured at delta = 0"
             few = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
             return f"values shared by {few} are hidden, as one category"
-        ranks, beyond = self.ranks, ENDS * self.ranks
-        ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond an end"
+        ranks, beyond = self.ranks, 2 * ENDS * self.ranks
+        ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond the ends"
         return f"{ends}, and a bin is off by about {ranks:,.0f} ({ranks / self.n:.1%})"
 
     @property
     def ranks(self) -> float:
-        """The typical error of how many rows are below an edge: one node's noise on each of three levels."""
+        """The typical error of the number of rows below an edge: one node's noise on each of three levels."""
         levels = 3
         return _deviation(Nodes(levels), self.tree, self.group) * math.sqrt(levels)
 
@@ -137,25 +137,25 @@ class SchemaPlan:
         return tuple(charge for charge in self.plan.charges if charge.name == column.name)
 
     def buys(self, column: OpenColumn) -> str:
-        """What the charges of a column pay for, in words."""
+        """The purpose of a column's charges, in words."""
         statistics = (charge.statistic for charge in self.charges(column))
         kinds = Counter(of if isinstance(of, type) else type(of) for of in statistics)
         return ", ".join(WORDS[kind] + f" {times} times" * (times > 1) for kind, times in kinds.items())
 
     def least(self, column: OpenColumn) -> float:
-        """How many rows must say one value, or numbers of one size, for it to be seen."""
+        """The number of rows with one value, or numbers of one size, that is needed for it to be seen."""
         if column.categorical:
             return self.threshold
         gaussian = isinstance(self.bounds, Gaussian)
         return max(fullest(_deviation(Magnitudes(), self.bounds, self.group), gaussian), ENDS * self.ranks)
 
     def needed(self, column: OpenColumn) -> float:
-        """The ε, shared as it is now, at which ENOUGH of all rows are seen in a column; ∞ where none is served."""
+        """The ε, divided as now, at which ENOUGH of all rows are seen in a column; ∞ where no ε suffices."""
         asked = self.columns, self.n, self.group, self.division
         return _needed(replace(column, name=""), *asked, exact=self.plan.exact, unknown=self.unknown)
 
     def wanting(self, column: OpenColumn) -> str:
-        """What it would take for anything to be seen in a column, in words."""
+        """The budget or rows that a column lacks for anything to be seen, in words."""
         epsilon, rows = self.needed(column), f"{ENOUGH * self.n:,.0f} rows ({ENOUGH:.0%})"
         return f"{rows} would be seen at epsilon = {epsilon:.3g}" if epsilon < math.inf else f"{rows} would not at any"
 
@@ -185,7 +185,7 @@ def _deviation(statistic: ColumnStatistic | Nodes, spend: Gaussian | Pure, group
 def plan_schema(
     columns: Sequence[OpenColumn], n: int, group: int, division: Division, *, exact: bool, kinds: int = 0
 ) -> SchemaPlan:
-    """Equal parts for every column, and of `kinds` columns of which not even the kind is known.
+    """The plan with equal parts for every column, and for the `kinds` columns, whose kind is unknown.
 
     Raises InputError at δ = 0 where categories are to be measured.
     """
@@ -224,7 +224,7 @@ def plan_schema(
 
 @dataclass(frozen=True)
 class SchemaShare:
-    """The part of a budget that measures a schema, and whether categories are among what is measured."""
+    """The share of a budget that measures a schema, and whether categories are among what is measured."""
 
     part: float
     categories: bool
@@ -232,20 +232,20 @@ class SchemaShare:
     def planned(
         self, algorithm: Algorithm, problem: QueryRelease, budget: Budget, *, exact: bool
     ) -> tuple[Division, Plan]:
-        """A budget in two, and the algorithm's plan with the rest; some of δ is set aside where the algorithm may fail.
+        """The division of a budget, and the algorithm's plan with the rest; part of δ is kept if that can fail.
 
         Raises what `within` raises.
         """
         try:
             division = divide(budget, self.part, categories=self.categories)
-            return division, within(algorithm, problem, division, exact=exact)
+            return division, plan_within(algorithm, problem, division, exact=exact)
         except BudgetError:
             division = divide(budget, self.part, categories=self.categories, fails=True)
-            return division, within(algorithm, problem, division, exact=exact)
+            return division, plan_within(algorithm, problem, division, exact=exact)
 
 
-def within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
-    """The algorithm's plan with at most the rest of the budget, whatever it may do; it may be spent adaptively.
+def plan_within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
+    """The algorithm's plan with at most the rest of the budget, on every path that it may take.
 
     A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered by the rest.
     """
@@ -273,7 +273,7 @@ def _gridded(plan: Plan) -> bool:
 
 
 def spent(events: Sequence[tuple[Event, int]], budget: Budget) -> tuple[float, float]:
-    """Σρ of events, and the part of δ that their failures take at the budget's ε."""
+    """The Σρ of events, and the part of δ that their failures take at the budget's ε."""
     lost = math.fsum(
         times * ((1 + math.exp(min(budget.epsilon, 700.0))) * e.error if isinstance(e, Drawn) else e.failure)
         for e, times in events
@@ -282,7 +282,7 @@ def spent(events: Sequence[tuple[Event, int]], budget: Budget) -> tuple[float, f
 
 
 def whole(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> tuple[float, float, float]:
-    """What the schema's charges and all that the algorithm may spend cost together: Σρ or Σε, failures, ε."""
+    """The total cost of the schema's charges and all that the algorithm may spend: Σρ or Σε, failures, ε."""
     events = [*((c.spend, c.times) for c in schema.charges), *reserved(algorithm, adaptive)]
     if division.accounting is Accounting.PURE:
         cost = Sums.of(events).pure
@@ -308,7 +308,7 @@ def _enclosed(charges: Sequence[Charge], division: Division, exact: bool) -> Pla
 
 
 def describe(division: Division, columns: Sequence[OpenColumn]) -> dict[str, Any]:
-    """What a release says of the part that paid for its schema."""
+    """A release's description of the part of the budget that paid for its schema."""
     symbol = "epsilon" if division.accounting is Accounting.PURE else "rho"
     cost = {symbol: division.schema, "failure": division.failure}
     return {"columns": [c.name for c in columns], "cost": cost, "accounting": str(division.accounting)}

@@ -1,4 +1,4 @@
-"""What a plan costs by each accountant: exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, the papers' forms.
+"""The cost of a plan by each accountant: exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, the papers' forms.
 
 Neighbours replace one record: the spends hold replace-one sensitivities already, so no
 accountant here is asked to double them, as dp_accounting's REPLACE_ONE does for Gaussian noise and for Rényi does not.
@@ -21,7 +21,7 @@ from .printed import GAUSSIAN, renyi_closed, strong_composition
 GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in Accounting)
 RENYI = "Rényi DP"
 ORDERS = 1 + np.logspace(-1.9, 6, 500)
-CELLS = 6_000  # of the loss grid in 8 standard deviations
+CELLS = 6_000  # cells of the loss grid in 8 standard deviations
 DISTINCT = 64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
 TRUNCATED = 1e-20  # chance that a composition may cut off, and adds to δ
 
@@ -29,7 +29,7 @@ Counts = list[tuple[Spend, int]]
 
 
 def counts(charges: Sequence[Charge], times: int = 1) -> Counts:
-    """The spends of a plan made `times` over, equal ones together."""
+    """The number of times that each distinct spend occurs in a plan made `times` over."""
     found: Counter[Spend] = Counter()
     for charge in charges:
         found[charge.spend] += charge.times * times
@@ -37,7 +37,7 @@ def counts(charges: Sequence[Charge], times: int = 1) -> Counts:
 
 
 def gaussian_mu(charges: Sequence[Charge], times: int = 1) -> float | None:
-    """μ of a plan made `times` over, all of it Gaussian noise and so exactly μ-GDP; None for any other plan."""
+    """The μ of a plan made `times` over if all of it is Gaussian noise, so exactly μ-GDP; None otherwise."""
     sums = Sums.of(counts(charges, times))
     return math.sqrt(sums.mu_squared) if sums.mu_squared < math.inf and not sums.failure else None
 
@@ -45,7 +45,7 @@ def gaussian_mu(charges: Sequence[Charge], times: int = 1) -> float | None:
 def curves(
     charges: Sequence[Charge], deltas: np.ndarray, times: int = 1, own: float | None = None
 ) -> dict[str, np.ndarray]:
-    """ε at each δ of `deltas` (j,), in (0, 1), by every accountant that applies to a plan made `times` over, by name.
+    """The ε at each δ of `deltas` (j,) in (0, 1), by name of every accountant that applies to the plan `times` over.
 
     Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
     Sums over samples of the records are priced by loss distributions alone, and only where there is nothing else.
@@ -60,7 +60,7 @@ def curves(
 
 
 def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:
-    """ε at each δ of all that a ledger has charged to a data set, by every accountant that applies, by name.
+    """The ε at each δ of all charges of a ledger to a data set, by name of every accountant that applies.
 
     They hold for releases that were all settled before the first was seen. Where later ones were chosen in view of
     earlier ones, only the accounting that was fixed at first use holds, with all of its capacity: `kept`.
@@ -79,8 +79,8 @@ def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], delta
     return {str(lifetime.accounting): out.pop(str(lifetime.accounting)), **out} if out else out
 
 
-def kept(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
-    """ε at each δ of what a data set may ever be charged, by its one accounting: holds however releases are chosen."""
+def lifetime_curve(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
+    """The ε at each δ of the most that a data set may ever be charged, however releases are chosen."""
     left, capacity = deltas - lifetime.failure, lifetime.capacity
     if lifetime.accounting is Accounting.PURE:
         return np.where(left >= 0, capacity, math.inf)
@@ -109,7 +109,7 @@ def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str
 
 
 def pairs(found: dict[str, np.ndarray], deltas: np.ndarray, failure: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """(ε, δ) pairs that hold together: the smallest ε of all accountants at each δ, and Σε at `failure` if it applies.
+    """The (ε, δ) pairs that hold together: the smallest ε of all accountants at each δ, and Σε at `failure`.
 
     `failure` is the probability of all events of failure together.
     """
@@ -122,7 +122,7 @@ def pairs(found: dict[str, np.ndarray], deltas: np.ndarray, failure: float = 0.0
 
 
 def printed(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> dict[str, np.ndarray]:
-    """ε at each δ as the papers' closed forms state it, by name; those that speak of this kind of plan."""
+    """The ε at each δ as the papers' closed forms state it, by name, for those that cover this kind of plan."""
     spends = counts(charges, times)
     sums = Sums.of(spends)
     if sums.failure or sums.rho == math.inf:
@@ -185,7 +185,7 @@ def _renyi(spends: Sequence[tuple[Event, int]], left: np.ndarray) -> np.ndarray:
 
 
 def profile(spend: Spend, at: np.ndarray) -> np.ndarray:
-    """δ(at) of one spend that is not Gaussian, the largest over all its mechanisms; `at` any real numbers (j,).
+    """The δ(at) of one spend that is not Gaussian, the largest over all its mechanisms; `at` are any reals (j,).
 
     Bounded range: the binary pair with log ratios t and t − ε₀ has δ(a) = (1 − e^(t−ε₀))(1 − e^(a−t))/(1 − e^−ε₀), at
     its largest, t = (a + ε₀)/2, (1 − e^((a−ε₀)/2))²/(1 − e^−ε₀). No one pair is worst at every a, so the curve, though
@@ -199,7 +199,7 @@ def profile(spend: Spend, at: np.ndarray) -> np.ndarray:
 
 
 def _loss_distribution(spends: Counts, left: np.ndarray) -> np.ndarray:
-    """Composition of the spends' dominating pairs on one grid of losses, rounded against us (connect the dots).
+    """The composed loss distribution of the spends' dominating pairs on one grid, rounded up (connect the dots).
 
     All Gaussian spends are one with μ² = Σ μ_i²; many sizes of one kind are rounded up to a few.
     Source: Zhu, Dong, Wang 2022, Theorem 10 (adaptive composition of dominating pairs); Doroshenko et al. 2022 (grid).
@@ -226,7 +226,7 @@ def _loss_distribution(spends: Counts, left: np.ndarray) -> np.ndarray:
 
 
 def _fewer(spends: Counts) -> list[tuple[BoundedRange | Pure, int]]:
-    """The spends that are not Gaussian; where there are more than DISTINCT, sizes rounded up to that many steps."""
+    """The spends that are not Gaussian; if more than DISTINCT, sizes are rounded up to that many steps."""
     others = [(spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))]
     if len(others) <= DISTINCT:
         return others

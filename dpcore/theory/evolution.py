@@ -24,17 +24,17 @@ def contraction(d: int) -> float:
 
 
 def finest(*, sigma: float, d: int, D: float) -> float:
-    """α = D σ^{1/max(d,2)}: the length below which variations need not reach."""
+    """The length α = D σ^{1/max(d,2)} below which variations need not reach."""
     return D * sigma ** (1 / max(d, 2))
 
 
 def levels(*, alpha: float, D: float) -> int:
-    """L = max(1, ⌈log₂(D/α)⌉): variations of α, 2α, 4α, … up to D."""
+    """The number of levels L = max(1, ⌈log₂(D/α)⌉): variations of α, 2α, 4α, … up to D."""
     return max(1, math.ceil(math.log2(D / alpha)))
 
 
 def samples(*, sigma: float, levels: int, d: int) -> int:
-    """n_s = σ⁻¹ (2L + 1)^{1/max(d,2) − 1}, at least 1, where the noise of all variations and of sampling balance."""
+    """The samples n_s = σ⁻¹ (2L + 1)^{1/max(d,2) − 1}, at least 1, that balance the two sources of error."""
     return max(1, round((2 * levels + 1) ** (1 / max(d, 2) - 1) / sigma))
 
 
@@ -61,14 +61,14 @@ def gaussian_complexity(*, count: int, d: int, D: float) -> float:
 
 
 def sampling_distance(*, samples: int, d: int, D: float) -> float:
-    """E W1 between a distribution and `samples` draws from it, up to a constant (Lemma D.5; Lei 2020)."""
+    """The bound on E W1 of a distribution and `samples` draws from it, up to a constant (Lemma D.5; Lei 2020)."""
     if d == 2:
         return D * min(1.0, math.log(max(samples, 2)) / math.sqrt(samples))
     return D * samples ** (-1 / max(d, 2))
 
 
 def error(*, alpha: float, sigma: float, levels: int, samples: int, d: int, D: float) -> float:
-    """err = (α + 2|V|σG_{|V|} + W(n_s))/γ of equation (2), |V| = n_s(2L + 1); up to constants, rarely below D."""
+    """The error err = (α + 2|V|σG_{|V|} + W(n_s))/γ of equation (2), |V| = n_s(2L + 1), up to constants."""
     count = samples * (2 * levels + 1)
     noisy = 2 * count * sigma * gaussian_complexity(count=count, d=d, D=D)
     return (alpha + noisy + sampling_distance(samples=samples, d=d, D=D)) / contraction(d)
@@ -80,7 +80,7 @@ def recursion(*, start: float, error: float, steps: int, d: int) -> float:
 
 
 def rate(*, sigma: float, d: int, D: float) -> float:
-    """d D σ^{1/max(d,2)}: Theorem 4.1 up to constants and logarithms. It prints σ^{1/d}, which its proof has not."""
+    """The rate d D σ^{1/max(d,2)} of Theorem 4.1, up to constants and logarithms. It prints σ^{1/d}, unproved."""
     return d * D * sigma ** (1 / max(d, 2))
 
 

@@ -8,7 +8,7 @@ import math
 
 
 def erm_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
-    """μ = √(2d) G/(snR), which makes `erm_bound` smallest.
+    """The μ = √(2d) G/(snR) that minimises `erm_bound`.
 
     Theorem 6.4 has a diameter D for R and a closed form for s; centring K at c makes ‖x* − c‖ ≤ R enough.
     """
@@ -16,17 +16,17 @@ def erm_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
 
 
 def erm_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> float:
-    """E F(x) − min F ≤ d/k + μR²/2 with k = μ(sn/G)²: Theorem 6.2. At `erm_mu` it is √2 G R √d/(sn)."""
+    """The bound E F(x) − min F ≤ d/k + μR²/2 with k = μ(sn/G)²: Theorem 6.2. At `erm_mu` it is √2 G R √d/(sn)."""
     return d * (G / (s * n)) ** 2 / mu + mu * R * R / 2
 
 
 def sco_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
-    """μ = (G/R) √(2(d/(sn)² + 1/n)), which makes `sco_bound` smallest."""
+    """The μ = (G/R) √(2(d/(sn)² + 1/n)) that minimises `sco_bound`."""
     return G / R * math.sqrt(2 * (d / (s * n) ** 2 + 1 / n))
 
 
 def sco_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> float:
-    """The same for the population: d/k + μR²/2 + G²/(nμ). Theorem 6.8 prints G/(nμ) for the last term, of wrong units.
+    """The bound for the population: d/k + μR²/2 + G²/(nμ). Theorem 6.8 prints G/(nμ) last, of wrong units.
 
     At `sco_mu` it is GR √(2(d/(sn)² + 1/n)).
     """
@@ -34,7 +34,7 @@ def sco_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> f
 
 
 def paper_gdp(*, epsilon: float, delta: float) -> float:
-    """s = √(2c + 2ε) − √(2c), c = log(3/(4δ)): Lemma 6.3 at 2δ/3, as Theorem 6.4 uses it; the exact s is larger.
+    """The paper's s = √(2c + 2ε) − √(2c), c = log(3/(4δ)) (Theorem 6.4); the exact s is larger.
 
     The theorem leaves δ/3 for the sampler but needs (1 + e^ε)δ/3, so that as printed it spends more than δ. Theorem
     6.9's s = ε/√(2c) is not even safe at large ε.
@@ -44,13 +44,13 @@ def paper_gdp(*, epsilon: float, delta: float) -> float:
 
 
 def stages(*, n: float, d: int, s: float) -> int:
-    """m = 3, 2 or 1 where √(2d)/(sn) is below .01, below .05, or above: a rule of thumb from public numbers."""
+    """The number of stages: 3, 2 or 1 where √(2d)/(sn) is below .01, below .05, or above: a rule of thumb."""
     q = math.sqrt(2 * d) / (s * n)
     return 3 if q < 0.01 else 2 if q < 0.05 else 1
 
 
 def shrink(*, n: float, d: int, s: float, smooth: bool) -> float:
-    """A stage's radius over that of the stage before: ¼ for a loss with kinks, else 6√q within ¼ … ½, q = √(2d)/(sn).
+    """The ratio of a stage's radius to the last one's: ¼ for a loss with kinks, else 6√q within ¼ … ½.
 
     A rule of thumb from public numbers. Kinks make the minimum sharp, and a draw comes near it at once. A smooth risk
     is flat there, so that a draw of little budget finds the optimum no better than to about √q of the radius.

@@ -1,4 +1,4 @@
-"""What a promise means: how often a guess is right, how far odds move. One function and one sentence for each."""
+"""The meaning of a promise: chances of a right guess, and changes of odds, each with one sentence."""
 
 import math
 import re
@@ -15,7 +15,7 @@ from ..privacy.accounting.lifetime import Drawn, Event, events_from_json, reserv
 
 @dataclass(frozen=True)
 class Promise:
-    """(ε, δ) about `who`, and `events` that bound all that its plan may be charged; none where only (ε, δ) is known.
+    """The promise (ε, δ) about `who`, and `events` that bound all that its plan may be charged; may be none.
 
     `releases` like this one are seen by whoever guesses; odds are those of one.
     """
@@ -33,12 +33,12 @@ class Promise:
 
     @classmethod
     def of_release(cls, facts: dict[str, Any]) -> "Promise":
-        """The promise of a release, by the facts of its release.json."""
+        """The promise of a release, from the facts in its release.json."""
         told, who = facts["promise"], ROW if facts["protects"]["unit"] == ROW else "one person"
         return cls(told["epsilon"], told["delta"], events_from_json(told["reserved"]), who)
 
     def guess(self, prior: float = 0.5) -> float:
-        """How often someone is right, at the most, who picks between two neighbouring tables, one having the `prior`.
+        """The highest chance of a right guess between two neighbouring tables, one of which has the `prior`.
 
         Exact for Gaussian noise (`guarantee.gaussian_guess`). Else no more than (ε, δ) allows (`guarantee.best_guess`),
         nor than the plan's ρ: an event of probability p under one table and q under the other has
@@ -60,12 +60,12 @@ class Promise:
 
     @property
     def failure(self) -> float:
-        """The probability with which `odds` may be exceeded, each way."""
+        """The probability with which `odds` may be exceeded, in each direction."""
         return guarantee.small_failure(self.delta)
 
     @property
     def evidence(self) -> float:
-        """How far the log odds move, but for the probability `failure`.
+        """The largest change of the log odds, except with probability `failure`.
 
         (ε, δ) does not say that odds move by e^ε but for probability δ: the evidence L of an output may exceed ε much
         more often than δ says, as P(L > ε) is 33 δ of Gaussian noise at (1, 1e-9), and 271 δ at (0.1, 1e-9).
@@ -74,12 +74,12 @@ class Promise:
 
     @property
     def odds(self) -> str:
-        """The factor by which odds change at the most, but for the probability `failure`: three digits, rounded up."""
+        """The largest factor of change of odds, except with probability `failure`: three digits, rounded up."""
         return factor(self.evidence)
 
     @property
     def guess_words(self) -> str:
-        """The sentence about a guess."""
+        """The sentence that states the chance of a right guess."""
         return (
             f"Someone who knows everyone else and picks between two possible versions of {self.who} is right at most "
             f"{times_in_100(self.guess())} (a coin: 50)."
@@ -87,22 +87,22 @@ class Promise:
 
     @property
     def odds_words(self) -> str:
-        """The sentence about odds."""
+        """The sentence that states how far odds change."""
         rarely = f", except {one_in(self.failure)} each" if self.delta else ", without exception"
         return f"Nobody becomes more than {self.odds} times surer, or less sure, about {self.who}{rarely}."
 
     @property
     def words(self) -> str:
-        """Both sentences."""
+        """The sentences about a guess and about odds."""
         return f"{self.odds_words} {self.guess_words}"
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers behind the sentences, which are rounded up there."""
+        """The numbers behind the sentences, unrounded, by name."""
         return {"guess": self.guess(), "odds": math.exp(min(self.evidence, 700.0)), "except": self.failure}
 
 
 def _apart(rho: float) -> float:
-    """The t in 0..1 with t log((1 + t)/(1 − t)) = ρ, from above: by bisection, as the left side rises."""
+    """The t in 0..1 with t log((1 + t)/(1 − t)) = ρ, rounded up: by bisection, as the left side rises."""
     low, high = 0.0, 1.0
     for _ in range(60):
         t = (low + high) / 2
@@ -111,7 +111,7 @@ def _apart(rho: float) -> float:
 
 
 def factor(evidence: float) -> str:
-    """e^evidence, rounded up, as a person writes it."""
+    """The factor e^evidence, rounded up, as a person writes it."""
     if evidence >= 700:
         return "more than any number in use"
     value = math.exp(evidence)
@@ -121,7 +121,7 @@ def factor(evidence: float) -> str:
 
 
 def times_in_100(chance: float) -> str:
-    """A probability as "54 times in 100", rounded up; with a decimal near ½ and 1, where that would say too little."""
+    """A probability as "54 times in 100", rounded up; with a decimal near ½ and 1, where digits matter."""
     digits = 0 if 0.51 <= chance <= 0.99 else 1
     shown = math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
     return f"{shown:g} times in 100"
@@ -141,5 +141,5 @@ def one_in(chance: float) -> str:
 
 
 def delta_words(delta: float) -> str:
-    """δ for someone who is no expert: "1 in a billion", or "0"."""
+    """The δ in words for a reader who is no expert: "1 in a billion", or "0"."""
     return re.sub(" times?", "", one_in(delta)) if delta else "0"

@@ -1,4 +1,4 @@
-"""How far noise alone takes answers from the truth: from its size and their number, so that no record is needed."""
+"""The error of answers from noise alone, computed from public numbers."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The least noise of any unbiased Gaussian release of a workload: what no algorithm without bias can be below.
+"""The least noise of any unbiased Gaussian release of a workload: a bound for every unbiased algorithm.
 
 Such a release draws N(0, Σ) on linear functions of the records and answers linearly, unbiased. All of it is the
 information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance tr(W X⁺ Wᵀ), and the release is μ-GDP with
@@ -19,15 +19,15 @@ from ..workloads.residuals import ResidualSpaces, spaces_of
 
 CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
 MOST_SEARCHES = 200
-MOST_ROWS = 1000  # of a Gram matrix whose eigenvalues are taken
-ALIKE = 0.05  # of a logarithm: errors that are called equal
+MOST_ROWS = 1000  # largest Gram matrix whose eigenvalues are computed
+ALIKE = 0.05  # difference of logarithms up to which errors are called equal
 WORST_KEPT = 1e-12  # weight of a pair of records below which it is left out of the search
 _FOUND: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """Σ_j Var of n · answers at μ = 1, of one record replaced: in counts². `information` is t_S of every type.
+    """The least total variance Σ_j Var of n · answers at μ = 1, in counts². `information` is t_S of every type.
 
     No unbiased Gaussian release has less than `lower`. `upper` is that of independent noise of variance 1/(t_S k_S) on
     an orthonormal basis of each residual space, within the table of counts on its columns S, of k_S cells; it equals
@@ -41,7 +41,7 @@ class Optimum:
 
 
 def optimum(tables: Marginals) -> Optimum:
-    """The least total variance of all cells of marginal tables, and how it is reached, under replaced records.
+    """The least total variance of all cells of marginal tables, and the noise that reaches it.
 
     The problem is convex and does not change when the values of a column are permuted, so that averaging X over all
     such permutations loses nothing: X = Σ_S τ_S E_S with the projections E_S on residual spaces. With t_S = τ_S/k a
@@ -82,7 +82,7 @@ def optimum(tables: Marginals) -> Optimum:
 
 
 def least_variance(workload: Workload) -> float | None:
-    """Σ_j Var of n · answers of which no unbiased Gaussian release at μ = 1 has less, one record replaced, in counts².
+    """The total variance of n · answers at μ = 1 below which no unbiased Gaussian release goes, in counts².
 
     Attained for marginal tables whose patterns can be listed (`optimum`); for other queries, a matrix W on cells or on
     tables, the SVD bound. None where its Gram matrix is too large.
@@ -97,7 +97,7 @@ def least_variance(workload: Workload) -> float | None:
 
 
 def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
-    """√(least variance/m)/(nμ): the smallest RMSE of the answers, as shares, of any unbiased Gaussian release.
+    """The smallest RMSE, as shares, of any unbiased Gaussian release: √(least variance/m)/(nμ).
 
     `n` is n/b where b records may be replaced. None where no Gaussian noise keeps the promise (δ = 0), and where the
     bound is not computed. A fit that borrows strength is biased, and may be below it.
@@ -109,7 +109,7 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
 
 
 def against_line(rmse: float, least: float) -> str:
-    """How a root mean square error stands to the least of any unbiased Gaussian release, in words."""
+    """A sentence that compares a root mean square error with the least of any unbiased Gaussian release."""
     if min(rmse, least) <= 0:
         return "nothing is uncertain here" if rmse <= least else "no noise is needed here, and there is an error"
     ratio = rmse / least
@@ -125,7 +125,7 @@ def _times(ratio: float) -> str:
 
 
 def _balanced(c: np.ndarray, moves: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
+    """The λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
 
     def negative(weights: np.ndarray) -> tuple[float, np.ndarray]:
         b = np.maximum(weights @ moves, 1e-300)
@@ -149,7 +149,7 @@ def _balanced(c: np.ndarray, moves: np.ndarray, start: np.ndarray) -> tuple[np.n
 
 
 def _worst(spaces: ResidualSpaces, t: np.ndarray, start: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
-    """The type of pair that moves most, and how much; where they cannot be listed, the top of a hill."""
+    """The type of pair with the largest change, and that change; a local maximum where types cannot be listed."""
     if spaces.listed:
         moved = spaces.moved(t)
         return tuple(int(j) for j in np.unravel_index(moved.argmax(), moved.shape)), float(moved.max())
@@ -169,7 +169,7 @@ def _worst(spaces: ResidualSpaces, t: np.ndarray, start: tuple[int, ...]) -> tup
 
 
 def _svd_bound(workload: Workload) -> float | None:
-    """(2/(k − 1)) ‖WC‖²; None where no matrix is small enough for its singular values."""
+    """The lower bound (2/(k − 1)) ‖WC‖²; None where no matrix is small enough for its singular values."""
     gram, k = _gram(workload), workload.domain.size
     if gram is None:
         return None
@@ -178,7 +178,7 @@ def _svd_bound(workload: Workload) -> float | None:
 
 
 def _gram(workload: Workload) -> np.ndarray | None:
-    """(1/k) W C Wᵀ, or a smaller matrix with the same eigenvalues other than 0; None where it is too large."""
+    """The matrix (1/k) W C Wᵀ, or a smaller one with the same nonzero eigenvalues; None where it is too large."""
     if isinstance(workload, Explicit):
         W = workload.matrix - workload.matrix.mean(axis=1, keepdims=True)
         return None if min(W.shape) > MOST_ROWS else (W @ W.T if len(W) <= W.shape[1] else W.T @ W) / W.shape[1]
@@ -196,7 +196,7 @@ def _gram(workload: Workload) -> np.ndarray | None:
 
 
 def _listed(workload: Workload) -> Explicit:
-    """The same queries as a matrix over all cells."""
+    """The workload's queries as a matrix over all cells."""
     rows = np.zeros((workload.m, workload.domain.size))
     for j, row in enumerate(rows):
         workload.add_query(row, j, 1.0)
@@ -204,7 +204,7 @@ def _listed(workload: Workload) -> Explicit:
 
 
 def _overlaps(tables: Marginals) -> np.ndarray:
-    """(1/k) Q C Qᵀ of the indicators Q of all cells: shares of the domain that two cells have in common, centred."""
+    """The matrix (1/k) Q C Qᵀ of all cells' indicators Q: shares of the domain common to two cells, centred."""
     shape = tables.domain.shape
     hot = [np.zeros((tables.m, n)) for n in shape]
     held = np.zeros((tables.m, len(shape)), dtype=bool)

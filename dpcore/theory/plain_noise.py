@@ -1,4 +1,4 @@
-"""What the textbook's mechanism costs: noise on every answer, and nothing done about it. A yardstick with constants."""
+"""The error of the textbook mechanism, plain noise on every answer: a yardstick with constants."""
 
 import math
 
@@ -12,7 +12,7 @@ from ..workloads import Workload
 
 
 def plain_noise(workload: Workload, budget: Budget, n: float) -> tuple[float, float]:
-    """(E max_j |ξ_j|, mean_j E|ξ_j|) of noise ξ (m,) on all answers at once, bought with the whole budget.
+    """The errors (E max_j |ξ_j|, mean_j E|ξ_j|) of noise ξ (m,) on all answers, bought with the whole budget.
 
     At δ > 0 ξ is Gaussian with σ = Δ₂/(nμ): the maximum is at most σ √(2 log 2m), by the union bound over ±ξ_j, and the
     mean σ √(2/π). At δ = 0 ξ_j are independent Laplace variables with b = Δ₁/(nε): the maximum of m exponential

@@ -1,4 +1,4 @@
-"""The closed forms that the papers print for ε, turned into "what they say this plan costs".
+"""The closed forms that the papers print for ε, applied to a plan.
 
 A Gaussian plan is known by μ = Δ₂/σ of all its releases together (T releases with the same σ have μ = Δ₂√T/σ).
 """
@@ -21,7 +21,7 @@ class Printed:
     largest: float = math.inf  # ε up to which its source proves it
 
     def at(self, mu: float, delta: float) -> float:
-        """The ε it states for a plan of μ at δ; NaN where the logarithm in it is negative."""
+        """The ε that the formula states for a plan of μ at δ; NaN where its logarithm is negative."""
         try:
             return self.epsilon(mu, delta)
         except ValueError:
@@ -64,7 +64,7 @@ GAUSSIAN = (
 
 
 def renyi_closed(rho: float, delta: float) -> float:
-    """ρ + 2√(ρ ln(1/δ)): the linear-queries paper's conversion of its proof of Theorem 5, for any plan of ρ-zCDP.
+    """The conversion ρ + 2√(ρ ln(1/δ)) of ρ-zCDP, from the linear-queries paper's proof of Theorem 5.
 
     Source: Bun, Steinke 2016, Prop. 1.3.
     """
@@ -72,7 +72,7 @@ def renyi_closed(rho: float, delta: float) -> float:
 
 
 def strong_composition(epsilon: float, times: int, delta: float) -> float:
-    """4ε₀√(2T ln(1/δ)) for T ε₀-DP steps, where ln(1/δ) ≥ ε₀²T; NaN elsewhere.
+    """The strong composition 4ε₀√(2T ln(1/δ)) for T ε₀-DP steps, where ln(1/δ) ≥ ε₀²T; NaN elsewhere.
 
     Source: the linear-queries paper's Theorem 6 (Dwork, Rothblum, Vadhan 2010), by which its DPFW is calibrated.
     """

@@ -14,7 +14,7 @@ from .schedules import sampling_bound
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public numbers that rates are functions of: n records, k cells, m unsigned queries, the budget, and w = w(Q).
+    """The public numbers that rates depend on: n records, k cells, m unsigned queries, the budget, and w = w(Q).
 
     `width` is max_q (hi − lo), 2 at the most. Raises InputError for δ outside (0, 1) and for numbers that are none.
     """
@@ -36,28 +36,28 @@ class Setting:
 
     @property
     def log_k(self) -> float:
-        """log k, at least log 2."""
+        """The value log k, at least log 2."""
         return math.log(max(self.k, 2))
 
     @property
     def d(self) -> float:
-        """log₂ k: the number of columns where all of them are binary, as the table assumes."""
+        """The value log₂ k: the number of columns where all of them are binary, as the table assumes."""
         return self.log_k / math.log(2)
 
     @property
     def log_queries(self) -> float:
-        """log |Q|, of the queries and their negations."""
+        """The value log |Q|, of the queries and their negations."""
         return math.log(2 * self.m)
 
     @property
     def log_delta(self) -> float:
-        """log(1/δ)."""
+        """The value log(1/δ)."""
         return math.log(1 / self.delta)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A row of Table 1: what error of which registered algorithm falls how fast, up to constants.
+    """A row of Table 1: an error of a registered algorithm and the rate at which it falls, up to constants.
 
     `bounds` is "empirical", max_q ⟨q, P_n − D⟩, or "population", max_q ⟨q, P − D⟩.
     """
@@ -79,7 +79,7 @@ def dpfw_empirical(s: Setting) -> float:
 
 
 def dpfw_population(s: Setting) -> float:
-    """Theorem 3: the empirical rate plus what n draws cost before any privacy, ½(hi − lo) √(2 log|Q| / n).
+    """Theorem 3: the empirical rate plus the sampling error of n draws, ½(hi − lo) √(2 log|Q| / n).
 
     The theorem prints D₁ √(log k / n) instead (the table D₁ √(log d / n)), vacuous as D₁, the diameter of Q in ℓ1, is
     of order k. By max⟨q, P − D⟩ ≤ max⟨q, P − P_n⟩ + max⟨q, P_n − D⟩ the finite-class bound serves.
@@ -109,7 +109,7 @@ def dpam_population(s: Setting) -> float:
 
 
 def _power(d: float, queries: float, delta: float, n: float) -> Callable[[Setting], float]:
-    """d^· log^·|Q| log^·(1/δ) / (nε)^·."""
+    """The product d^· log^·|Q| log^·(1/δ) / (nε)^· with the given exponents."""
     return lambda s: s.d**d * s.log_queries**queries * s.log_delta**delta / (s.n * s.epsilon) ** n
 
 

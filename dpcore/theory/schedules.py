@@ -36,7 +36,7 @@ def frank_wolfe_alpha(*, n: float, k: int, m: int, width: float, rho: float) -> 
 
 
 def selection_noise(*, n: float, m: int, width: float, rho: float) -> float:
-    """u = Δ log(2m)/√ρ: T selections that share ρ lose at most u √(T/2) each, on average, against the best query."""
+    """The loss u = Δ log(2m)/√ρ: T selections that share ρ lose at most u √(T/2) each on average."""
     return width / n * math.log(2 * m) / math.sqrt(rho)
 
 
@@ -61,7 +61,7 @@ def mirror_descent_rounds(*, n: float, k: int, mu: float, l2: float, gaussian_wi
 
 
 def sampling_bound(*, n: float, m: int, width: float) -> float:
-    """E max_q |⟨q, P − P_n⟩| ≤ (width/2) √(2 log(2m)/n): what n draws from P cost before any privacy.
+    """The bound on the sampling error of n draws: E max_q |⟨q, P − P_n⟩| ≤ (width/2) √(2 log(2m)/n).
 
     The finite-class bound; the paper's D₁ √(log k / n) is vacuous, as D₁ is of order k.
     """

@@ -12,8 +12,8 @@ from ..data.domain import Countable, Domain
 from ..errors import InputError
 
 MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
-MANY_COLUMNS, DRAWN_PAIRS = 30, 200  # from so many columns on so many pairs are scored
-MOST_AXES = 6  # of a table whose queries are taken apart by components
+MANY_COLUMNS, DRAWN_PAIRS = 30, 200  # columns from which on only this many pairs are scored
+MOST_AXES = 6  # most columns of a table whose queries are split into components
 
 
 class Marginals:

@@ -23,7 +23,7 @@ from .table_queries import TableQueries
 from .union import Union
 
 MOST_JOINT = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
-FEW = 8  # a table of which less than one cell in so many is asked for is not summed up whole
+FEW = 8  # a table is not summed whole where less than one cell in FEW is asked for
 PIECE = 4096  # cells multiplied out at once
 
 

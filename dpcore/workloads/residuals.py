@@ -20,7 +20,7 @@ from scipy.special import comb
 from ..errors import InputError
 from .marginals import Marginals
 
-MOST_PATTERNS = 2**19  # of agreement between two records that are all compared
+MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
 MOST_WAYS = 12  # columns of a table that is taken apart into its subsets
 _SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = (
     WeakKeyDictionary()

@@ -17,9 +17,9 @@ from .base import BLOCK, extremes, largest_distance
 from .marginals import Marginals, components
 
 Label = tuple[tuple[str, str], ...]
-MAX_QUERIES = 20_000  # of one family
-MAX_COEFFICIENTS = 10_000_000  # of all its queries together
-MAX_CELLS = 10_000_000  # of all the tables underneath
+MAX_QUERIES = 20_000  # limit for one family
+MAX_COEFFICIENTS = 10_000_000  # limit for all its queries together
+MAX_CELLS = 10_000_000  # limit for all the tables underneath
 SHOWN = 5  # values of a set in a label
 
 

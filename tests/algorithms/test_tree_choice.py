@@ -19,7 +19,7 @@ from dpcore.algorithms.tree_choice import (
     HIDDEN,
     PAIRS,
     WORTH,
-    Found,
+    TreeFindings,
     by_size,
     choose_tree,
     expected,
@@ -115,7 +115,7 @@ def test_noise_is_foretold_as_it_is_drawn(spend):
 
 
 def found(junction, pairs=()):
-    return Found(Pool(TABLES), SHARES, junction, frozenset(pairs))
+    return TreeFindings(Pool(TABLES), SHARES, junction, frozenset(pairs))
 
 
 def test_noise_hides_no_more_of_a_cell_than_there_is():

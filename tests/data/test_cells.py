@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.data.cell import Number
-from dpcore.data.cells import Cells
+from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER, Column
 from dpcore.data.readings import ANY_CASE, COMMA, POINT, READINGS, number_of, of_categories
 from dpcore.data.schema import domain_from_json, domain_to_json
@@ -63,12 +63,12 @@ def test_a_column_that_refuses_nothing_refuses_nothing_and_reads_each_cell_by_it
 def test_a_huge_whole_number_is_read_as_missing():
     column = domain_from_json({"columns": {"a": TOLERANT["number"]}}).columns[0]
     assert column.encode(pd.Series([10**5000, 3], dtype=object)).tolist() == [3, 1]
-    assert Cells.of(pd.Series([10**5000, 3], dtype=object)).missing == 1
+    assert RawCells.of(pd.Series([10**5000, 3], dtype=object)).missing == 1
 
 
 @given(cells=st.lists(ANYTHING, min_size=1, max_size=8))
 def test_counting_agrees_with_encoding(cells):
-    found = Cells.of(pd.Series(cells, dtype=object))
+    found = RawCells.of(pd.Series(cells, dtype=object))
     column = Column(
         name="x", kind="categorical", values=(*found.categories, OTHER), missing="category", out_of_range="other"
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.constraints import Impossible, Order, Within, in_order, kept, witness
+from dpcore.data.constraints import Impossible, Order, Within, in_order, without_impossible, witness
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import InputError
 from tests.helpers import HUGE, cells, random_rows
@@ -189,10 +189,10 @@ def test_no_synthetic_row_breaks_a_constraint(seed):
 def test_rows_that_cannot_be_become_others_and_where_none_can_be_one_that_can():
     rng, codes = np.random.default_rng(0), np.array([[0, 1], [1, 1], [2, 0], [0, 1]])
     possible = np.array([False, True, True, False])
-    out = kept(codes, possible, {0: 2}, rng)
+    out = without_impossible(codes, possible, {0: 2}, rng)
     assert out[1:3].tolist() == codes[1:3].tolist()
     assert all(row in ([1, 1], [2, 0]) for row in out[[0, 3]].tolist())
-    assert kept(codes, np.zeros(4, bool), {0: 2}, rng).tolist() == [[2, 1], [2, 1], [2, 0], [2, 1]]
+    assert without_impossible(codes, np.zeros(4, bool), {0: 2}, rng).tolist() == [[2, 1], [2, 1], [2, 0], [2, 1]]
 
 
 BINNED = domain_from_json(

@@ -20,7 +20,7 @@ def test_only_people_lose_rows():
 @pytest.mark.parametrize(
     ("unit", "noun", "words", "protected", "records"),
     [
-        (ROWS, "row", "one row, not one person: someone with several rows is protected less", "one row", "rows"),
+        (ROWS, "row", "each row as one person; someone with several rows is protected less", "one row", "rows"),
         (
             PEOPLE, "person named by who", "one person with at most 2 rows",
             "all rows of one person, named by the column 'who', at most 2, chosen by a public hash of that "

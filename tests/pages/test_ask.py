@@ -105,7 +105,7 @@ def test_what_is_found_is_linked_to_explore_and_release():
     for page in ("Explore", "Release"):
         asked = links(app)[f"Use this on {page}"]
         assert asked["epsilon"] == [number(epsilon)]
-        assert asked["delta"] == ["1e-09"]
+        assert asked["delta"] == ["1e-9"]
         assert asked["algorithm"] == [TITLE]
         assert asked["questions"] == ["every pair"]
         assert asked["columns-berkeley"] == list(ASKED)

@@ -1,6 +1,7 @@
 """The Compare page, headless: what its charts and tables say is what the library says."""
 
 import base64
+import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
 from pathlib import Path
@@ -17,6 +18,7 @@ from dpcore.experiments.frontier import steps
 from dpcore.intervals.usefulness import as_exact_as_sample
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.tags import Tag
 from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
 from pages._ui.charts import base, frontier
@@ -376,5 +378,14 @@ def of_purpose(app, kind):
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared().session_state["session"]
     text = report.page(held.table, held.held["sweep"], ["every pair"])
-    assert "<svg" in text
-    assert "Gaussian + maximum entropy" in text
+    drawn = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
+    legend = {t.text for t in drawn.iter("text") if float(t.get("x")) > drawing.WIDTH - drawing.RIGHT}
+    assert {"Gaussian + maximum entropy", "Private Frank–Wolfe (DPFW)"} <= {
+        t.replace("Frank-", "Frank–") for t in legend
+    }
+    assert max(map(len, legend)) * 6.5 < drawing.RIGHT - 28, "none is cut off at the edge"
+    said = re.search(r"([0-9.]+) points", text)[1]
+    highs = [float(t.text) for t in drawn.iter("text") if t.get("text-anchor") == "end"]
+    assert min(highs) <= float(said) <= max(highs), "the axis is in the table's unit"
+    assert text.count(Tag.PEEK) == 1
+    assert set(frontier.MARKERS) <= set(drawing.SHAPES), "each algorithm's mark as on the page"

@@ -1,4 +1,4 @@
-"""The Data page, headless: three steps, one click each, and nothing that was looked up becomes public unsaid."""
+"""The Data page, headless: one grid, one click a decision, and nothing that was looked up becomes public unsaid."""
 
 from pathlib import Path
 
@@ -10,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 from dpcore.algorithms import solving
 from dpcore.data.schema import domain_from_json
 from dpcore.problems import QueryRelease
-from pages._ui.shell.table import Table
+from pages._ui.data import grid as page_grid
+from pages._ui.shell.first_values import BARS
+from pages._ui.shell.table import Table, unheard
 from tests.pages.test_pages import button, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -24,8 +26,9 @@ ROWS = "\n".join(
 CSV = f"id,when,answer,age,rare\n{ROWS}\n".encode()
 
 
-def opened(content=CSV, name="t.csv", **query) -> AppTest:
+def opened(content=CSV, name="t.csv", *, bars=True, **query) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+    app.session_state["first-values"] = bars
     for key, value in query.items():
         app.query_params[key] = value
     app = app.switch_page(str(ROOT / "pages/data.py")).run()
@@ -44,22 +47,133 @@ def table(app) -> Table:
 
 
 def shown(app) -> str:
-    return said(app).replace("\\", "")
+    return said(app).replace("\\", "").replace("\u2060", "")
 
 
-def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click():
+def grid(app) -> dict[str, dict]:
+    """The rows of the grid, by column."""
+    frame = next(f.value for f in app.dataframe if "taken for" in f.value.columns)
+    return {row["column"]: row for row in frame.to_dict("records")}
+
+
+def explore(app):
+    """The way on to Explore: whether it is open, and its words."""
+    (link,) = [link.proto for link in app.get("page_link") if link.proto.page == "explore"]
+    return not link.disabled, link.label
+
+
+def act(app, monkeypatch, name):
+    """Click the next step of a column, as the grid reports it."""
+    rows = list(grid(app))
+    click = {"row": rows.index(name), "label": grid(app)[name]["next"]}
+    edit(app, monkeypatch, {"next-step": click}, page_grid._act)
+
+
+def edit(app, monkeypatch, state, callback):
+    """Call what the grid calls, with what the browser tells it; what it asks for is done at once."""
+    mine = table(app)
+    with monkeypatch.context() as patch:
+        patch.setattr(page_grid, "table", lambda: mine)
+        patch.setattr(page_grid, "session", lambda: app.session_state["session"])
+        patch.setattr(page_grid, "stakeholder", lambda: False)
+        patch.setattr(page_grid.st, "session_state", state)
+        patch.setattr(page_grid, "attempt", lambda change: change(mine, unheard))
+        callback()
+    app.run()
+
+
+def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click(monkeypatch):
     app = opened()
     assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
-    assert "**1 column is** not used: looks like an ID" in shown(app)
-    assert "**when** is not used: dates are too detailed" in shown(app)
-    assert "5 columns: 3 in use, 2 not used" in " ".join(t.value for t in app.text)
-    press(app, "Month")
+    assert list(grid(app)) == ["answer", "age", "rare", "id", "when"], "what is not used stands last"
+    assert (grid(app)["id"]["state"], grid(app)["id"]["next"]) == ("an ID, which may name people", "Use it")
+    assert "may identify people: id." in told(app)
+    assert "Optional: 1 column holds dates, which are too detailed: when" in shown(app)
+    press(app, "Use the month")
     assert table(app).schema["columns"]["when"] == {
         "kind": "integer", "low": 1, "high": 12, "read": "month of d/m/y",
     }  # fmt: skip
-    assert "when" in table(app).done
-    press(app, "Use id")
+    assert grid(app)["when"]["taken for"] == "month of d/m/y"
+    assert grid(app)["when"]["state"] == "ready"
+    act(app, monkeypatch, "id")
     assert "id" in table(app).schema["columns"]
+    act(app, monkeypatch, "when")
+    assert "when" not in table(app).schema["columns"], "it was ready: one click leaves it out"
+
+
+def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_left():
+    app = opened()
+    assert app.subheader[0].value == "1 thing to decide"
+    assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
+    press(app, READ)
+    assert app.subheader[0].value == "Nothing left to decide"
+    assert explore(app) == (True, "**Explore it**")
+    table(app).set_schema({"columns": {}})
+    assert explore(app.run()) == (False, "**Explore it**: first complete the schema")
+    table(app).set_schema({"columns": {"rare": {"kind": "categorical", "values": "private"}}})
+    assert explore(app.run()) == (False, "**Explore it**: first try the measurement below")
+    table(app).set_schema({"columns": {"rare": {"kind": "integer", "low": 0, "high": 3}}})
+    assert explore(app.run()) == (False, "**Explore it**: first decide about 1 column")
+
+
+def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
+    app = opened()
+
+    def typed(name, **cells):
+        rows = {list(grid(app)).index(name): {key.replace("_", " "): cell for key, cell in cells.items()}}
+        state = {f"schema-{table(app).version}": {"edited_rows": rows}}
+        edit(app, monkeypatch, state, page_grid._typed)
+        return table(app).schema["columns"].get(name)
+
+    assert typed("age", public_values_or_range="0 to 120, 12 bins") == {
+        "kind": "integer", "low": 0, "high": 120, "bins": 12, "missing": "refuse", "out_of_range": "refuse",
+    }  # fmt: skip
+    assert grid(app)["age"]["public values or range"] == "0 to 120, 12 bins"
+    assert typed("age", out_of_range="clip")["out_of_range"] == "clip"
+    assert typed("age", taken_for="not used") is None
+    assert typed("age", public_values_or_range="0; 18; 65.5; 99")["edges"] == [0, 18, 65.5, 99]
+    assert typed("answer", public_values_or_range="yes; no")["values"] == ["yes", "no"]
+    assert typed("answer", taken_for="categories, any spelling") == {"kind": "categorical", "read": "any case"}
+    assert typed("when", taken_for="weekday of d/m/y")["values"][0] == "Mon"
+    assert typed("rare", public_values_or_range="measured privately, 4 bins") == {
+        "kind": "integer", "bounds": "private", "bins": 4,
+    }  # fmt: skip
+    assert set(table(app).origins.values()) == {"guessed"}, "kinds still are, until a person confirms them"
+
+
+def test_the_charts_are_of_the_first_rows_and_can_be_switched_off_before_a_table_is_brought():
+    app = opened(bars=False)
+    assert "first values" not in grid(app)["age"]
+    assert not app.session_state["session"].has_looked(table(app))
+    app = opened()
+    assert list(grid(app)["answer"]["first values"]) == [75, 75, 75, 75]
+    assert len(grid(app)["age"]["first values"]) == BARS
+    assert grid(app)["id"]["first values"] is None, "it may name people"
+    assert app.session_state["session"].has_looked(table(app))
+    assert "first values" in next(iter(grid(opened(None, sample="census")).values()))
+
+
+PEOPLE = "Full Name,Age,plan,PLZ\n" + "\n".join(
+    f"Ann Lee{i},{'unknown' if i % 50 == 0 else i % 90},{['none', 'gold'][i % 2]},{i * 523 % 99999:05d}"
+    for i in range(160)
+)
+
+
+def test_names_stay_out_words_beside_numbers_are_said_and_codes_are_cut():
+    app = opened(PEOPLE.encode())
+    press(app, READ)
+    press(app, "Use their first characters")
+    press(app, READ)
+    columns = table(app).schema["columns"]
+    assert set(columns) == {"Age", "plan", "PLZ"}
+    assert "Ann" not in str(table(app).schema)
+    assert (columns["Age"]["kind"], columns["Age"]["unreadable"]) == ("integer", "missing")
+    assert grid(app)["Age"]["state"] == "ready; counted as missing: unknown"
+    assert (columns["PLZ"]["read"], columns["PLZ"]["values"][:2]) == ("first 2 characters", ["00", "01"])
+    assert "1 column holds words for missing (“none”): plan" in shown(app)
+    press(app, "Make them values of their own")
+    assert table(app).schema["columns"]["plan"]["values"] == ["gold", "none"]
+    assert explore(app)[0]
 
 
 def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
@@ -68,7 +182,7 @@ def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
     press(app, "Separate by semicolons")
     assert table(app).names == ["x,y", "z"]
     assert table(app).schema["file"] == {"delimiter": ";"}
-    assert "separated by semicolons" in " ".join(e.label for e in app.expander)
+    assert "separated by semicolons" in " ".join(c.value for c in app.caption)
     press(app, "Read as Windows-1252")
     assert table(app).frame["z"][0] == "cafÃ©"
     press(app, "Read as UTF-8")
@@ -86,7 +200,8 @@ def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
 
 def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_title_and_code():
     app = opened(None, sample="census")
-    assert "7 columns: all in use." in " ".join(t.value for t in app.text)
+    assert {row["state"] for row in grid(app).values()} == {"ready"}
+    assert explore(app)[0]
     frame = next(f.value for f in app.dataframe if "can serve it" in f.value)
     named = dict(zip(frame["name in code"], frame["algorithm"], strict=True))
     assert named == {name: cls.about.title for name, cls in solving(QueryRelease).items()}
@@ -112,7 +227,7 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
 
 
 def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
-    app = opened()
+    app = opened(bars=False)
     mine = table(app)
     values = {"kind": "categorical", "values": ["yes", "no"], "read": "any case"}
     mine.change({"answer": values, "rare": None})
@@ -124,7 +239,7 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     assert set(table(app).origins.values()) == {"typed"}
     assert "peeked" not in table(app).schema
     assert not app.session_state["session"].has_looked(mine), "no cell was shown"
-    press(app, "Month")
+    press(app, "Use the month")
     assert table(app).domain.peeked, "which number is the month was guessed from the data"
     press(app, KNOWN)
     assert not table(app).domain.peeked
@@ -141,15 +256,15 @@ def test_once_read_off_a_table_stays_marked_whatever_is_left_out():
 
 
 def test_all_problems_are_listed_at_once_each_with_its_repairs():
-    app = opened()
+    app = opened(bars=False)
     mine = table(app)
     mine.change({"age": {"kind": "integer", "low": 30, "high": 40}, "rare": {"kind": "integer", "low": 4, "high": 4}})
     app.run()
     assert "is outside 30..40" in shown(app)
     assert "values are missing" in shown(app)
-    assert "1 column without values or bounds" in shown(app)
+    assert "1 column without values or a range" in shown(app)
+    assert app.subheader[0].value == "3 things to decide"
     assert app.session_state["session"].has_looked(mine), "what is wrong quotes cells"
-    assert app.get("progress")
     press(app, "Count them in the outermost bins")
     press(app, "Make missing a value of its own")
     assert set(table(app).done) == {"age", "rare"}
@@ -159,9 +274,10 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
 
 def test_stakeholders_see_no_guess_and_nothing_that_quotes_a_cell():
     app = opened(view="stakeholder")
-    for words in ("not used:", "looks like an ID", READ, "answer"):
+    for words in ("may identify people", "Optional", READ, "answer"):
         assert words not in shown(app)
-        assert words not in {b.label for b in app.button}
+        assert words not in {b.label for b in app.button if not b.disabled}
+    assert not app.dataframe
 
 
 def test_a_schema_of_a_persons_own_is_typed_and_one_that_says_so_is_peeked():
@@ -217,22 +333,21 @@ def told(app) -> str:
     return " ".join(e.value for e in [*app.error, *app.caption]).replace("\\", "").replace("\u2060", "")
 
 
+def constrain(app, text):
+    area = next(a for a in app.text_area if a.label.startswith("Impossible combinations"))
+    settled(area.set_value(text).run())
+
+
 def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
     app = opened(YEARS.encode())
     table(app).set_schema({"columns": TYPED})
     app.run()
-    area = next(a for a in app.text_area if a.label.startswith("Impossible combinations"))
-    area.set_value('[{"order": ["first", "lst"]}]').run()
-    press(app, "Use this schema")
+    constrain(app, '[{"order": ["first", "lst"]}]')
     assert "constraint 1: there is no column 'lst'; the columns are first, last" in told(app)
     assert not table(app).domain.constraints
-    area = next(a for a in app.text_area if a.label.startswith("Impossible combinations"))
-    area.set_value("{").run()
-    press(app, "Use this schema")
+    constrain(app, "{")
     assert "the constraints are no JSON list" in told(app)
-    area = next(a for a in app.text_area if a.label.startswith("Impossible combinations"))
-    area.set_value('[{"order": ["first", "last"]}]').run()
-    press(app, "Use this schema")
+    constrain(app, '[{"order": ["first", "last"]}]')
     assert [c.words for c in table(app).domain.constraints] == ["first ≤ last"]
     assert "Impossible combinations: first ≤ last." in told(app)
     assert not table(app).peeked
@@ -246,7 +361,7 @@ def test_how_many_records_break_a_constraint_is_shown_among_the_records_only():
     table(app).set_schema({"columns": TYPED, "constraints": [{"order": ["first", "last"]}]})
     app.run()
     assert not any("constraint" in frame.value.columns for frame in app.dataframe)
-    app.session_state["records-open"] = True
+    app.session_state["data-part"] = "Rows"
     app.run()
     (counted,) = (frame.value for frame in app.dataframe if "constraint" in frame.value.columns)
     assert counted["rows that break it"].tolist() == [sum(i % 5 > i % 7 for i in range(70))]

@@ -181,8 +181,8 @@ def test_rows_evolve_on_the_sessions_table():
     final = captions(app)
     app.slider(key="recipe-t-6").set_value(1).run()
     assert figures(app)[0] == drawn[0], "the curve stays"
-    assert figures(app)[2]["data"] != drawn[2]["data"], "the heat map is of another round"
-    assert "after round 1" in captions(app)
+    assert figures(app)[2]["data"] != drawn[2]["data"], "the heat map is of another step"
+    assert "after step 1" in captions(app)
     assert captions(app) != final
 
 

@@ -194,8 +194,16 @@ def test_a_number_without_end_is_named():
     assert "epsilon = inf" in open_page(EXPLORE, epsilon="inf").warning[0].value
 
 
-def test_a_good_link_is_taken_without_a_word():
-    good = {"epsilon": "0.3", "delta": "1e-06", "seed": "3", "repeats": "2", "gaussian_maxent.alpha": "0.5"}
+@pytest.mark.parametrize(("written", "against"), [("1e-6", "step"), ("1e-06", "round")])
+def test_a_good_link_new_or_old_is_taken_without_a_word(written, against):
+    good = {
+        "epsilon": "0.3",
+        "delta": written,
+        "against": against,
+        "seed": "3",
+        "repeats": "2",
+        "gaussian_maxent.alpha": "0.5",
+    }
     app = open_page(EXPLORE, sample="titanic", **good)
     assert not app.warning
     assert "ε = 0.3 at δ = 1e-6" in captions(app)
@@ -218,14 +226,14 @@ def curve(seeds=1):
 
 
 def test_the_band_holds_a_run_that_has_ended_where_it_ended():
-    figure = screen.convergence(curve(2), "t", "round", 1000, "people", screen.Beside())
+    figure = screen.convergence_chart(curve(2), "t", "round", 1000, "people", screen.CurveContext())
     band = next(t for t in figure.data if t.fill == "toself")
     top = dict(zip(band.x[:10], band.y[:10], strict=True))
     assert top[10] == pytest.approx(100 * 0.1 / 6 * 2)
 
 
 def test_lines_are_in_points_with_people_beside():
-    figure = screen.convergence(curve(), "epsilon_spent", "ε used", 1000, "people", screen.Beside())
+    figure = screen.convergence_chart(curve(), "epsilon_spent", "ε used", 1000, "people", screen.CurveContext())
     line = next(t for t in figure.data if t.name == "largest")
     assert line.y[0] == pytest.approx(10)
     assert line.customdata[0] == pytest.approx(100)
@@ -287,3 +295,13 @@ def test_every_chart_is_one_that_plotly_takes_with_the_colours_it_has_here():
         assert go.Figure(figure).data  # which checks all of it
     scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
     assert scales == [base.SHADES, base.SHADES, base.DIVERGING]
+
+
+def test_the_sentence_says_whether_waiting_pays():
+    t = np.arange(1, 101)
+    assert (
+        outcome.stopped(pd.DataFrame({"t": t, "max_error": 0.1 / t})) == "No: 0.13 points at step 75, 0.1 at step 100."
+    )
+    still = np.where(t < 60, 0.1, 0.0044)
+    assert outcome.stopped(pd.DataFrame({"t": t, "max_error": still})) == "Yes: 0.44 points since step 75."
+    assert outcome.stopped(pd.DataFrame({"t": [1], "max_error": [0.01]})) == "After 1 steps: 1 points."

@@ -211,7 +211,7 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     hostile = "a $x^2$ <b>"
     Store(ledger, create=True).reserve(pd.DataFrame({"a": [1]}), events, Budget(1, 1e-6), dataset=hostile, total=total)
     app = opened(page(), "All releases")
-    t = guarantee.evidence_bound(*accountants.pairs({"": accountants.kept(LIFE, DELTAS)}, DELTAS), 1e-4)
+    t = guarantee.evidence_bound(*accountants.pairs({"": accountants.lifetime_curve(LIFE, DELTAS)}, DELTAS), 1e-4)
     assert f"all that may ever be released: {share(posterior(-t))} to {share(posterior(t))}" in said(app)
     assert f"all that may ever be released: {share(0.1)}" not in said(app)
     drawn = next(f.value for f in app.dataframe if "used so far (1) at most" in f.value)

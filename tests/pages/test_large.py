@@ -94,7 +94,7 @@ def test_a_folder_is_counted_and_never_in_memory(parts):
 def test_guesses_look_at_the_first_rows_and_say_so(parts):
     app = large(parts)
     assert table(app).peeked
-    assert "guesses that looked at the first 200 rows" in everything(app).replace("\\", "")
+    assert "guessed from the first 200 rows" in everything(app).replace("\\", "")
     assert "This table stays where it lies on this server." in everything(app)
     assert "An upload stays" not in everything(app)
 

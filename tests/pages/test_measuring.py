@@ -17,10 +17,10 @@ from dpcore.privacy.accounting.budget import Budget, Sums
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import Store
-from dpcore.publishing.measured import OpenRecords
+from dpcore.publishing.open_release import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data import measuring
-from pages._ui.data.table_editor import _from_grid, _to_grid
+from pages._ui.data.grid import _rows, entry_of
 from pages._ui.release import files as release_files
 from pages._ui.shell.opened import Trial
 from pages._ui.shell.table import Table
@@ -66,7 +66,7 @@ def people(seed=0) -> pd.DataFrame:
 
 def brought(frame=None, schema=SCHEMA, **query):
     """The Data page with these people and a schema from a file."""
-    app = opened((people() if frame is None else frame).to_csv(index=False).encode(), **query)
+    app = opened((people() if frame is None else frame).to_csv(index=False).encode(), bars=False, **query)
     key = next(u.key for u in app.file_uploader if u.label == "Or upload a schema")
     file = ("s.json", json.dumps(schema).encode(), "application/json")
     return settled(app.file_uploader(key=key).set_value(file).run())
@@ -119,7 +119,7 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
 
 
 def test_one_click_writes_private_for_the_columns_that_nobody_typed():
-    app = opened(people().to_csv(index=False).encode())
+    app = opened(people().to_csv(index=False).encode(), bars=False)
     table(app).change({"age": {"kind": "integer", "low": 0, "high": 120}, "pay": {"kind": "numeric", "bins": 5}})
     app.run()
     assert button(app, MEASURE).proto.type == "primary"
@@ -141,18 +141,19 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
 
 def test_the_grid_says_what_the_schema_says_and_back():
     mine = Table("t.csv", people(), SCHEMA, "", uploaded=True)
-    grid = _to_grid(mine)
-    assert grid["measure it"].tolist() == [True, False, True, True]
-    again = _from_grid(grid, mine.schema)
-    assert open_schema_from_json(again) == open_schema_from_json(SCHEMA)
-    assert again["columns"]["pay"] == SCHEMA["columns"]["pay"]
-    grid.loc[1, "measure it"] = True
-    grid.loc[3, ["measure it", "low", "high", "bins"]] = [False, 0, 120, "4"]
-    mine.set_schema(_from_grid(grid, mine.schema))
-    assert [c.name for c in mine.opening.open] == ["job", "sex", "pay"]
-    grid.loc[2, "bins"] = "0; 1; 2"
-    with pytest.raises(ValueError, match="edges in bins are bounds, which are to be measured"):
-        _from_grid(grid, mine.schema)
+    rows = {row["column"]: row for row in _rows(mine)}
+    texts = [row["public values or range"] for row in rows.values()]
+    assert texts == [
+        "measured privately", "f; m", "measured privately, bins of equal counts", "measured privately, 8 bins",
+    ]  # fmt: skip
+    for before in (SCHEMA["columns"], {}):
+        again = {"columns": {name: entry_of(name, row, before.get(name, {})) for name, row in rows.items()}}
+        assert open_schema_from_json(again) == open_schema_from_json(SCHEMA)
+    assert entry_of("sex", rows["sex"] | {"public values or range": "private"}, SCHEMA["columns"]["sex"]) == {
+        "kind": "categorical", "values": "private",
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="column 'age': 'about 5' is no range; write 0 to 120"):
+        entry_of("age", rows["age"] | {"public values or range": "about 5"}, {})
 
 
 def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
@@ -341,7 +342,7 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
 
 
 def test_a_table_is_one_data_set_whatever_the_schema(tmp_path):
-    app = opened(COMMAS.encode())
+    app = opened(COMMAS.encode(), bars=False)
     mine = table(app)
     mine.set_schema({"columns": {"pay": {"kind": "numeric", "bounds": "private", "bins": 4}}})
     app = for_release(app.run(), tmp_path)

@@ -6,10 +6,10 @@ import threading
 import pandas as pd
 import pytest
 
-from pages._ui.data import reading, table_editor
+from pages._ui.data import reading
 from pages._ui.jobs.work import Stopped, Work
 from pages._ui.shell.table import READ_OFF, Table
-from tests.pages.test_data import CSV, READ, opened, table
+from tests.pages.test_data import CSV, KNOWN, READ, opened, table
 from tests.pages.test_pages import button, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -161,7 +161,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     app = opened()
     gate = Gate(monkeypatch, Table, "mend")
     button(app, READ).click().run()
-    button(app, "Month").click().run()
+    button(app, KNOWN).click().run()
     app.selectbox(key=f"person-{id(table(app))}").set_value("answer").run()
     assert table(app).unit.person == "answer"
     gate.let()
@@ -169,7 +169,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     mine = table(app)
     (encoded,) = mine.encoded.values()
     assert encoded.n == len(mine.kept) < 20, "a copy made before knows nothing of whom it protects"
-    assert mine.schema["columns"]["when"]["read"] == "month of d/m/y"
+    assert mine.confirmed
     assert mine.origins["answer"] == READ_OFF
     assert mine.domain is not None
     assert mine.domain.peeked
@@ -187,21 +187,6 @@ def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
     app = settled(app.run())
     assert (table(app).name, table(app).version) == ("census", before)
     assert not app.error
-
-
-def test_what_was_typed_into_the_grid_is_used_before_a_click_changes_the_schema(monkeypatch):
-    mine = table(opened())
-    cells = {1: {"low": 0, "high": 120, "bins": "12"}, 2: {"use": False}}
-    names = list(table_editor._to_grid(mine)["column"])
-    edits = {names.index(name): cells[at] for at, name in ((1, "age"), (2, "rare"))}
-    state = {f"schema-{mine.version}": {"edited_rows": edits, "added_rows": [], "deleted_rows": []}}
-    monkeypatch.setattr(table_editor.st, "session_state", state)
-    table_editor.typed(mine)(mine, lambda *_: None)
-    assert mine.schema["columns"]["age"] == {
-        "kind": "integer", "missing": "refuse", "out_of_range": "refuse", "low": 0.0, "high": 120.0, "bins": 12,
-    }  # fmt: skip
-    assert "rare" not in mine.schema["columns"]
-    assert "answer" in mine.schema["columns"]
 
 
 def test_a_change_tells_how_far_it_is_and_a_stop_ends_it():

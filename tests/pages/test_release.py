@@ -47,6 +47,7 @@ def opened(folder, page="release", **query):
     """The page on the Berkeley sample, with the ledger in `folder`."""
     clear_session_resource_cache("test session id")  # another tab: AppTest gives all the same session
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.session_state["first-values"] = False  # nobody looks at an upload
     for name, value in ({"sample": "berkeley"} | query).items():
         app.query_params[name] = value
     app = app.switch_page(str(ROOT / f"pages/{page}.py")).run()
@@ -58,7 +59,7 @@ def opened(folder, page="release", **query):
 
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
-    assert "This release 9 %" in everything(app)
+    assert "this release 9 %" in everything(app)
     assert "guesses right 55 times in 100" in said(app).replace("\\", "")
     assert button(app, NOW).disabled
     assert "Name a folder in step 1 first." in [c.value for c in app.caption]
@@ -118,7 +119,7 @@ def releases(folder):
 
 def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
     app = opened(tmp_path)
-    assert "Used 0 %" in everything(app)
+    assert "Used before 0 %" in everything(app)
     assert "All releases then cost ε = 0.771 of 3 at δ = 1e-6" in " ".join(c.value for c in app.caption)
     charges = next(f.value for f in app.dataframe if "mechanism" in f.value)
     assert charges["mechanism"].tolist() == ["discrete Gaussian"]
@@ -197,12 +198,31 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert "Entry 3 of the budget record" in told
     assert "Released from berkeley" in [h.value for h in app.subheader]
     button(app, "Prepare another release").click().run()
-    assert "Used 9 %, This release 9 %, Left 82 %" in everything(app), "equal releases, equal shares"
+    assert "Used before 9 % · this release 9 % · left 82 %" in everything(app), "equal releases, equal shares"
     press(app)
     assert len(releases(tmp_path)) == 2
     assert app.selectbox(key="release-again").options == sorted(
         (str(r["seq"]) for r in releases(tmp_path)), key=int, reverse=True
     )
+
+
+def test_every_page_shows_what_is_left_of_a_named_budget_and_a_damaged_record_is_said_on_release_alone(tmp_path):
+    app = press(opened(tmp_path))
+    assert "Used 9 % · left 91 %" in everything(app)
+    ledger, pages = tmp_path / "ledger.sqlite", [page.stem for page in sorted((ROOT / "pages").glob("*.py"))]
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    for page in pages:
+        if page != "release":
+            shown = everything(go(app, page))
+            assert shown.count("Used 9 % · left 91 %") == 2, f"{page}: the picture and its words"
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    ledger.write_bytes(b"no ledger at all")
+    for page in pages:
+        if page != "release":
+            go(app, page)
+            assert "Used " not in everything(app), page
+            assert not [*app.error, *app.warning], page
+    assert "not usable as a ledger" in wrong(go(app, "release"))
 
 
 def test_after_a_reload_the_files_are_there_again_and_nothing_is_spent(tmp_path):
@@ -219,7 +239,7 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
     assert "this needs ε=" in wrong(app)
     fits = float(re.search(r"ε = ([0-9.]+) would fit", wrong(app))[1])
     larger = next(e for e in EPSILONS if e > fits)
-    assert "This release needs more than the whole budget" in everything(app)
+    assert "this release needs more than the whole budget" in everything(app)
     button(app, f"Use ε = {fits:g}").click().run()
     assert app.select_slider(key="epsilon").value == fits
     assert not app.error
@@ -306,12 +326,12 @@ def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_pa
     for_others(monkeypatch, tmp_path)
     app = press(unlocked(opened(None)))
     button(app, "Prepare another release").click().run()
-    assert "Used 9 %" in everything(app)
+    assert "Used before 9 %" in everything(app)
     assert [c for c in app.checkbox if "new version" in c.label]
     assert "ledger-key" not in str(dict(app.query_params))
     assert RIGHT not in everything(app)
     clear_session_resource_cache("test session id")  # as when a tab closes
-    assert "Used 9 %" not in everything(opened(None))
+    assert "Used before 9 %" not in everything(opened(None))
 
 
 def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, monkeypatch):
@@ -368,7 +388,7 @@ def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
 
 def test_a_schema_read_off_the_records_needs_a_reason(tmp_path):
     app = go(uploaded(schema=SCHEMA | {"peeked": True}), "release", tmp_path)
-    assert "This release 9 %" in everything(app), "the preview comes before the reason"
+    assert "this release 9 %" in everything(app), "the preview comes before the reason"
     assert button(app, NOW).disabled
     app.text_area(key="reason").set_value("the registry publishes them").run()
     assert releases_after(app, tmp_path) == ["the registry publishes them"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.special import ndtr, ndtri
 
-from dpcore.data.cells import Cells
+from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER
 from dpcore.errors import BudgetError, InputError
 from dpcore.privacy import exact
@@ -30,8 +30,8 @@ STATISTICS = {
 }
 
 
-def column(cells) -> Cells:
-    return Cells.of(pd.Series(cells, dtype=object))
+def column(cells) -> RawCells:
+    return RawCells.of(pd.Series(cells, dtype=object))
 
 
 def curator(cells, spend, *, group=1, times=1, whole=False, rng=0) -> ColumnCurator:
@@ -149,7 +149,7 @@ def test_without_delta_categories_are_refused_and_say_what_to_do():
             curator(["a"] * 9, spend).frequent(0, spend)
 
 
-class Watched(Cells):
+class Watched(RawCells):
     """Cells that tell when they are touched."""
 
     @property

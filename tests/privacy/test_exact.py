@@ -142,6 +142,11 @@ def test_auto_follows_what_adds_up_the_data_set(library):
             assert prepared(name, Budget(1, 0), fixed=fixed).plan.exact, "only Gaussian noise is not Gaussian DP then"
 
 
+def test_counts_that_no_float_tells_apart_are_one_count(library):
+    drawn = exact.laplace(np.array([1e19, -1e300, 7.0]), 0.01)
+    assert drawn.tolist() == [2.0**53, -(2.0**53), 7.0]
+
+
 @pytest.mark.parametrize("name", ["mwem", "dpfw", "pep", "aim"])
 def test_noise_in_floating_point_cannot_be_asked_for_at_delta_0(name):
     with pytest.raises(InputError, match="noise=float at delta=0"):

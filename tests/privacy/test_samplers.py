@@ -277,3 +277,6 @@ def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
         SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1e-4), 1e6, 1e-9, 10**6)
     with pytest.raises(InputError, match="n ≤ 200, not 201"):
         SAMPLERS["alternating"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 1e-9, 201)
+    with pytest.raises(InputError, match="needs too many boxes"):
+        SAMPLERS["plane"].check(RegularisedRisk(hinge(), plane, 1.0), 1e8, 0.0, 50)
+    SAMPLERS["plane"].check(RegularisedRisk(hinge(), plane, 1.0), 1e6, 0.0, 50)

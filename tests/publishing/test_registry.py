@@ -54,9 +54,9 @@ def test_all_that_tiers_1_to_3_ask_for_is_answered_and_people_write_free_text_on
             for name in path:
                 found = found[name]
             assert found not in ("", None, []), path
-    assert {path.split(".")[-1] for path in registry.left(entry)} == FREE
+    assert {path.split(".")[-1] for path in registry.unwritten_fields(entry)} == FREE
     text = (tmp_path / "a" / "registry.yaml").read_text(encoding="utf-8")
-    assert all(path in text.split("url_slug")[0] for path in registry.left(entry))
+    assert all(path in text.split("url_slug")[0] for path in registry.unwritten_fields(entry))
     loss = entry["deployment"]["privacy_loss"]["privacy_parameters"]
     assert (loss["epsilon"], loss["delta"]) == (facts["promise"]["epsilon"], facts["promise"]["delta"])
     assert facts["promise"]["cost"] == f"ρ={loss['rho']:.6g}"

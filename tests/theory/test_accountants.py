@@ -245,7 +245,7 @@ def test_a_ledger_s_curves_add_up_every_kind_of_event():
 def test_what_may_ever_be_charged_meets_the_total_promise(accounting):
     total = Budget(3, 1e-5)
     life = Lifetime(total, accounting, 1e-5 if accounting is Accounting.PURE else 2e-6)
-    curve = accountants.kept(life, np.array([1e-6, 1e-5, 1e-3]))
+    curve = accountants.lifetime_curve(life, np.array([1e-6, 1e-5, 1e-3]))
     assert curve[0] == math.inf, "failures alone need more"
     assert curve[1] == pytest.approx(3)
     assert curve[1] <= 3

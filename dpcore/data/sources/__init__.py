@@ -1,1 +1,1 @@
-"""Where counts come from: tables in memory, files of any size read part by part, databases that count themselves."""
+"""Sources of counts: tables in memory, files of any size read part by part, databases that count themselves."""

@@ -1,4 +1,4 @@
-"""What a source of records is: it counts tables of encoded records, and says what records it holds."""
+"""The protocol of sources: they count tables of encoded records and give a fingerprint of these."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from ..column import Column
 from ..domain import Domain
 from ..inputs import explained, opened
 
-MOST_BYTES = 1 << 50  # of a file
+MOST_BYTES = 1 << 50  # largest file
 CHANGED = "has changed since it was read first"
 Stamp = tuple[int, int, int]
 Axes = tuple[int, ...]  # of a table: numbers of columns of a domain, rising
@@ -23,12 +23,12 @@ Watch = Callable[[int], None]  # is told how many records were read up to now; w
 
 
 def unwatched(_rows: int) -> None:
-    """For those who do not watch."""
+    """A `watch` function that does nothing."""
 
 
 @contextmanager
 def stamped(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
-    """A regular file, open for reading, and what changes when it is written; what is refused has its path before it."""
+    """A regular file, open for reading, and a stamp that changes when it is written; errors begin with its path."""
     with explained(str(path), path.suffix.lower()[1:]), opened(path, MOST_BYTES) as file:
         found = os.fstat(file.fileno())
         yield file, (found.st_ino, found.st_size, found.st_mtime_ns)
@@ -36,7 +36,7 @@ def stamped(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """n records, and how many of them stand in each cell of some tables, by their axes: whole numbers that add up."""
+    """The number n of records, and the counts of some tables by their axes: whole numbers that add up."""
 
     n: int
     tables: dict[Axes, np.ndarray]
@@ -46,7 +46,7 @@ class Tally:
 
 
 class Source(Protocol):
-    """Records that need not fit into memory; `name` stands in messages, `columns` are those that it holds.
+    """Records that need not fit into memory; `name` appears in messages, `columns` are their columns.
 
     Counts are of codes as `Column.encode` makes them, cell by cell: neither the order of records nor where a part
     begins changes any. What a schema refuses is an InputError with the column, the value and where it stands.
@@ -54,46 +54,46 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the source in messages."""
         ...
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All that it holds."""
+        """The names of all its columns."""
         ...
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """n, and the tables (size,) on sorted axes of a domain, the last axis running fastest."""
+        """The number n, and the tables (size,) on sorted axes of a domain, the last axis running fastest."""
         ...
 
     def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
-        """That of all its records and columns; see `fingerprint`."""
+        """The fingerprint of all its records and columns; see `fingerprint`."""
         ...
 
 
 class Chunk(Protocol):
-    """Some of a source's records at once."""
+    """A part of a source's records."""
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """The number of records in the chunk."""
         ...
 
     def encode(self, column: Column) -> np.ndarray:
-        """Codes (rows,) of one column."""
+        """The codes (rows,) of one column."""
         ...
 
     def cells(self, name: str) -> pd.Series:
-        """The cells (rows,) of one column as they came."""
+        """The raw cells (rows,) of one column."""
         ...
 
 
 class Chunked(Source, Protocol):
-    """A source that is read chunk by chunk; one that `splits` can be read in shares, each apart from the others."""
+    """A source read chunk by chunk; one that `splits` can be read in separate shares."""
 
     @property
     def splits(self) -> bool:
-        """Whether it does."""
+        """Whether the source can be read in shares."""
         ...
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Chunk]:
@@ -102,7 +102,7 @@ class Chunked(Source, Protocol):
 
 
 def places(source: Source, domain: Domain) -> list[int]:
-    """Where a source has each column of a domain; InputError, with its name, where it has not."""
+    """The position in a source of each column of a domain; InputError, with the source's name, if one is missing."""
     try:
         return domain.places(source.columns)
     except InputError as error:
@@ -110,23 +110,23 @@ def places(source: Source, domain: Domain) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Before:
-    """What stands before a `source` and counts in a way of its own; all else is that one's."""
+class SourceWrapper:
+    """A wrapper that counts a `source` in its own way and passes on everything else."""
 
     source: Any
 
     @property
     def name(self) -> str:
-        """That of the source."""
+        """The wrapped source's name."""
         return self.source.name
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the source."""
+        """The wrapped source's columns."""
         return self.source.columns
 
     def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
-        """That of all rows of the source, also of those that are left out, read here."""
+        """The fingerprint of all rows of the wrapped source, including those left out by the wrapper."""
         return self.source.fingerprint(key, watch)
 
 
@@ -139,20 +139,20 @@ class Frame:
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """The number of records in the chunk."""
         return len(self.frame)
 
     def cells(self, name: str) -> pd.Series:
-        """The cells of one column."""
+        """The raw cells of one column."""
         return pd.Series(self.frame[name]).reset_index(drop=True)
 
     def encode(self, column: Column) -> np.ndarray:
-        """Codes (rows,)."""
+        """The codes (rows,) of one column."""
         return encoded(column, self.cells(column.name), self.where)
 
 
 def encoded(column: Column, cells: pd.Series, where: str) -> np.ndarray:
-    """`Column.encode`, and an InputError that says in which part of the source."""
+    """The codes of `Column.encode`; an InputError names the part of the source."""
     try:
         return column.encode(cells)
     except InputError as error:

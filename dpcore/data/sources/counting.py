@@ -17,7 +17,7 @@ SPREAD = 1 << 21  # cells from which on only those that a block meets are touche
 def count(
     source: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched, share: tuple[int, int] = (0, 1)
 ) -> Tally:
-    """The tables of a source, or of its share i of k, chunk by chunk.
+    """The tables of a source, or of its share i of k, counted chunk by chunk.
 
     All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does not
     depend on the questions.
@@ -34,7 +34,7 @@ def count(
 
 
 def add(counted: Mapping[Axes, np.ndarray], codes: Sequence[np.ndarray], shape: Sequence[int]) -> None:
-    """Count records, their codes (m,) by column, into tables in place; keys of the columns that tables share are kept.
+    """Add records, as codes (m,) by column, to tables in place; shared columns' keys are computed once.
 
     A key is a whole number below the table's size: of 32 bits where that serves.
     """
@@ -60,7 +60,7 @@ def add(counted: Mapping[Axes, np.ndarray], codes: Sequence[np.ndarray], shape: 
 
 
 def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
-    """Tables of at most WIDE cells, or one that is asked for, such that each asked for lies inside one: greedily few.
+    """Tables to count, few and of at most WIDE cells, such that each one asked for lies inside one of them.
 
     All 455 tables of 3 among 15 columns of 8 values lie inside some 60 of 5 columns, which are counted in a fraction of
     the time.
@@ -90,7 +90,7 @@ def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
 def narrowed(
     counted: Mapping[Axes, np.ndarray], tables: Iterable[Axes], shape: Sequence[int]
 ) -> dict[Axes, np.ndarray]:
-    """Each table, summed out of the smallest one that was counted and holds it."""
+    """Each table asked for, summed from the smallest counted one that contains it."""
     ordered = sorted(counted, key=lambda axes: len(counted[axes]))
     out = {}
     for axes in tables:

@@ -1,4 +1,4 @@
-"""Records that were only counted, and how a source becomes what a curator holds."""
+"""Records known by counts alone, and the pass that counts a source for a curator."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ LISTED = 10_000_000  # cells up to which a domain is one table: then all is as i
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """n records of which only tables are known: whole counts by columns (axes), and where more can be counted.
+    """Records of which only tables are known: whole counts by columns (axes), and a source for more counts.
 
     It stands where `Rows` stand for all that asks for tables; memory does not grow with n. Without a `source` a table
     that lies inside none of those that were counted is refused.
@@ -34,21 +34,21 @@ class Counts:
 
     @property
     def divisor(self) -> int:
-        """What sums over records are divided by: n, so that they are shares, or 1."""
+        """The number that sums over records are divided by: n, which makes them shares, or 1."""
         return 1 if self.whole else self.n
 
     @property
     def counted(self) -> "Counts":
-        """The same records, of which sums are left as they are."""
+        """The same records, with sums left undivided as counts."""
         return replace(self, whole=True)
 
     @property
     def apart(self) -> "Counts":
-        """The same counts without their source, to be sent elsewhere."""
+        """The same counts without their source, to be sent to another process."""
         return replace(self, source=None)
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
-        """How many records stand in each cell (size,) of the table on these sorted columns."""
+        """The number of records in each cell (size,) of the table on these sorted columns."""
         axes = tuple(axes)
         if axes not in self._summed:
             if not any(set(axes) <= set(other) for other in self.tables):
@@ -57,7 +57,7 @@ class Counts:
         return self._summed[axes].astype(float)
 
     def listed(self, names: Sequence[str]) -> Rows:
-        """The records as far as these few columns tell; InputError where these have too many cells."""
+        """The records, projected on these few columns; InputError where they have too many cells."""
         axes = self.domain.axes(names)
         if (size := math.prod(self.domain.shape[a] for a in axes)) > LISTED:
             raise InputError(
@@ -68,7 +68,7 @@ class Counts:
         return Rows(rows.values[:, [order.index(a) for a in axes]], rows.weights)
 
     def refuse(self) -> NoReturn:
-        """Raise InputError for whoever asks for the records themselves."""
+        """Raise InputError to any caller that asks for single records."""
         raise InputError(
             "this needs the rows one by one, and they were only counted: choose fewer columns, coarser bins or "
             "another algorithm, or read the whole table into memory"
@@ -76,7 +76,7 @@ class Counts:
 
     @property
     def values(self) -> NoReturn:
-        """Refused."""
+        """Raise InputError: single records are unknown."""
         self.refuse()
 
     weights = values
@@ -92,7 +92,7 @@ class Counts:
 
 
 def gather(source: Source, domain: Domain, tables: Iterable[Sequence[int]], watch: Watch = unwatched) -> Rows | Counts:
-    """What a source's records say of a domain, in one pass: the very `Rows` that `Domain.encode` makes of them in
+    """A source's records in a domain, from one pass: the very `Rows` that `Domain.encode` makes of them in
     memory where all cells can be listed, else the tables on these columns.
 
     Raises InputError for fewer than two records, a missing column, or a cell that the schema refuses.
@@ -109,7 +109,7 @@ def gather(source: Source, domain: Domain, tables: Iterable[Sequence[int]], watc
 
 
 def broken(domain: Domain, rows: Rows | Counts) -> list[tuple[Constraint, int]]:
-    """How many records break each constraint, as `Domain.broken`; of counts only where these columns were counted."""
+    """The number of records that break each constraint, as `Domain.broken`; from counts only where these exist."""
     if isinstance(rows, Rows):
         return domain.broken(rows)
     small = [c for c in domain.constraints if tuple(sorted(domain.axes(c.columns))) in _constrained(domain)]
@@ -124,6 +124,6 @@ def _constrained(domain: Domain) -> set[Axes]:
 
 
 def _listed(table: np.ndarray, shape: Sequence[int]) -> Rows:
-    """The records of a table of all columns, as `Domain.group` has them."""
+    """The records of a table of all columns, as `Domain.group` returns them."""
     cells = np.flatnonzero(table)
     return Rows(np.column_stack(np.unravel_index(cells, tuple(shape))), table[cells].astype(np.int64))

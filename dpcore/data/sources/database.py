@@ -28,7 +28,7 @@ CLOSED = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
 }
-MOST_BYTES = 1 << 50  # of a database, which is never read whole
+MOST_BYTES = 1 << 50  # largest database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
@@ -44,7 +44,7 @@ def is_database(text: str) -> bool:
 
 
 def connect(text: str) -> "DatabaseSource":
-    """The table that ENGINE://…#TABLE or …#SCHEMA.TABLE names; a password is better left to the engine's own files.
+    """The source for ENGINE://…#TABLE or …#SCHEMA.TABLE; a password should stay in the engine's own files.
 
     Raises InputError, which never repeats the address, where the extra is missing or nobody answers.
     """
@@ -70,7 +70,7 @@ def connect(text: str) -> "DatabaseSource":
 
 @dataclass(frozen=True, eq=False)
 class DatabaseSource:
-    """A table of an Ibis backend. Codes are made by expressions that give what `Column.encode` gives, bit for bit.
+    """A table of an Ibis backend. Its expressions compute the codes of `Column.encode`, bit for bit.
 
     Numbers are compared as 64-bit floats with edges that are written in full. What cannot be pushed down exactly is
     refused: dates, decimals, texts that are to be read as numbers, and cells that are read in other ways than as
@@ -90,15 +90,17 @@ class DatabaseSource:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As the database calls them."""
+        """The column names, as the database spells them."""
         return tuple(self.table.columns)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self.backend.disconnect()
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """One query for n and what the schema refuses, then a GROUP BY of a packed whole number for each wide table."""
+        """The counts from one query for n and refused cells, then a GROUP BY of a packed number for each wide
+        table.
+        """
         there = places(self, domain)
         pushed = [self._pushed(c, self.columns[place]) for c, place in zip(domain.columns, there, strict=True)]
         n = self._checked(domain, pushed)
@@ -112,14 +114,14 @@ class DatabaseSource:
         return Tally(n, narrowed(counted, tables, domain.shape))
 
     def fingerprint(self, key: bytes, watch: Watch = unwatched) -> NoReturn:  # noqa: ARG002
-        """Refused: it takes every row."""
+        """Raise InputError: a fingerprint would need every row."""
         raise InputError(
             f"{self.name}: a release is of a table that its ledger knows by a fingerprint of all rows, and rows do not "
             "leave a database; export it to Parquet for a release"
         )
 
     def _checked(self, domain: Domain, pushed: Sequence[tuple[Any, list[tuple[Any, Any, str]]]]) -> int:
-        """n; InputError for the first column with a cell that the schema refuses: the smallest one, and how many."""
+        """The number n; InputError for the first column with refused cells: the smallest one, and how many."""
         ibis = _ibis()
         asked: dict[str, Any] = {"n": self.table.count()}
         for i, (_, refusals) in enumerate(pushed):
@@ -137,7 +139,7 @@ class DatabaseSource:
         return int(found["n"])
 
     def _grouped(self, codes: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
-        """How many records stand in each cell (size,)."""
+        """The number of records in each cell (size,)."""
         key = codes[0]
         for code, size in zip(codes[1:], shape[1:], strict=True):
             key = key * size + code
@@ -147,14 +149,14 @@ class DatabaseSource:
         return out
 
     def _asked(self, question: Any) -> Any:
-        """The answer as an Arrow table."""
+        """The answer to a query as an Arrow table."""
         try:
             return self.backend.to_pyarrow(question)
         except Exception as error:
             raise InputError(f"{self.name}: the database did not answer ({type(error).__name__})") from None
 
     def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
-        """The code of a column as an expression, and what is refused: where, what is shown of it, and why."""
+        """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
         ibis = _ibis()
         cells, kind = self.table[name], self.table[name].type()
         number = kind.is_integer() or kind.is_floating()
@@ -204,7 +206,7 @@ class DatabaseSource:
         return ibis.cases((absent, nothing), *cases, else_=beyond).cast("int64"), refusals
 
     def _values(self, column: Column, cells: Any, floats: Any) -> tuple[list[tuple[Any, int]], Any]:
-        """Where each listed value stands, with its code, and where a text says that the value is missing."""
+        """Conditions for each listed value with its code, and for a text that means a missing value."""
         keys = {column.key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
@@ -229,14 +231,14 @@ class DatabaseSource:
 
 
 def _same(text: Any, key: str) -> Any:
-    """Whether a text is the same as a canonical one, by the rule of `canonical`."""
+    """Whether a text equals a canonical one, by the rule of `canonical`."""
     if re.fullmatch(f"{ZERO}|{WHOLE}", key):
         return text.re_search(f"^{'-?' * (key == ZERO)}{key}({POINT})?$")
     return text.re_search(f"^{key}({MIDNIGHT})?$") if re.fullmatch(DAY, key) else text == key
 
 
 def _ibis() -> Any:
-    """The package, imported when it is first needed; InputError where it is missing."""
+    """The package Ibis, imported when first needed; InputError where it is missing."""
     try:
         import ibis
     except ImportError:
@@ -245,20 +247,20 @@ def _ibis() -> Any:
 
 
 def _duckdb(path: str) -> Any:
-    """A connection to a regular file, which reads no other file, loads no extension and changes nothing."""
+    """A read-only connection to a regular file, which reads no other file and loads no extension."""
     with opened(path, MOST_BYTES):
         pass
     return _ibis().duckdb.connect(Path(path), read_only=True, **CLOSED)
 
 
 def _exactly(value: float) -> Any:
-    """A number as the very float it is: written in full, and read by the database as a float, not as a decimal."""
+    """A number written out in full, so that the database reads the very same float, not a decimal."""
     ibis = _ibis()
     return ibis.literal(repr(float(value))).cast("float64")
 
 
 def _builtin(name: str, kind: str, count: int = 1) -> Any:
-    """A function of the engine's own, of so many arguments of one type, which its value has too."""
+    """A function of the engine's own, with `count` arguments of one type, which its value has too."""
     ibis = _ibis()
 
     def function(*_arguments):  # noqa: ANN002, ANN202 - what it does is the engine's

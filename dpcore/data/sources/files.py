@@ -15,12 +15,12 @@ PARALLEL = 50_000_000  # cells from which more than one process is worth its sta
 
 
 def is_large(path: str | Path) -> bool:
-    """Whether what stands there is a folder, or a file that takes many times its size in memory."""
+    """Whether the path is a folder, or a file that takes many times its size in memory."""
     path = Path(path)
     try:
         return path.is_dir() or path.stat().st_size > LARGE.get(path.suffix.lower(), 1 << 62)
     except (OSError, ValueError):
-        return False  # whoever reads it says why
+        return False  # the later reading explains the failure
 
 
 def source_at(

@@ -10,12 +10,12 @@ from ..readers import check_names
 from .base import Frame
 from .in_order import ReadInOrder
 
-ROWS = 1 << 18  # of a chunk
+ROWS = 1 << 18  # rows of a chunk
 
 
 @dataclass(frozen=True, eq=False)
 class FrameSource(ReadInOrder):
-    """A table in memory, `rows` at a time; InputError for a column that stands twice."""
+    """A table in memory, `rows` at a time; InputError for a column that occurs twice."""
 
     frame: pd.DataFrame
     name: str = "the table"
@@ -27,11 +27,11 @@ class FrameSource(ReadInOrder):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As they are called."""
+        """The names of its columns."""
         return tuple(map(str, self.frame.columns))
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Frame]:  # noqa: ARG002
-        """One after the other."""
+        """The table's chunks, one after another."""
         whole = self.frame.set_axis(list(self.columns), axis=1)[list(names)]
         for start in range(0, len(whole), self.rows):
             part = whole.iloc[start : start + self.rows]

@@ -1,4 +1,4 @@
-"""What sources have in common that are read chunk by chunk in one process."""
+"""The base of sources that one process reads chunk by chunk."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from .counting import count
 
 
 class ReadInOrder:
-    """A source that one process counts, chunk by chunk in order, and whose fingerprint is that of all its rows."""
+    """A source that one process counts, chunk by chunk in order, and whose fingerprint covers all its rows."""
 
     splits: bool = False
 
     def count(self: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """Return n and the tables; see `count`."""
+        """The number n and the tables; see `count`."""
         return count(self, domain, tables, watch)
 
     def fingerprint(self: Chunked, key: bytes, watch: Watch = unwatched) -> str:
-        """Return the fingerprint of all rows and columns."""
+        """The fingerprint of all rows and columns."""
         return fingerprint_of(self, key, watch)

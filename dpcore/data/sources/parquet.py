@@ -23,7 +23,7 @@ from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, stamped, unwatche
 from .in_order import ReadInOrder
 from .processes import counted
 
-ROWS = 1 << 18  # of a chunk, at most: row groups may be larger
+ROWS = 1 << 18  # most rows of a chunk: row groups may be larger
 FEW = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded once
 compute: Any = pc  # its functions are made when it is imported, which type checkers cannot follow
 
@@ -46,7 +46,7 @@ class ParquetSource(ReadInOrder):
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The files; InputError for a folder without any, or one whose folders say what its rows do not."""
+        """The files; InputError for a folder without any, or for subfolders named after a column's value."""
         if not self.path.is_dir():
             return (self.path,)
         found = [
@@ -63,7 +63,7 @@ class ParquetSource(ReadInOrder):
 
     @cached_property
     def _known(self) -> tuple[tuple[str, ...], tuple[tuple[Stamp, tuple[int, ...]], ...]]:
-        """The columns, and of every file its stamp and the rows of its groups."""
+        """The column names, and each file's stamp and rows by row group."""
         columns: tuple[str, ...] | None = None
         groups = []
         for file in self.files:
@@ -81,26 +81,26 @@ class ParquetSource(ReadInOrder):
 
     @property
     def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
-        """Every file and its stamp when it was read first; none is ever read with another one."""
+        """Each file and its stamp at the first reading; a file that changed is refused."""
         return tuple((file, stamp) for file, (stamp, _) in zip(self.files, self._known[1], strict=True))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the first file, in its order."""
+        """The columns of the first file, in its order."""
         return self._known[0]
 
     @property
     def rows(self) -> int:
-        """How many there are, by what the files say of themselves."""
+        """The number of rows, by the files' own metadata."""
         return sum(sum(groups) for _, groups in self._known[1])
 
     @property
     def groups(self) -> int:
-        """How many row groups there are: into more shares than that nothing can be cut."""
+        """The number of row groups, which is the largest number of shares."""
         return sum(len(groups) for _, groups in self._known[1])
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
-        """Row groups i, i + k, i + 2k, … in turn; large ones in pieces."""
+        """The chunks of row groups i, i + k, i + 2k, …; large groups in pieces."""
         i, k = share
         place = 0
         for file, (stamp, groups) in zip(self.files, self._known[1], strict=True):
@@ -115,20 +115,20 @@ class ParquetSource(ReadInOrder):
                     yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """Counted by as many processes as there are workers."""
+        """The number n and the tables, counted by as many processes as there are workers."""
         return counted(self, domain, tables, watch, self.workers)
 
 
 @dataclass(frozen=True, eq=False)
 class ArrowChunk:
-    """Some rows of a row group, `where` in words."""
+    """Some rows of a row group; `where` names the group in words."""
 
     table: pa.Table
     where: str
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """The number of rows."""
         return self.table.num_rows
 
     def cells(self, name: str) -> pd.Series:
@@ -136,7 +136,7 @@ class ArrowChunk:
         return series(self.table[name])
 
     def encode(self, column: Column) -> np.ndarray:
-        """Codes (rows,): where few cells differ each is encoded once, as its code depends on nothing else."""
+        """The codes (rows,); where few cells differ, each distinct one is encoded once."""
         cells = self.table[column.name]
         if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):
             return encoded(column, series(cells), self.where)
@@ -154,7 +154,7 @@ class ArrowChunk:
 
 
 def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:
-    """A row group in chunks of at most so many rows."""
+    """A row group's chunks of limited size."""
     rows = 0
     with explained(where, "parquet"):
         for batch in packed.iter_batches(ROWS, row_groups=[group], columns=names):
@@ -165,6 +165,6 @@ def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> It
 
 @contextmanager
 def _packed(path: Path) -> Iterator[tuple[ParquetFile, Stamp]]:
-    """An open file and its stamp."""
+    """An open Parquet file and its stamp."""
     with stamped(path) as (file, stamp):
         yield ParquetFile(file), stamp

@@ -1,4 +1,4 @@
-"""A source whose people have a limited number of rows each, all of which stand together."""
+"""A source whose people have a limited number of rows each, with a person's rows side by side."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pandas as pd
 from ...errors import InputError
 from ..marks import persons
 from ..privacy_unit import PrivacyUnit, limit_rows
-from .base import Before, Frame, Source
+from .base import Frame, Source, SourceWrapper
 from .frames import FrameSource
 from .in_order import ReadInOrder
 from .parquet import ParquetSource
@@ -17,8 +17,8 @@ from .text import TextSource
 
 
 @dataclass(frozen=True, eq=False)
-class LimitedSource(Before, ReadInOrder):
-    """At most `most` rows of every value of the column `person`, chosen by what they say in `used`; see `limit_rows`.
+class LimitedSource(SourceWrapper, ReadInOrder):
+    """A source with at most `most` rows of each person in the column `person`, chosen by content; see `limit_rows`.
 
     A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept of a person depends
     on all of that person's rows: so the mark of everybody seen is kept, 8 bytes each. All rows that name nobody are one
@@ -30,11 +30,11 @@ class LimitedSource(Before, ReadInOrder):
     used: tuple[str, ...]
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Frame]:  # noqa: ARG002
-        """Chunks of whole people, with the rows that are kept of them."""
+        """The chunks of whole people, with only the rows that are kept of them."""
         if (there := self.columns.count(self.person)) != 1:
             raise InputError(f"{self.name} has {there or 'no'} column {self.person!r} that identifies a person")
         read = list(dict.fromkeys([self.person, *self.used, *names]))
-        seen, left = _Seen(), pd.DataFrame()
+        seen, left = _SeenPeople(), pd.DataFrame()
         for chunk in self.source.chunks(read):
             part = pd.DataFrame({name: chunk.cells(name) for name in read})
             frame = pd.concat([left, part], ignore_index=True) if len(left) else part
@@ -64,7 +64,7 @@ MOST = 1 << 22  # rows of one person that are held at once
 
 
 def limited(source: Source, unit: PrivacyUnit, used: Sequence[str]) -> Source:
-    """The rows that count: all, or at most so many of each person; InputError for a source that is not read in order.
+    """The rows that count: all, or a limited number of each person; InputError for a source not read in order.
 
     `used` are the columns by which rows are chosen.
     """
@@ -77,14 +77,14 @@ def limited(source: Source, unit: PrivacyUnit, used: Sequence[str]) -> Source:
     return LimitedSource(source, unit.person, unit.most_rows, tuple(used))
 
 
-class _Seen:
-    """Marks of people, few of them new at a time: sorted runs that are merged when they are of one length."""
+class _SeenPeople:
+    """A set of people's marks: sorted runs, merged when they have the same length."""
 
     def __init__(self) -> None:
         self.runs: list[np.ndarray] = []
 
     def again(self, marks: np.ndarray) -> bool:
-        """Whether one of these was seen before, or twice among them; all of them are seen now."""
+        """Whether one of these marks was seen before, or twice among them; all are added."""
         new = np.unique(marks)
         if len(new) < len(marks) or any(_met(run, new) for run in self.runs):
             return True

@@ -21,7 +21,7 @@ _starting = threading.Lock()
 
 @contextmanager
 def hidden_main() -> Iterator[None]:
-    """Where a child is spawned: it would import the parent's main script, which under a page server is the page."""
+    """A context in which spawned children do not import the parent's main script, a page under a page server."""
     with _starting:
         main = sys.modules["__main__"]
         hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
@@ -33,7 +33,7 @@ def hidden_main() -> Iterator[None]:
 
 
 def counted(source: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch, workers: int) -> Tally:
-    """The counts of all shares together; in this process where one is enough.
+    """The counts of all shares together, by `workers` processes; in this process where one is enough.
 
     What `watch` raises ends the others too. A share whose process dies is not counted at all, and the whole is refused.
     """

@@ -17,7 +17,7 @@ from .in_order import ReadInOrder
 
 @dataclass(frozen=True)
 class TextSource(ReadInOrder):
-    """A text file with a header, by what a schema says of it; one that changes between two readings is refused.
+    """A text file with a header, in a schema's format; a file that changes between two readings is refused.
 
     It is read in one process: where a row begins is known only to who read those before it.
     """
@@ -40,16 +40,16 @@ class TextSource(ReadInOrder):
 
     @property
     def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
-        """The file and its stamp when it was read first; it is never read with another one."""
+        """The file and its stamp at the first reading; a file that changed is refused."""
         return ((self.path, self._known[0]),)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the header."""
+        """The columns of the header."""
         return self._known[1]
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Frame]:  # noqa: ARG002
-        """One after the other."""
+        """The file's chunks, one after another."""
         first = 1
         with stamped(self.path) as (file, now):
             if now != self._known[0]:

@@ -1,1 +1,1 @@
-"""What is promised, what each touch costs, and how costs add up."""
+"""The promise, the cost of each touch, and the sum of costs."""

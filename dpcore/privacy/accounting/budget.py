@@ -1,4 +1,4 @@
-"""Budget and spends: what is promised, what each touch costs, and how costs add up.
+"""Budget and spends: the promise, the cost of each touch, and the sum of costs.
 
 Neighbours replace one row everywhere.
 """

@@ -13,7 +13,7 @@ from .composition import Joint
 
 # Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never exceeds the budget.
 MARGIN = 1 - 1e-10
-TOLERANCE, TRIES = 1e-4, 40  # of log δ, in the search for the factor that enlarges spends
+TOLERANCE, TRIES = 1e-4, 40  # of the search for the factor that enlarges spends: tolerance in log δ, and most steps
 
 
 def gaussian_share(budget: Budget, shares: Iterable[float]) -> tuple[Gaussian, ...]:

@@ -1,4 +1,4 @@
-"""What Gaussian, pure and bounded-range spends cost together when each takes its worst pair.
+"""The joint cost of Gaussian, pure and bounded-range spends when each has its worst pair of outputs.
 
 Let P, Q be the laws of all that is released from neighbouring data, Z = dP/dQ; δ(ε) = E_P(1 − y/Z)₊ with y = e^ε. Work
 backwards, as if one opponent chose every question in view of all that came before: F(y) is what can still be had after
@@ -31,7 +31,7 @@ from scipy.special import erfcx, gammaln, log_ndtr
 from . import conversions
 
 ROOM = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this
-TAIL = 1e-4  # of δ: what may be lost at the far end of a grid, on the safe side
+TAIL = 1e-4  # share of δ that may be lost at the far end of a grid, on the safe side
 FINEST, COARSEST = 32, 4  # steps of the grid in one bounded range
 WORK = 1_000_000  # nodes times steps times draws that a composition may take
 MOST = 200_000  # outcomes of draws and pure releases together
@@ -102,7 +102,7 @@ def _outcomes(pure: float, pures: int, span: float, draws: int, planned: int, de
         slopes = np.concatenate([[-1.0], np.diff(F) / np.diff(np.exp(losses)), [0.0]])
         chances, lost = np.maximum(np.diff(slopes) * np.exp(losses), 0), float(F[-1])
     if pures:
-        i = np.arange(pures + 1)  # so many say the opposite
+        i = np.arange(pures + 1)  # the number of releases whose outcome says the opposite
         ways = gammaln(pures + 1) - gammaln(i + 1) - gammaln(pures - i + 1)
         weights = np.exp(ways + (pures - i) * pure - pures * np.logaddexp(0.0, pure))
         kept = weights > TAIL * delta / (pures + 1) / 100

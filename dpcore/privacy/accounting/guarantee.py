@@ -1,4 +1,4 @@
-"""What (ε, δ) means for somebody who guesses: best guess, posterior bounds, error trade-off.
+"""The meaning of (ε, δ) for someone who guesses: best guess, posterior bounds, error trade-off.
 
 Everywhere P_1 and P_0 are the laws of what is released from two neighbouring tables, "hers" and "another's"; the prior
 is the probability that a guesser gives to the first before the release, L = log dP_1/dP_0 the evidence of an output.

@@ -1,4 +1,4 @@
-"""Plans and the ledger: what may be charged, what has been, what is left."""
+"""Plans and the ledger: planned charges, past charges, and the budget left."""
 
 import math
 from collections import Counter

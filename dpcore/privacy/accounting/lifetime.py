@@ -1,4 +1,4 @@
-"""What all releases about the same people cost together.
+"""The total cost of all releases about the same people.
 
 Releases are chosen one after the other, each in view of what the earlier ones showed: fully adaptive composition. Let
 the t-th cost c_t in one additive measure, planned before its data is touched.

@@ -50,7 +50,7 @@ _ALL: dict[str, Sampler] = {
     "logistic": Sampler(
         envelope.draw_logistic, envelope.refuses_logistic, "the sampler logistic may leave out a tail below τ", True
     ),
-    "plane": Sampler(plane.draw, plane.refuses, "exact"),
+    "plane": Sampler(plane.draw, plane.refuses, "exact", too_long=plane.too_long),
     "proximal": Sampler(
         proximal.draw, proximal.refuses, "the sampler proximal mixes within τ, never exactly", True, proximal.too_long
     ),  # fmt: skip

@@ -43,7 +43,7 @@ from . import proximal
 from .shapes import Envelope, Radial, cut_off, phi
 
 MOST_DIMENSIONS = 20
-PROPOSALS = 16  # at once
+PROPOSALS = 16  # proposals drawn at once
 GAUSSIAN_TRIES = 8  # between two batches spread evenly over the ball: any accepted point has the law
 RADII = 200
 TINY = 1e-200  # weight of all records below which their fourth moment says nothing

@@ -10,7 +10,7 @@ from ...errors import InputError
 from ...learning.losses import PiecewiseLinear
 from ..statistics.targets import Density
 
-STEPS = 250  # at the most, to invert a piece's distribution function to the last bit
+STEPS = 250  # most steps to invert a piece's distribution function to the last bit
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 

@@ -9,10 +9,11 @@ import math
 
 import numpy as np
 
-from ..statistics.targets import Density
+from ...learning.losses import SquaredDistance, sloped
+from ..statistics.targets import Density, PlainRisk, RegularisedRisk
 
 MOST_DIMENSIONS = 2
-MOST_BOXES = 20_000
+MOST_BOXES, MOST_STEEP = 20_000, 1e7
 PILOTS = 64  # proposals from which the share that will be accepted is judged
 ENOUGH = 0.25
 SETTLED = 0.5  # by how much less than this the log of the envelope's mass falls in a split before it is judged
@@ -23,6 +24,18 @@ def refuses(target: object) -> str | None:
     region = getattr(target, "region", None)
     if region is None or not region.bounded or len(region.centre) > MOST_DIMENSIONS:
         return f"the sampler plane needs a bounded region of at most {MOST_DIMENSIONS} dimensions"
+    return None
+
+
+def too_long(target: RegularisedRisk | PlainRisk, k: float, _error: float, _n: int) -> str | None:
+    """The reason why boxes that are cut so often would hardly fit, from public numbers; None when they do.
+
+    Where a loss has kinks, its lowest points may be a line, and the density falls off within 1/(k · slope) of it.
+    """
+    if isinstance(target.loss, SquaredDistance):
+        return None
+    if (steep := k * sloped(target.loss).steepest * target.region.radius) > MOST_STEEP:
+        return f"the sampler plane needs too many boxes where k · slope · radius is {steep:.3g}; take a smaller epsilon"
     return None
 
 

@@ -30,7 +30,7 @@ from .shapes import cut_off
 PROPOSALS = 4
 MOST_WORK = 2 * 10**9  # rounds · records
 KINK = 0.1
-THINNED = 1.5 * math.e  # by how much keeping some states only may enlarge their error
+THINNED = 1.5 * math.e  # factor by which keeping only some states may enlarge their error
 
 
 def rounds(loss: Loss, region: Region, mu: float, k: float, error: float) -> tuple[int, float]:

@@ -1,1 +1,1 @@
-"""The closed set of what may be asked of rows, each sensitivity derived beside it."""
+"""The closed set of statistics that may be asked of rows, each with its sensitivity derived."""

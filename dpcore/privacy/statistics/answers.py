@@ -25,7 +25,7 @@ from .base import Statistic
 EVERY = slice(None)
 EPS = 2.0**-50  # relative error of up to eight roundings
 _NORMS: "WeakKeyDictionary[Workload, np.ndarray]" = WeakKeyDictionary()  # as a workload is measured many times
-MOST_COLUMNS = 20  # of marginals whose 2^d patterns of agreement are all compared
+MOST_COLUMNS = 20  # most columns of marginals whose 2^d patterns of agreement are all compared
 
 
 def check_workload(workload: Workload) -> None:

@@ -1,4 +1,4 @@
-"""What is counted of one column's raw cells, before there is a schema: cells of public grids.
+"""Counts of one column's raw cells on public grids, measured before there is a schema.
 
 Every row is in exactly one cell of a histogram, and in which one depends on that row's own cell of the table and
 on public things only. So replacing it takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2; of `levels`
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...data.cells import KINDS, Cells
+from ...data.cells import KINDS, RawCells
 from ...errors import InputError
 
 LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
@@ -63,14 +63,14 @@ class Nodes(_Histogram):
 class KindCounts(_Histogram):
     """The numbers of missing values, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
 
-    def counts(self, cells: Cells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> np.ndarray:
         """The counts (KINDS,) of values of each kind."""
         return cells.kinds.reshape(KINDS)
 
 
 @dataclass(frozen=True, eq=False)
 class Categories(_Histogram):
-    """How often each category occurs: a histogram over all texts, most of them empty.
+    """The count of each category: a histogram over all texts, most of them empty.
 
     A replaced row takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts occur at all
     is not public, so that only `frequent`, with its threshold, releases them; it derives what that costs.
@@ -82,7 +82,7 @@ class _Binned(_Histogram):
 
     whole: bool
 
-    def _leaves(self, cells: Cells, edges: np.ndarray) -> np.ndarray:
+    def _leaves(self, cells: RawCells, edges: np.ndarray) -> np.ndarray:
         """The counts (edges − 1 + 1,): v is in cell i for edges[i] ≤ v < edges[i+1], else in the nearest.
 
         With `whole` a number that is not whole counts as none.
@@ -100,7 +100,7 @@ class Magnitudes(_Binned):
 
     whole: bool = False
 
-    def counts(self, cells: Cells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> np.ndarray:
         """The counts (2 · 79 + 1 + 1,), in order of the numbers."""
         return self._leaves(cells, powers())
 
@@ -123,10 +123,10 @@ class TreeCounts(_Binned):
 
     @property
     def levels(self) -> int:
-        """The number of levels L with FANOUT^L leaves or more than the cells need."""
+        """The number of levels L for which FANOUT^L leaves are enough."""
         return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
 
-    def counts(self, cells: Cells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> np.ndarray:
         """The counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
         leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
         found = self._leaves(cells, self.edges)

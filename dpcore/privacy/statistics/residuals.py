@@ -1,4 +1,4 @@
-"""What marginal tables say beyond their margins: measured all at once, and its sensitivity derived."""
+"""The parts of marginal tables beyond their margins, measured together; their sensitivity is derived here."""
 
 import math
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ from .base import Statistic
 BLOCK = 20_000_000  # entries of an array of records × candidates
 MANY = 16  # candidates at the same distance that are looked for before all are compared
 FARTHEST = 1e150  # coordinate of a candidate: beyond, squares overflow
-LARGEST = 2**23  # of whole-number scores, which single precision then adds without rounding
+LARGEST = 2**23  # largest whole-number score, so that single precision adds scores without rounding
 
 
 class _Voting(Statistic):
@@ -112,7 +112,7 @@ class CodeVotes(_Voting):
 
     def value(self, rows: Rows) -> np.ndarray:
         """The shares of the votes (v,)."""
-        # A code beyond the bins takes the last one: an error would tell that there is such a record.
+        # A code beyond the bins counts in the last one: an error would reveal that such a record exists.
         binned = np.column_stack([b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)])
         place = np.ravel_multi_index(tuple(binned.T), self._sizes) if math.prod(self._sizes) < 2**62 else None
         if place is not None:

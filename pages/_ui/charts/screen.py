@@ -30,7 +30,7 @@ _BAND: Spec = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beside:
+class CurveContext:
     """What a convergence curve is shown with: `theory` by the error's name, `stages` (where, words), a `pinned` run."""
 
     theory: Mapping[str, float] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Beside:
     pinned: pd.DataFrame | None = None
 
 
-def convergence(records: pd.DataFrame, x: str, title: str, n: int, noun: str, beside: Beside) -> go.Figure:
+def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: str, beside: CurveContext) -> go.Figure:
     """Errors against `x`: the first run as a line, the range over its replays as a band; theory and a pinned run."""
     lines: list[Spec] = []
     first = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)

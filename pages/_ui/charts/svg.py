@@ -23,6 +23,9 @@ SHAPES = {
     "triangle-up": '<path d="M{x} {y}m0 -5l5 9h-10z" fill="{c}"/>',
     "triangle-down": '<path d="M{x} {y}m0 5l5 -9h-10z" fill="{c}"/>',
     "cross": '<path d="M{x} {y}m-5 0h10m-5 -5v10" stroke="{c}" stroke-width="3"/>',
+    "star": '<path d="M{x} {y}m0 -6l1.5 4.5h4.5l-3.7 2.8 1.4 4.6-3.7-2.8-3.7 2.8 1.4-4.6-3.7-2.8h4.5z" fill="{c}"/>',
+    "pentagon": '<path d="M{x} {y}m0 -5.5l5.5 4-2 6.5h-7l-2-6.5z" fill="{c}"/>',
+    "hexagram": '<path d="M{x} {y}m0 -6l5 9h-10zm0 12l5 -9h-10z" fill="{c}"/>',
     "x": '<path d="M{x} {y}m-4 -4l8 8m0 -8l-8 8" stroke="{c}" stroke-width="3"/>',
 }
 
@@ -92,5 +95,5 @@ def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
 
 
 def _mark(look: Mapping[str, str], x: float, y: float) -> str:
-    shape = SHAPES.get(look["symbol"], SHAPES["circle"])
+    shape = SHAPES[look["symbol"]]
     return shape.format(x=f"{x:.1f}", y=f"{y:.1f}", x0=f"{x - 4:.1f}", y0=f"{y - 4:.1f}", c=look["color"])

@@ -23,8 +23,7 @@ from ..shell.text import clean, short_names
 from .overview import floors_of
 from .sweeps import TITLES, Dot, Sweep
 
-TITLE = "error of the worst question (median over repeats)"
-PEEK = f'<span class="tag">{Tag.PEEK}</span>'
+TITLE = "worst question off by, points (median over repeats)"
 PUBLIC = f'<span class="tag">{Tag.PUBLIC}</span>'
 
 
@@ -51,7 +50,7 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
     found = steps(middle)
     delta = sweep.shown[0].point.delta
     rows = {
-        "Table": f"{clean(table.name)}, {problem.n:,} rows ({table.tag} schema)",
+        "Table": f"{clean(table.name)}, {problem.n:,} rows",
         "Columns": ", ".join(map(clean, problem.domain.names)),
         "Questions": f"{problem.workload.m:,}: {', '.join(clean(t, 120) for t in texts)}",
         "Protected": table.unit.words,
@@ -60,18 +59,21 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
         "Repeats": str(dots["seed"].nunique()),
     }
     codes = list(solving(QueryRelease))
-    names = dict(zip(codes, short_names([TITLES[code] for code in codes], 24), strict=True))
+    names = dict(zip(codes, short_names([TITLES[code] for code in codes], 34), strict=True))
     looks = frontier.look([*names.values()])
     parts = [
-        f"<h2>Verdict {PEEK}</h2>{_verdict(found)}",
-        f"<h2>Error against ε {PEEK}</h2>",
+        f'<p><span class="tag">{Tag.PEEK}</span></p><h2>Verdict</h2>{_verdict(found)}<h2>Error against ε</h2>',
         drawing.frontier(
-            middle.assign(algorithm=middle["algorithm"].map(names)), found, floors_of(sweep, "max_error"), looks, TITLE
+            middle.assign(algorithm=middle["algorithm"].map(names), error=100 * middle["error"]),
+            found.assign(error=100 * found["error"]),
+            {name: 100 * floor for name, floor in floors_of(sweep, "max_error").items()},
+            looks,
+            TITLE,
         ),
         "<p>Grey: the best that was reached with that ε or less.</p>",
         f"<h2>What ε means {PUBLIC}</h2>{_odds(sorted(set(dots['epsilon'])), delta)}",
-        f"<h2>Who gets the least accurate results? {PEEK}</h2>{_groups(sweep)}",
-        f"<h2>Settings {PUBLIC}</h2>{_table(rows.items())}",
+        f"<h2>Who gets the least accurate results?</h2>{_groups(sweep)}",
+        f"<h2>Settings{' ' + PUBLIC if not table.peeked else ''}</h2>{_table(rows.items())}",
         "<p>Errors were computed from the real rows. They are not protected: do not publish this "
         "page. An ε that was chosen by them says a little about the table.</p>",
     ]
@@ -116,7 +118,7 @@ def _groups(sweep: Sweep) -> str:
     words = f"<p>{TITLES[best.point.algorithm]} at ε = {epsilon:g}, repeat number {best.point.seed}: how much the "
     words += "two tables disagree about the smallest and the largest group of each column, from 0% (identical) "
     words += "to 100% (completely different).</p>"
-    return words + _table(lines, ("group", "share of rows", "disagreement"))
+    return words + _table(lines, ("group", "share of rows", "difference"))
 
 
 def _table(lines, head: Sequence[str] = ()) -> str:  # noqa: ANN001 - lines of texts

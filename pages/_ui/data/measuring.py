@@ -10,7 +10,7 @@ from dpcore.data.open_schema import OpenColumn, OpenSchema
 from dpcore.errors import InputError
 from dpcore.evaluation.schema_trial import explore_schema
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.schemas.measure import Found
+from dpcore.schemas.measure import ColumnFindings
 from dpcore.schemas.plan import divide, plan_schema
 from dpcore.tags import Tag
 
@@ -25,10 +25,10 @@ from ..shell.state import stakeholder, table
 from ..shell.table import Table, Told
 from ..shell.text import clean, plain
 from ..shell.words import meaning
-from .reading import AT_ONCE, KIND
-from .steps import SHOWN, change
+from .reading import AT_ONCE, KIND, attempt
 
 BESIDE = "beside-the-trial"  # its name in a session
+SHOWN = 40  # columns in one list: the rest is in the table
 FEW = 12  # values or bins that are listed of one column
 NO_RELEASE = (
     "A trial is no release. Its noise can be repeated, so someone who knows its number can take it off again. It uses "
@@ -152,10 +152,10 @@ def _try() -> None:
         )
         mine.tried(Trial(found=found, opening=mine.opening, division=division, seed=seed, part=part, n=n, group=group))
 
-    change(measured)
+    attempt(measured)
 
 
-def _found(found: Found, beside: str) -> None:
+def _found(found: ColumnFindings, beside: str) -> None:
     """What was found of one column, its first cells, and what the records say if that was asked for."""
     labels = found.column.labels
     cells = _few(labels)

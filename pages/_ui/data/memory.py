@@ -15,7 +15,7 @@ from ..shell.state import table
 from ..shell.table import READ_OFF, Table, Told
 from .reading import attempt
 
-KEY, BACK = "kept-columns", "_back"
+KEY, BACK, SAID = "kept-columns", "_back", "_said"
 KEEP = """
 const NAME = "columns", TABLES = 5;
 export default function ({ data, setTriggerValue }) {
@@ -35,8 +35,11 @@ _keep = st.components.v2.component("kept_columns", js=KEEP)
 
 def remember(current: Table) -> None:
     """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
-    back = st.session_state.get(BACK) == id(current)
-    data = {"columns": current.names, "said": said(current), "wanted": not back} if current.uploaded else {}
+    back, words = st.session_state.get(BACK) == id(current), said(current)
+    if words is not None:  # what was said since is newer than what the browser knows
+        st.session_state[SAID] = id(current)
+    wanted = not back and st.session_state.get(SAID) != id(current)
+    data = {"columns": current.names, "said": words, "wanted": wanted} if current.uploaded else {}
     _keep(key=KEY, data=data | {"forget": st.session_state.pop(FORGOTTEN, False)}, on_found_change=_found)
     if back:
         st.caption(

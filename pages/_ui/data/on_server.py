@@ -10,7 +10,7 @@ from typing import BinaryIO
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.readers import ENDINGS, UPLOADED, Reading, read
+from dpcore.data.readers import ENDINGS, UPLOADED, LoadedTable, read
 from dpcore.data.sources.files import is_large, source_at
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
@@ -41,7 +41,7 @@ def offer() -> None:
     if not places.offered():
         return
     root = places.folder()
-    with st.expander("Or a table on this server", icon=":material/folder_open:"):
+    with st.popover("On this server", icon=":material/folder_open:", type="tertiary"):
         if root is None:
             key, left = PATH, st.container(horizontal=True, vertical_alignment="bottom")
             left.text_input(
@@ -132,7 +132,7 @@ def _in_parts(path: Path, root: Path | None, work: Work, format: TextFormat | No
     large = Large(source, source.rows if isinstance(source, ParquetSource) else _about(path, first), said)
     what = "Parquet" if said else f"text, {format.words}"
     how = f"{what}, in parts, on this server; guesses look at the first {len(first):,} rows"
-    return made_of(Reading(first, how, format), path.name, work, large)
+    return made_of(LoadedTable(first, how, format), path.name, work, large)
 
 
 def _first(source: ParquetSource | TextSource) -> pd.DataFrame:

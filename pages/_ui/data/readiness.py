@@ -23,10 +23,9 @@ from ..shell.text import clean, plain
 USUAL = Budget(1.0, 1e-9)
 
 
-def readiness(table: Table) -> None:
-    """The table's size, and for every algorithm what a run over all columns' pairs will take, or why it cannot."""
-    domain = table.domain
-    n = table.n
+def size(table: Table) -> None:
+    """The table's size, and the columns to begin with where all of them are too many."""
+    domain, n = table.domain, table.n
     st.text(f"{n:,} rows, {len(domain.names)} columns, {size_words(domain.size)} combinations")
     fewer = first_columns(domain, COMFORTABLE_CELLS)
     if len(fewer) < len(domain.names):
@@ -34,6 +33,11 @@ def readiness(table: Table) -> None:
             plain(f"Together these columns have many combinations. Explore begins with {len(fewer)} of them: ", 200)
             + plain(", ".join(map(clean, fewer)), 300)
         )
+
+
+def readiness(table: Table) -> None:
+    """For every algorithm what a run over all columns' pairs will take, or why it cannot."""
+    domain, n = table.domain, table.n
     if table.uploaded:  # samples have few columns
         rows = session().memo("forecasts", (table.version, n), lambda: _forecasts(domain, n, table.unit.most_rows))
     else:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpcore.data.guessing import guess_columns
 from dpcore.data.readers import UPLOADED, read
-from dpcore.data.readers import Reading as Read
+from dpcore.data.readers import LoadedTable as Read
 from dpcore.data.text_format import TextFormat
 from dpcore.errors import InputError
 

@@ -15,7 +15,7 @@ from dpcore.tags import Tag
 
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
-from ..jobs.runs import LAST, Runs, Wanted, tab_runs
+from ..jobs.runs import LAST, Runs, WantedRun, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, peek
@@ -85,7 +85,7 @@ def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> N
     algorithms: dict[str, Algorithm] = {name: build(ALGORITHMS[key], texts) for name, (key, texts) in METHODS.items()}
     facts = {"problem": problem, "budget": budget, "every": LAST}
     wanted = [
-        Wanted(name, rows, {**facts, "algorithm": algorithm, "seeds": (seed,)})
+        WantedRun(name, rows, {**facts, "algorithm": algorithm, "seeds": (seed,)})
         for seed in range(RUNS)
         for name, algorithm in algorithms.items()
         if not (seed and name == RANDOM)  # drawn once: it is there for scale

@@ -14,7 +14,7 @@ from dpcore.privacy.accounting.budget import Budget
 
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
-from ..jobs.runs import LAST, Runs, Wanted, tab_runs
+from ..jobs.runs import LAST, Runs, WantedRun, tab_runs
 from ..shell import results
 from ..shell.controls import KEPT
 from ..shell.frame import heading, peek
@@ -142,7 +142,7 @@ def figures() -> None:
         _draw(mine, FIGURES[mine.context[0]], mine.context[1])
 
 
-def _wanted(figure: Figure, n: int, runs: int) -> Iterator[Wanted]:
+def _wanted(figure: Figure, n: int, runs: int) -> Iterator[WantedRun]:
     for seed in range(runs):
         for setting, (sample, algorithm) in figure.algorithms(n).items():
             problem, rows = points(sample, n, seed)
@@ -156,7 +156,7 @@ def _wanted(figure: Figure, n: int, runs: int) -> Iterator[Wanted]:
                 "seeds": (seed,),
                 "every": figure.every,
             }
-            yield Wanted(setting, rows, facts)
+            yield WantedRun(setting, rows, facts)
 
 
 @peek

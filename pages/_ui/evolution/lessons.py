@@ -14,7 +14,7 @@ from dpcore.theory import evolution as theory
 
 from ..charts import evolution as evolution_charts
 from ..lessons.lesson import Lesson, predict
-from ..lessons.runs import Found, Tries, nearest
+from ..lessons.runs import LessonFinding, Tries, nearest
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading
 from ..shell.results import panel
@@ -22,18 +22,18 @@ from ..shell.results import panel
 ROUNDS = 14  # as for n = 1000
 
 
-def printed_delta(_tries: Tries) -> Found:
+def printed_delta(_tries: Tries) -> LessonFinding:
     """The true δ of the printed noise at (1, 10⁻⁴), in multiples of the claim: 1, 2 or 40."""
     printed = theory.printed_partition_noise(epsilon=1.0, delta=1e-4)
     ratio = math.exp(conversions.gdp_log_delta(1.0, math.sqrt(2) / printed)) / 1e-4
-    return Found(nearest(ratio, (1, 2, 40)), f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed.")
+    return LessonFinding(nearest(ratio, (1, 2, 40)), f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed.")
 
 
-def forgotten_rounds(_tries: Tries) -> Found:
+def forgotten_rounds(_tries: Tries) -> LessonFinding:
     """The ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
     together = conversions.optimal_epsilon(1.0, ROUNDS, 1e-4)
-    words = f"At δ = 10⁻⁴ all {ROUNDS} rounds together keep ε = {together:.3g} at best."
-    return Found(nearest(together, (1, math.sqrt(ROUNDS), ROUNDS)), words)
+    words = f"At δ = 10⁻⁴ all {ROUNDS} steps together keep ε = {together:.3g} at best."
+    return LessonFinding(nearest(together, (1, math.sqrt(ROUNDS), ROUNDS)), words)
 
 
 PARTITION = Lesson(
@@ -47,13 +47,13 @@ PARTITION = Lesson(
     {},
 )
 COMPOSITION = Lesson(
-    "Noise that forgets its rounds",
-    "Appendix E draws Laplace noise for (ε, δ) in every one of its T rounds, as if it were the only one. At ε = 1 and "
-    "14 rounds, as for n = 1000, what ε do all rounds together keep?",
-    ("Still 1: a threshold hides the rest", "About 4, the square root of the rounds", "Far more than 4"),
+    "Noise that forgets its steps",
+    "Appendix E draws Laplace noise for (ε, δ) in every one of its T steps, as if it were the only one. At ε = 1 and "
+    "14 steps, as for n = 1000, what ε do all steps together keep?",
+    ("Still 1: a threshold hides the rest", "About 4, the square root of the steps", "Far more than 4"),
     forgotten_rounds,
-    "Every round answers a new question about the same people, so its cost adds up. Half of δ is kept for the "
-    "thresholds of all rounds. Composed optimally, each round may use only a small ε₀. Here post = “laplace” does so.",
+    "Every step answers a new question about the same people, so its cost adds up. Half of δ is kept for the "
+    "thresholds of all steps. Composed optimally, each step may use only a small ε₀. Here post = “laplace” does so.",
     {},
 )
 
@@ -96,24 +96,24 @@ def _partition(epsilon: float, delta: float) -> None:
 
 def _composition(epsilon: float, delta: float) -> None:
     """Claimed against true ε of T uncomposed rounds, and the ε₀ a round that keeps the claim."""
-    heading("What ε do all rounds together keep?", Tag.PUBLIC)
+    heading("What ε do all steps together keep?", Tag.PUBLIC)
     lines = []
     for T in (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20):
         together = conversions.optimal_epsilon(epsilon, T, delta)
         each = equal_thresholded(Budget(epsilon, delta), T).epsilon
-        lines.append({"rounds": T, "true ε": together, "failures δ": T * delta / 2, "corrected ε₀ a round": each})
+        lines.append({"steps": T, "true ε": together, "failures δ": T * delta / 2, "corrected ε₀ a step": each})
     frame = pd.DataFrame(lines)
-    rounds = frame["rounds"].tolist()
+    rounds = frame["steps"].tolist()
     curves = {
-        "printed: ε in every round": (rounds, frame["true ε"].tolist()),
+        "printed: ε in every step": (rounds, frame["true ε"].tolist()),
         "claimed, and kept by the corrected noise": (rounds, [epsilon] * len(rounds)),
-        "corrected: ε₀ of one round": (rounds, frame["corrected ε₀ a round"].tolist()),
+        "corrected: ε₀ of one step": (rounds, frame["corrected ε₀ a step"].tolist()),
     }
-    figure = evolution_charts.promises(curves, "T, rounds", "ε", log="y" if epsilon < 10 else "")
-    at = frame[frame["rounds"] == ROUNDS].iloc[0]
+    figure = evolution_charts.promises(curves, "T, steps", "ε", log="y" if epsilon < 10 else "")
+    at = frame[frame["steps"] == ROUNDS].iloc[0]
     summary = (
-        f"After {ROUNDS} rounds at ε = {epsilon:g} each, the best that can be said is ε = {at['true ε']:.3g} at δ = "
-        f"{delta + at['failures δ']:.2g}; {at['corrected ε₀ a round']:.3g} a round keeps the claim, so its Laplace "
-        f"noise is {epsilon / at['corrected ε₀ a round']:.3g} times larger."
+        f"After {ROUNDS} steps at ε = {epsilon:g} each, the best that can be said is ε = {at['true ε']:.3g} at δ = "
+        f"{delta + at['failures δ']:.2g}; {at['corrected ε₀ a step']:.3g} a step keeps the claim, so its Laplace "
+        f"noise is {epsilon / at['corrected ε₀ a step']:.3g} times larger."
     )
     panel(figure, summary, frame, "lesson-composition")

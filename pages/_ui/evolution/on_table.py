@@ -20,7 +20,7 @@ from dpcore.workloads import Marginals
 from ..charts import base as charts
 from ..charts import screen
 from ..jobs.job import watch
-from ..jobs.runs import Wanted, tab_runs
+from ..jobs.runs import WantedRun, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, in_memory, line, peek, tried, unfinished
@@ -51,7 +51,7 @@ def on_a_table() -> None:
         left, middle, right = st.columns(3)
         epsilon = left.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="recipe-epsilon", **KEPT)
         delta = middle.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="recipe-delta", **KEPT)
-        rounds = right.slider("T, rounds", 1, 20, 6, key="recipe-rounds", **KEPT)
+        rounds = right.slider("T, steps", 1, 20, 6, key="recipe-rounds", **KEPT)
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
             st.caption(plain(f"Protected: {mine.unit.words}.", 300))
@@ -63,7 +63,7 @@ def on_a_table() -> None:
         algorithm = build(RECIPE, {"rounds": str(rounds)})
         algorithm.plan(problem, Budget(epsilon, delta))  # says now what is wrong
         facts: dict[str, Any] = {"algorithm": algorithm, "problem": problem, "budget": Budget(epsilon, delta)}
-        wanted = Wanted("recipe", rows, {**facts, "seeds": (0,), "every": 1, "path": True})
+        wanted = WantedRun("recipe", rows, {**facts, "seeds": (0,), "every": 1, "path": True})
         runs.start((mine.version, epsilon, delta, rounds), [wanted], problem)
     if not runs.jobs:
         st.info("Nothing has run yet. 20,000 rows of seven columns take some seconds.")
@@ -87,9 +87,9 @@ def _settles(result: Result) -> None:
     first, last = frame.iloc[0], frame.iloc[-1]
     summary = (
         f"The mean error over all pairs of columns goes from {points(first['mean_error'])} points after the first "
-        f"round to {points(last['mean_error'])} after {int(last['t'])}; the worst ends at {points(last['max_error'])}."
+        f"step to {points(last['mean_error'])} after {int(last['t'])}; the worst ends at {points(last['max_error'])}."
     )
-    figure = screen.convergence(frame, "t", "round", result.summary["n"], "rows", screen.Beside())
+    figure = screen.convergence_chart(frame, "t", "step", result.summary["n"], "rows", screen.CurveContext())
     panel(figure, summary, frame, "recipe-errors")
 
 
@@ -97,10 +97,10 @@ def _settles(result: Result) -> None:
 def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     """One column and one pair of columns after round t."""
     domain = problem.domain
-    heading("How do real and synthetic compare, round by round?", Tag.PEEK)
+    heading("How do real and synthetic compare, step by step?", Tag.PEEK)
     T = len(result.path)
     left, middle, right = st.columns(3)
-    t = left.slider("After round t", 1, T, T, key=f"recipe-t-{T}") if T > 1 else 1
+    t = left.slider("After step t", 1, T, T, key=f"recipe-t-{T}") if T > 1 else 1
     column = middle.selectbox(
         "Column", domain.names, format_func=clean, key=f"recipe-column-{hash(domain.names)}", **shared()
     )
@@ -108,10 +108,8 @@ def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     single = compare(release, rows, Marginals(domain, [[column]]))
     labels = domain.columns[domain.names.index(column)].labels
     frame = pd.DataFrame({"value": labels, "real": single.real, "synthetic": single.synthetic})
-    summary = f"{clean(column)} after round {t}: the largest difference is {points(float(single.gaps.max()))} points."
-    summary += (
-        " Single columns are moved to their noisy shares in every round; what evolves is how columns go together."
-    )
+    summary = f"{clean(column)} after step {t}: the largest difference is {points(float(single.gaps.max()))} points."
+    summary += " Single columns are moved to their noisy shares in every step; what evolves is how columns go together."
     panel(charts.bars(frame, column), summary, frame, "recipe-column")
     if len(domain.names) < 2:
         return
@@ -121,6 +119,6 @@ def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     a, b = (domain.columns[domain.names.index(name)] for name in chosen)
     real, synthetic = (np.asarray(v).reshape(a.size, b.size) for v in (both.real, both.synthetic))
     index = pd.DataFrame([(x, y) for x in a.labels for y in b.labels], columns=pd.Index(["first", "second"]))
-    summary = f"After round {t} the largest difference in this table is {points(float(both.gaps.max()))} points."
+    summary = f"After step {t} the largest difference in this table is {points(float(both.gaps.max()))} points."
     figure = screen.pair(real, synthetic, chosen, (a.labels, b.labels))
     panel(figure, summary, index.assign(real=both.real, synthetic=both.synthetic), "recipe-pair")

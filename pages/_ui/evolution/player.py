@@ -20,7 +20,7 @@ from dpcore.theory import evolution as theory
 
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
-from ..jobs.runs import LAST, Wanted, tab_runs
+from ..jobs.runs import LAST, WantedRun, tab_runs
 from ..shell import results
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading, peek
@@ -100,16 +100,16 @@ def _wanted(
     budget: Budget,
     kept: int,
     seeds: int,
-) -> Iterator[Wanted]:
+) -> Iterator[WantedRun]:
     """The initial points, every step of one run with all its candidates, and the distance at every step of all."""
     base: dict[str, Any] = {"problem": problem, "budget": budget}
     start = build(PE, texts | {"rounds": "0", "samples": str(kept)})
     whole = build(PE, texts | {"release": "weights"})
-    yield Wanted(("path", 0), rows, {**base, "algorithm": whole, "seeds": (0,), "every": LAST, "path": True})
+    yield WantedRun(("path", 0), rows, {**base, "algorithm": whole, "seeds": (0,), "every": LAST, "path": True})
     for seed in range(seeds):
-        yield Wanted(("start", seed), rows, {**base, "algorithm": start, "seeds": (seed,)})
+        yield WantedRun(("start", seed), rows, {**base, "algorithm": start, "seeds": (seed,)})
     for seed in range(seeds):
-        yield Wanted(("curve", seed), rows, {**base, "algorithm": algorithm, "seeds": (seed,), "every": 1})
+        yield WantedRun(("curve", seed), rows, {**base, "algorithm": algorithm, "seeds": (seed,), "every": 1})
 
 
 @peek

@@ -17,7 +17,6 @@ from dpcore.parsing.questions import Question, understand
 from dpcore.problems import QueryRelease
 from dpcore.publishing.files import labels, neutral
 from dpcore.releases import UnbiasedAnswers
-from dpcore.tags import Tag
 from dpcore.workloads import Marginals, Union, Workload
 
 from ..jobs.counting import have
@@ -40,7 +39,7 @@ MEANING = (
 
 def ask(table: Table, chosen: Chosen, runs: list[Result]) -> None:
     """The widgets; the answers beside the real ones; what may be said from the release alone; all cells as a file."""
-    heading("Ask a question of your own", Tag.PAID)
+    heading("Ask a question of your own")
     left, middle, right = st.columns([3, 3, 2])
     text = left.text_input("Question", key="question", placeholder=HINT, help=GRAMMAR, **shared())
     words = "A second question, to compare the first one with; may stay empty."

@@ -54,7 +54,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = listed(shown)
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
-    summary = f"One question in ten is off by more than {tenth.partition(' ≈')[0]}."
+    summary = f"One question in ten is off by over {tenth.partition(' ≈')[0]}."
     names = shown.chosen.problem.domain.names
     about = head.selectbox(
         "Mark questions about", [None, *names], width=MARKER, format_func=_about, key=f"about-{hash(names)}",

@@ -100,7 +100,7 @@ def _short(value: Any) -> str:
 def downloads(table: Table, job: PoolJob, chosen: Chosen) -> None:
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]
-    heading("Download", Tag.PAID)
+    heading("Download")
     settings = _settings(table, job, chosen)
     with st.container(horizontal=True):
         st.download_button(

@@ -158,6 +158,19 @@ def _against(shown: Shown) -> str:
     return f"Root mean square error {points(found)} points, {against_line(found, least)}. "
 
 
+def stopped(own: pd.DataFrame) -> str:
+    """Say of one run whether its largest error kept within a tenth over the last quarter of its steps."""
+    end = own.iloc[-1]
+    late = own[own["t"] >= 0.75 * end["t"]]
+    last, steps = points(end["max_error"]), int(end["t"])
+    if len(late) < 2:
+        return f"After {steps:,} steps: {last} points."
+    since, error = int(late["t"].iloc[0]), late["max_error"]
+    if error.max() - error.min() <= 0.1 * end["max_error"]:
+        return f"Yes: {last} points since step {since:,}."
+    return f"No: {points(error.iloc[0])} points at step {since:,}, {last} at step {steps:,}."
+
+
 @chart("convergence", "Has the error stopped falling?", "point", "sampling floor", "seed")
 def convergence(shown: Shown, head: DeltaGenerator) -> None:
     """Error against rounds or against the budget spent, the range over replays, theory's line, a pinned run behind."""
@@ -169,7 +182,7 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
         label_visibility="collapsed",
     )  # fmt: skip
     x = "epsilon_spent" if against == "ε used" else "t"
-    summary = f"After {int(end['t']):,} steps: {points(end['max_error'])} points."
+    summary = stopped(own)
     more = "".join(f"{name}: {words} " for _, name, words in stages)
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
@@ -181,8 +194,8 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
     if "population_max_error" in frame:
         more += f"Against the population the largest error is {points(end['population_max_error'])} points."
     marks = [(float(own[x].iloc[i]), name) for i, name, _ in stages] if own[x].nunique() > 1 else []
-    beside = charts.Beside(theory=theory, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
-    figure = charts.convergence(frame, x, "ε used" if x != "t" else "step", shown.n, shown.noun, beside)
+    beside = charts.CurveContext(theory=theory, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
+    figure = charts.convergence_chart(frame, x, "ε used" if x != "t" else "step", shown.n, shown.noun, beside)
     draw(head, figure, summary, frame, "convergence", more)
 
 

@@ -11,7 +11,7 @@ from dpcore.tags import Tag
 
 from ..charts import screen as charts
 from ..jobs.job import POLL, watch
-from ..jobs.runs import Runs, Wanted
+from ..jobs.runs import Runs, WantedRun
 from ..shell import turns
 from ..shell.frame import heading, peek
 from ..shell.session import session
@@ -87,7 +87,7 @@ def start(table: Table, chosen: Chosen) -> Worlds:
         population = table.whence(problem.domain.names)
         public = {"algorithm": chosen.algorithm, "problem": problem, "budget": chosen.budget, "schema": chosen.schema}
         first = public | {"seeds": chosen.seeds[:1], "population": population, "bounded": True}
-        mine.start(settings, [Wanted(None, rows, first)])
+        mine.start(settings, [WantedRun(None, rows, first)])
         mine.rest = chosen.seeds[1:]
     return mine
 
@@ -132,5 +132,5 @@ def _so_far(job: PoolJob) -> None:
     heading("Has the error stopped falling?", Tag.PEEK)
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.records])
     st.caption(f"So far: {name} {value:.3g}.")
-    curve = charts.convergence(frame, "t", "round", job.task.problem.n, "rows", charts.Beside())
+    curve = charts.convergence_chart(frame, "t", "step", job.task.problem.n, "rows", charts.CurveContext())
     st.plotly_chart(curve, key=f"live-{job.id}", alt="Errors so far", config={"displayModeBar": False})

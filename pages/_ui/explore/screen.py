@@ -81,22 +81,26 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
 [data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
-[data-collapsed="true"] .st-key-sliders [data-testid="stCaptionContainer"], [data-collapsed="true"] .st-key-marks,
+[data-collapsed="true"] .st-key-sliders > :has(.st-key-marks),
 [data-collapsed="true"] [data-testid="stSliderTickBar"] {display: none !important;}
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
 [data-collapsed="true"] [data-testid="stSlider"] {
   display: grid; grid-template-columns: 9.5rem 1fr; align-items: center; height: 2.5rem;}
 body:has([data-collapsed="true"]) .block-container {padding-bottom: 10.5rem;}
-/* Where the screen is low, as at 200 % zoom, the bar folds to its first slider until somebody is at it. */
-@media (max-height: 560px) {
-  [data-collapsed="true"] .st-key-sliders:not(:hover):not(:focus-within) > :nth-child(n + 2) {display: none !important;}
+/* Where the sliders have room beside each other, as at 200 % zoom and in Presenter, the bar is one line. */
+@media (min-width: 641px) {
+  [data-collapsed="true"] .st-key-sliders {flex-direction: row; gap: 1.2rem;}
+  [data-collapsed="true"] .st-key-sliders > * {flex: 1 1 0; min-width: 0;}
+  [data-collapsed="true"] [data-testid="stSlider"] {grid-template-columns: 1fr 1fr;}
+  [data-collapsed="true"] [data-testid="stSlider"] [data-testid="stTooltipIcon"] {display: none;}
+  [data-collapsed="true"] [data-testid="stSlider"] label p {line-height: 1.15;}
   body:has([data-collapsed="true"]) .block-container {padding-bottom: 5rem;}}
+/* A narrow screen has one chart beside the other only where their heads fit. */
+@media (max-width: 900px) {.st-key-screen > div > [data-testid="stHorizontalBlock"] > div {min-width: 100%;}}
 </style>"""
 
 # For a projector: the same screen in large type, without what is not about the findings.
 PRESENT = """<style>
-.block-container {padding-top: 0.6rem;}
-.st-key-line {display: none;}
 .st-key-screen h3 {font-size: 0.95rem;} .st-key-tiles p {font-size: 0.8rem;} .st-key-tiles strong {font-size: 1rem;}
 .st-key-verdict [data-testid="stCaptionContainer"] p {font-size: 0.74rem; line-height: 1.25;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.68rem;}
@@ -107,11 +111,10 @@ PRESENT = """<style>
 [class*="st-key-head-"] [data-testid="stTooltipIcon"] {display: none;}
 [class*="st-key-head-"] [data-testid="stSelectbox"] {max-width: 7.5rem;}
 [class*="st-key-head-"] [data-testid="stSelectbox"] input {font-size: 0.7rem;}
-[data-testid="stSidebar"] [data-testid="stSelectbox"] input {font-size: 0.62rem;}
-[data-testid="stSidebar"] [data-testid="stMultiSelect"] span {font-size: 0.68rem;}
+[class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.7rem; min-height: 0;}
+.st-key-menu button, .st-key-uses button {min-height: 0;}
+[data-collapsed="true"] [data-testid="stSlider"] {height: 2.2rem; margin: -0.3rem 0;}
 [class*="st-key-head-"] [aria-label="Clear value"] {display: none;}  /* as the first option does it too */
-[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"] {padding-left: 0; padding-right: 0;}
-[data-testid="stSidebar"] [data-testid="stPageLink-NavLink"] > span {white-space: normal;}
 </style>"""
 
 

@@ -19,7 +19,7 @@ from ..shell.session import session
 from ..shell.table import Table
 
 ALPHA = "α"
-AGAINST = ("round", "ε used")  # what a curve can be drawn against
+AGAINST = ("step", "ε used")  # what a curve can be drawn against
 
 
 @dataclass(frozen=True, kw_only=True)

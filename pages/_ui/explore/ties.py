@@ -29,7 +29,7 @@ def draw(release: Release | None, reasons: dict[str, str]) -> None:
         )
         return
     chosen = "pairs" in reasons
-    heading("Which columns are linked?", Tag.PAID if chosen else Tag.PUBLIC)
+    heading("Which columns are linked?", None if chosen else Tag.PUBLIC)
     summary, frame, ties = told(release)
     panel(ring(release.domain.names, ties), summary, frame, "ties")
     how = "The pairs were drawn with a small share of the budget" if chosen else "The questions asked decide them"
@@ -41,7 +41,7 @@ def draw(release: Release | None, reasons: dict[str, str]) -> None:
 
 def test(result: Result, problem: QueryRelease, delta: float) -> None:
     """Two columns to choose, and whether the release shows a link between them; nothing is read for it."""
-    heading("Are two columns linked?", Tag.PAID)
+    heading("Are two columns linked?")
     names = problem.domain.names
     chosen = [
         place.selectbox(f"{word} column", names, at, format_func=clean, key=f"linked-{at}", **shared())

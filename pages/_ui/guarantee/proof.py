@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpcore.publishing.proof import proof_page, sentence, told
+from dpcore.publishing.proof import proof_page, sentence, step_lines
 
 from ..shell.text import plain
 from .planned import Planned
@@ -13,7 +13,7 @@ def proof(planned: Planned) -> None:
     found = planned.proof
     st.markdown(f"**{plain(sentence(found), 400)}**")
     for number, step in enumerate(found.steps, start=1):
-        lines = told(step)
+        lines = step_lines(step)
         short = dict(lines)
         title = f"{number}. {step.statistic}: {short['Sensitivity']} → {short['Use of the budget']} → {short['Cost']}"
         with st.expander(plain(title, 300)):

@@ -1,6 +1,5 @@
 """Show what all releases of a data set promise together, from the release ledger alone."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,7 +83,7 @@ def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
     if not sets:
         st.caption("The ledger holds no release yet.")
         return None
-    own = Path(table.name).stem if table.uploaded else table.name
+    own = release_ledger.dataset_name(table)
     first = next((i for i, d in enumerate(sets) if d.name == own), 0)
     place = st.selectbox(
         "Data set in the ledger", range(len(sets)), first, lambda i: clean(sets[i].name, 80), key="total-dataset"
@@ -95,5 +94,5 @@ def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
 def _curves(key: str, life: Any, events: tuple, deltas: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return session().memo(
         "total", (key, tuple(deltas)),
-        lambda: (accountants.ledger_curves(life, events, deltas), accountants.kept(life, deltas)),
+        lambda: (accountants.ledger_curves(life, events, deltas), accountants.lifetime_curve(life, deltas)),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
 from ..shell import counted
-from ..shell.counted import Large, Wanted
+from ..shell.counted import Large, WantedTables
 from ..shell.frame import peek, tag
 from ..shell.session import session
 from ..shell.state import stakeholder
@@ -36,7 +36,7 @@ class Counting:
 
     work: Work
     version: str
-    wanted: Wanted
+    wanted: WantedTables
     refused: str = ""
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ def told(work: Work, large: Large) -> Watch:
     return read
 
 
-def _there(table: Table, wanted: Wanted, key: str) -> bool:
+def _there(table: Table, wanted: WantedTables, key: str) -> bool:
     left = counted.missing(table.counts, wanted, table.unit)
     name = NAME + key
     if left is None or table.large is None:
@@ -98,7 +98,7 @@ def _there(table: Table, wanted: Wanted, key: str) -> bool:
     return False
 
 
-def _count(large: Large, unit: PrivacyUnit, wanted: Wanted, work: Work) -> Counts | str:
+def _count(large: Large, unit: PrivacyUnit, wanted: WantedTables, work: Work) -> Counts | str:
     """The counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
     watching = told(work, large)
     try:
@@ -125,7 +125,7 @@ def _quoted(words: str) -> None:
     st.error(plain(words, 400))
 
 
-def _differ(one: Wanted, other: Wanted) -> bool:
+def _differ(one: WantedTables, other: WantedTables) -> bool:
     return (one.domain.names, one.tables) != (other.domain.names, other.tables)
 
 

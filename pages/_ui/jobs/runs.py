@@ -17,7 +17,7 @@ LAST = 10**9  # more steps than there are: compared with the truth at the end on
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class WantedRun:
     """One run: what it is called here, its data, and the rest of a pool's JobSpec."""
 
     key: Hashable
@@ -38,7 +38,7 @@ class Runs(Job):
     jobs: list[tuple[Any, PoolJob]] = field(default_factory=list)
     _blocks: dict[int, tuple[Rows, SharedRows]] = field(default_factory=dict)
 
-    def start(self, asked: Any, wanted: Iterable[Wanted], context: Any = None) -> None:
+    def start(self, asked: Any, wanted: Iterable[WantedRun], context: Any = None) -> None:
         """Drop what is there and run these; blocks of data that are wanted again stay shared."""
         self.cancel()
         wanted = list(wanted)

@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from dpcore.data.domain import Rows
 from dpcore.experiments.pool import JobSpec, Result
-from dpcore.experiments.sweep import Case, collect, left, missing, task
+from dpcore.experiments.sweep import Case, collect, missing, task, time_left
 from dpcore.experiments.sweep_point import SweepPoint
 
 from .runs import Runs
@@ -88,7 +88,7 @@ class Several(Runs, Generic[Found]):
     def words(self) -> str:
         """How much of the plan is there, and how long the rest will take."""
         new = [found.point for key, found in self.found.items() if key not in self.before]
-        ahead = left(time.monotonic() - self.begun, new, (case for case, _ in self.jobs))
+        ahead = time_left(time.monotonic() - self.begun, new, (case for case, _ in self.jobs))
         return f"{len(self.shown)} of {len(self.planned)} runs{ahead}"
 
     @property

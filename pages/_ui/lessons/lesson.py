@@ -17,7 +17,7 @@ from ..shell import link
 from ..shell.controls import EPSILONS
 from ..shell.words import meaning
 from . import moving, runs
-from .runs import SEEDS, Found, Tries
+from .runs import SEEDS, LessonFinding, Tries
 
 SHARED = "These runs are made once, for everyone who opens the lesson."
 
@@ -32,7 +32,7 @@ class Lesson:
     title: str
     question: str
     answers: tuple[str, ...]
-    decide: Callable[[Tries], Found]
+    decide: Callable[[Tries], LessonFinding]
     explanation: str
     settings: dict[str, str]
     words: tuple[str, ...] = ()  # of the glossary, explained beside the question
@@ -44,11 +44,13 @@ class Lesson:
         title = ALGORITHMS[self.settings["algorithm"]].about.title  # what the widget writes into the address
         return "explore?" + urlencode({"lesson": key} | self.settings | {"algorithm": title})
 
-    def found(self, seeds: tuple[int, ...] = SEEDS, told: Callable[[float, str], Any] = lambda *_: None) -> Found:
+    def found(
+        self, seeds: tuple[int, ...] = SEEDS, told: Callable[[float, str], Any] = lambda *_: None
+    ) -> LessonFinding:
         """The right answer by runs at these seeds."""
         return self.decide(Tries(self.settings, seeds, told))
 
-    def answered(self, told: Callable[[float, str], Any]) -> tuple[Found, Frames | None]:
+    def answered(self, told: Callable[[float, str], Any]) -> tuple[LessonFinding, Frames | None]:
         """The right answer at all seeds, and the bars that go with it."""
         if self.moving is None:
             return self.found(told=told), None
@@ -84,8 +86,8 @@ LESSONS = {
     ),
     "noise": Lesson(
         "Fresh against reused noise",
-        "This algorithm looks at the data in every round. Fresh noise in every round, or one noisy look reused in "
-        "all rounds, for the same ε: which is more accurate?",
+        "This algorithm looks at the data in every step. Fresh noise in every step, or one noisy look reused in "
+        "all steps, for the same ε: which is more accurate?",
         ("Fresh noise: it averages out", "Both cost the same, so they are equal", "One look, reused"),
         runs.FRESH_NOISE,
         "T fresh looks share one budget, so each is √T times noisier, and the algorithm chases the noise of each. "
@@ -95,13 +97,13 @@ LESSONS = {
     ),
     "constants": Lesson(
         "Paper constants against exact accounting",
-        "This run uses step size, number of rounds and output as the theorem has them, corrected. A practical "
+        "This run uses step size, number of steps and output as the theorem has them, corrected. A practical "
         "schedule keeps the same promise. How much smaller is its worst error?",
         ("It is larger: theory is optimal", "About equal", "About 3 times smaller"),
         runs.PAPER_CONSTANTS,
         "Theorems fix constants so that a proof goes through for the worst table. The promise of privacy must hold"
         " for the worst table too; accuracy need not be planned for it. Pin this run, set schedule to “practical” "
-        "among the parameters: fewer rounds, a smaller error, exactly the same ε and δ.",
+        "among the parameters: fewer steps, a smaller error, exactly the same ε and δ.",
         {"sample": "berkeley", "epsilon": "1", "algorithm": "dpfw", "dpfw.schedule": "paper"},
     ),
     "population": Lesson(
@@ -163,7 +165,7 @@ def _answer(current: Lesson, guess: str | None, work: Work, beside: Any) -> bool
     """Draw the answer, why, and `beside` what moves, as soon as the runs have ended; return whether it is there."""
     if not watch(work, f"lesson-{current.title}", final=SHARED) or work.state != "done":
         return False
-    found: Found
+    found: LessonFinding
     found, frames = work.result
     right = current.answers[found.right]
     if guess == right:

@@ -25,7 +25,7 @@ DELTA = 1e-9  # that of Explore, unless somebody moves it
 
 
 @dataclass(frozen=True)
-class Found:
+class LessonFinding:
     """The place of the right answer, and the runs in a sentence."""
 
     right: int
@@ -113,13 +113,13 @@ class Ratio:
     words: str
     inverse: bool = False
 
-    def __call__(self, tries: Tries) -> Found:
+    def __call__(self, tries: Tries) -> LessonFinding:
         """The answer by the medians over the seeds."""
         both = tries.at(), tries.at(**self.changed)
         here, there = (median(getattr(run, self.error) for run in runs) for runs in both)
         ratio = there / here if self.inverse else here / there
         words = self.words.format(here=points(here), there=points(there), ratio=f"{ratio:.2g}")
-        return Found(nearest(ratio, self.marks), words)
+        return LessonFinding(nearest(ratio, self.marks), words)
 
 
 SMALLER_EPSILON = Ratio(
@@ -136,22 +136,22 @@ PAPER_CONSTANTS = Ratio(
 )  # fmt: skip
 
 
-def small_groups(tries: Tries) -> Found:
+def small_groups(tries: Tries) -> LessonFinding:
     """The disagreement about children, in multiples of that about adults: a tenth, as much, or ten times."""
     runs = tries.at()
     child, adult = (median(run.groups[age] for run in runs) for age in ("Child", "Adult"))
     words = f"the tables disagree on {child:.0%} of what they say about children, on {adult:.1%} about adults"
-    return Found(nearest(child / adult, (0.1, 1, 10)), words)
+    return LessonFinding(nearest(child / adult, (0.1, 1, 10)), words)
 
 
-def unseen_rule(tries: Tries) -> Found:
+def unseen_rule(tries: Tries) -> LessonFinding:
     """How often rows made from pairs of columns keep a rule that no pair shows: always, mostly, or like a guess."""
     pairs, evolved = (median(run.possible for run in runs) for runs in (tries.at(), tries.at(algorithm=EVOLVED)))
     words = f"the rule holds in {pairs:.0%} of the rows that are made from pairs, and in {evolved:.0%} of evolved rows"
-    return Found(nearest(pairs, (1, 0.75, 0.5)), words)
+    return LessonFinding(nearest(pairs, (1, 0.75, 0.5)), words)
 
 
-def sampling(tries: Tries) -> Found:
+def sampling(tries: Tries) -> LessonFinding:
     """How the worst error falls from ε = 0.1 to 10: about the table, and about the population it is a sample of."""
     low, high = tries.at(), tries.at(10.0)
     table, people = (
@@ -162,5 +162,5 @@ def sampling(tries: Tries) -> Found:
         f"population from {points(people[0])} to {points(people[1])}"
     )
     if people[1] >= people[0]:
-        return Found(2, words)
-    return Found(0 if people[0] / people[1] > table[0] / table[1] / 2 else 1, words)
+        return LessonFinding(2, words)
+    return LessonFinding(0 if people[0] / people[1] > table[0] / table[1] / 2 else 1, words)

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
+from dpcore.numbers import brief
 from dpcore.publishing.ledger_store import DataSet, verify
 from dpcore.tags import Tag
 
@@ -39,7 +40,7 @@ def _dataset(found: DataSet) -> dict[str, object]:
     used = f"{100 * found.lifetime.share(found.spent):.3g} %"
     return {
         "data set": clean(found.name), "protects each": clean(found.unit), "used": used, "ε in all": budget.epsilon,
-        "ε used": round(found.spent, 6), "ε left for one release": round(found.left, 6), "δ": f"{budget.delta:g}",
+        "ε used": round(found.spent, 6), "ε left for one release": round(found.left, 6), "δ": brief(budget.delta),
         "added up by": str(found.lifetime.accounting), "versions": len(found.versions),
         "releases": len(found.releases),
     }  # fmt: skip
@@ -49,7 +50,7 @@ def _release(found: DataSet, release: dict) -> dict[str, object]:
     return {
         "entry": release["seq"], "data set": clean(found.name), "version": release["version"],
         "time": release["time"], "algorithm": release["algorithm"], "ε": release["epsilon"],
-        "δ": f"{release['delta']:g}", "ρ": f"{release['rho']:.4g}",
+        "δ": brief(release["delta"]), "ρ": f"{release['rho']:.4g}",
         "all releases ε": round(release["total_epsilon"], 6),
         "state": release["state"], "reason": clean(release["reason"], 200),
     }  # fmt: skip

@@ -11,7 +11,7 @@ from dpcore.data.open_schema import EXPECTED, OpenSchema
 from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.parsing.queries import read_queries
 from dpcore.privacy.accounting.budget import Accounting, Budget, Sums
-from dpcore.publishing.measured import Opening, OpenRecords, OpenRelease, prepare_open
+from dpcore.publishing.open_release import Opening, OpenRecords, OpenRelease, prepare_open
 from dpcore.publishing.request import PreparedRelease, ReleaseRequest, prepare
 from dpcore.schemas.plan import default_share
 from dpcore.tags import Tag
@@ -28,7 +28,7 @@ from ..shell.table import Table
 READ = "read-for-release"  # its name in a session
 
 
-class Reading:
+class CellReading:
     """The cells of a table's columns, read beside the page: of which table, in which version, which columns."""
 
     def __init__(self, of: tuple, work: Work) -> None:
@@ -82,11 +82,11 @@ def together(ready: OpenRelease) -> float:
 def _records(table: Table, schema: OpenSchema) -> OpenRecords | None:
     """What can be read beforehand; None while it is read, or where it cannot be."""
     of, mine = (table.version, schema.names), session().held.get(READ)
-    if not isinstance(mine, Reading) or mine.of != of:
+    if not isinstance(mine, CellReading) or mine.of != of:
         if mine is not None:
             mine.close()
         frame, unit = table.frame, table.unit
-        session().held[READ] = mine = Reading(of, begin("release-reading", partial(_read, frame, schema, unit)))
+        session().held[READ] = mine = CellReading(of, begin("release-reading", partial(_read, frame, schema, unit)))
     if watch(mine.work, READ) and mine.work.state == "done":
         return mine.work.result
     if mine.work.state == "stopped":

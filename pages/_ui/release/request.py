@@ -25,7 +25,7 @@ from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
 from dpcore.publishing.chain import is_new
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
-from dpcore.publishing.measured import OpenRecords, OpenRelease, prepare_open
+from dpcore.publishing.open_release import OpenRecords, OpenRelease, prepare_open
 from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
 from dpcore.theory.meaning import Promise
 
@@ -35,13 +35,13 @@ from ..jobs.work import Work, begin
 from ..shell import controls, deployments, questions
 from ..shell import gauge as shared_gauge
 from ..shell import verdict as tiled
-from ..shell.counted import Content, Large
-from ..shell.ledger import FILE
+from ..shell.counted import Large, LedgerSource
+from ..shell.ledger import FILE, dataset_key, dataset_name
 from ..shell.results import plan as plan_tables
 from ..shell.session import session
 from ..shell.state import give, shared
 from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..shell.text import plain
 from . import opened
 from .files import noise
 
@@ -58,9 +58,8 @@ NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, dif
 def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
     """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
     left, middle, right = st.columns(3)
-    first = Path(table.name).stem if table.uploaded else table.name
     name = left.text_input(
-        "Data set", clean(first, LONGEST_NAME), max_chars=LONGEST_NAME, key=f"dataset-{table.name}-{table.uploaded}",
+        "Data set", dataset_name(table), max_chars=LONGEST_NAME, key=dataset_key(table),
         help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
         persist_state="session",
     ).strip()  # fmt: skip
@@ -171,8 +170,7 @@ def gauge(ready: PreparedRelease, sets: Sequence[DataSet]) -> None:
     if found is None and request.total is None:
         return
     lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
-    used = 0.0 if found is None else lifetime.share(found.spent)
-    shared_gauge.draw(used, lifetime.cost(ready.events) / lifetime.capacity)
+    shared_gauge.draw(request.dataset or "", lifetime, 0.0 if found is None else found.spent, ready.events)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> Reservation:
@@ -319,7 +317,9 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
 
 
 def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path | None, work: Work) -> Reservation | InputError:
-    told = NOTHING if ledger is None or is_new(ledger) else Content(large.source, large, counting.told(work, large))
+    told = (
+        NOTHING if ledger is None or is_new(ledger) else LedgerSource(large.source, large, counting.told(work, large))
+    )
     return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
 
 

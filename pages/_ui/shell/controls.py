@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.algorithms.base import stars
+from dpcore.numbers import brief
 from dpcore.params import Param, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -35,7 +36,7 @@ def grid(low: float, high: float, kind: type) -> list:
 
 def number(value: Any) -> str:
     """A setting as a person writes it."""
-    return value if isinstance(value, str) else f"{value:g}" if value < 1e6 else f"{value:,.0f}"
+    return value if isinstance(value, str) else brief(value) if value < 1e6 else f"{value:,.0f}"
 
 
 def epsilon_slider() -> float:

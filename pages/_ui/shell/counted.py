@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpcore.data.domain import Domain, Rows
 from dpcore.data.privacy_unit import PrivacyUnit
-from dpcore.data.sources.base import CHANGED, Axes, Before, Watch, stamped, unwatched
+from dpcore.data.sources.base import CHANGED, Axes, SourceWrapper, Watch, stamped, unwatched
 from dpcore.data.sources.counts import CONSTRAINED, LISTED, Counts
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
@@ -42,7 +42,7 @@ class Large:
 
 
 @dataclass(frozen=True, eq=False)
-class Content(Before):
+class LedgerSource(SourceWrapper):
     """What a ledger knows a large table by; a `watch` hears how far that is."""
 
     large: Large
@@ -70,28 +70,28 @@ def named(path: str | Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class WantedTables:
     """Tables on columns of a `domain`, all of which are encoded, whatever the tables are."""
 
     domain: Domain
     tables: tuple[Axes, ...]
 
 
-def check(domain: Domain, first: Sequence[str]) -> Wanted:
+def check(domain: Domain, first: Sequence[str]) -> WantedTables:
     """What is counted before anything else: every column that is in use, and the first few together."""
     sets = {tuple(sorted(domain.axes(c.columns))) for c in domain.constraints}
     few = {axes for axes in sets if _cells(domain, [axes]) <= CONSTRAINED}
-    return Wanted(domain, tuple(sorted({tuple(sorted(domain.axes(first))), *_singles(domain), *few})))
+    return WantedTables(domain, tuple(sorted({tuple(sorted(domain.axes(first))), *_singles(domain), *few})))
 
 
-def questions(workload: Workload) -> Wanted:
+def questions(workload: Workload) -> WantedTables:
     """What a workload asks for: all cells where they can be listed, else its tables, and all pairs where they are few.
 
     Raises InputError where its tables have too many cells together.
     """
     domain = workload.domain
     if domain.size <= LISTED:
-        return Wanted(domain, (tuple(range(len(domain.shape))),))
+        return WantedTables(domain, (tuple(range(len(domain.shape))),))
     asked = marginal_tables(workload)
     tables = {*(asked.axes if asked else ()), *_singles(domain)}
     if (cells := _cells(domain, tables)) > MOST:
@@ -100,10 +100,10 @@ def questions(workload: Workload) -> Wanted:
             "columns"
         )
     pairs = Marginals.all(domain, min(2, len(domain.shape))).axes
-    return Wanted(domain, tuple(sorted({*tables, *(pairs if _cells(domain, pairs) <= PAIRS else ())})))
+    return WantedTables(domain, tuple(sorted({*tables, *(pairs if _cells(domain, pairs) <= PAIRS else ())})))
 
 
-def missing(known: Known, wanted: Wanted, unit: PrivacyUnit) -> Wanted | None:
+def missing(known: Known, wanted: WantedTables, unit: PrivacyUnit) -> WantedTables | None:
     """What of it is still to be counted; None where all is there."""
     if wanted.domain.size <= LISTED and _covering(known, wanted.domain, unit) is not None:
         return None

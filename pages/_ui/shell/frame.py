@@ -6,10 +6,11 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.tags import Tag
 
-from . import link, uploads
+from . import gauge, link, uploads
 from .menu import ENTRIES, Entry
 from .opened import REST
 from .session import session
@@ -32,6 +33,7 @@ MARK = "assets/mark.svg"
 STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
+.st-key-gauge p {white-space: nowrap;}
 .st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;}
 :focus-visible {outline: 3px solid #D55E00 !important; outline-offset: 2px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
@@ -41,11 +43,16 @@ STYLE = """<style>
   .st-key-lead {display: none;} [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
   .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
+[data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
+@media (max-height: 560px) {.st-key-lead {display: none;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
 </style>"""
 PRESENT = """<style>
 html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
-[data-testid="stHeader"], .st-key-lead {display: none;}
+:has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"], [data-testid="stHeaderLogo"] {
+  display: none !important;}
+[data-testid="stHeader"] {position: fixed; inset: auto auto 0 0; width: 3rem; background: none; z-index: 101;}
+[data-testid="stSidebarContent"] {padding-left: 4rem !important;}
 </style>"""
 
 
@@ -56,7 +63,10 @@ def frame(label: str) -> None:
         st.rerun()
     entry = ENTRIES[label]
     uploads.begin_page(label)
-    st.set_page_config(page_title=f"{entry.title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide")
+    st.set_page_config(
+        page_title=f"{entry.title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide",
+        initial_sidebar_state="collapsed" if st.query_params.get("present") == "true" else "auto",
+    )  # fmt: skip
     st.logo(MARK, size="small")
     st.html(STYLE)
     link.sample()
@@ -68,9 +78,12 @@ def frame(label: str) -> None:
     st.session_state[HEAD] = entry, place
     if entry.about_table:
         line(table())
-    elif entry.shows is not None and not entry.says_later:
+    elif not entry.says_later:
         with place:
-            tag(entry.shows)
+            _draw(_badge(entry))
+    if not entry.spends:
+        with place:
+            gauge.of_table(table())
     st.container(key="lead").caption(entry.lead)
     if gone:
         with st.container(horizontal=True, vertical_alignment="center", key="lost"):
@@ -88,21 +101,30 @@ def frame(label: str) -> None:
         )
 
 
+def line_place() -> DeltaGenerator:
+    """The place of the line in the head of the page."""
+    return st.session_state[HEAD][1]
+
+
 def line(mine: Table) -> None:
     """Say in the head of the page which table this is, how many rows it has and who is protected; and the badge."""
     entry, place = st.session_state[HEAD]
     with place:
-        who = "each row is one person" if mine.unit.person is None else f"protected: {mine.unit.words}"
+        who = f"protects {mine.unit.words.split(';')[0]}"
         st.text(f"{clean(mine.name)} · {mine.many} · {clean(who, 120)}", width="content")
-        if (kind := _badge(entry, mine)) is not None:
-            tag(kind)
+        _draw(_badge(entry))
 
 
-def _badge(entry: Entry, mine: Table) -> Tag | None:
-    """The one badge of a page; what rests on a schema that was taken from the data uses the data."""
+def _badge(entry: Entry) -> Tag | None:
+    """The one badge of a page."""
     if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
         return None
-    return Tag.PEEK if mine.peeked or (mine.uploaded and entry.says_later) else entry.shows
+    return Tag.PEEK if _rests_on_data(entry) or (table().uploaded and entry.says_later) else entry.shows
+
+
+def _rests_on_data(entry: Entry) -> bool:
+    """Whether what a page shows without rows rests on a schema that was taken from the data."""
+    return (entry.about_table or entry.says_later) and table().peeked
 
 
 def _share() -> None:
@@ -143,10 +165,16 @@ def _endless(text: str) -> bool:
         return False
 
 
-def tag(kind: Tag) -> None:
-    """Say where the thing beside it comes from."""
-    icon, colour = ICONS[kind]
-    st.badge(kind.value, icon=icon, color=colour, help=kind.meaning)
+def tag(kind: Tag | None) -> None:
+    """Say where the thing beside it comes from, if that is known and differs from the page's badge."""
+    if kind is not _badge(st.session_state[HEAD][0]):
+        _draw(kind)
+
+
+def _draw(kind: Tag | None) -> None:
+    if kind is not None:
+        icon, colour = ICONS[kind]
+        st.badge(kind.value, icon=icon, color=colour, help=kind.meaning)
 
 
 def tried(mine: Table, left: str = REST) -> None:
@@ -177,17 +205,11 @@ def in_memory(mine: Table) -> bool:
 def heading(text: str, kind: Tag | None = None, words: str | None = None) -> None:
     """A section's finding or question, with a badge where it differs from the page's; `words` are a tooltip."""
     entry, _ = st.session_state[HEAD]
-    page, mine = _badge(entry, table()), entry.about_table and table()
-    kind = Tag.PEEK if kind is Tag.PUBLIC and mine and mine.peeked else kind
+    kind = Tag.PEEK if kind is Tag.PUBLIC and _rests_on_data(entry) else kind
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.subheader(text, width="content", anchor=False, help=words)
-        if kind not in (page, Tag.TYPED, None):
+        if kind is not Tag.TYPED:
             tag(kind)
-
-
-def public(text: str) -> None:
-    """The line above a chart that says which public numbers go into it."""
-    st.caption(f"No data used: {text}")
 
 
 def peek(section: Callable[P, R]) -> Callable[P, R | None]:

@@ -1,34 +1,48 @@
-"""The budget of a data set as shares that add up: used before, by this release, and what is left."""
-
-import math
+"""The budget of a data set in the head of a page, as shares that add up."""
 
 import streamlit as st
 
-COLOURS = ("#8A857C", "#0072B2", "#D55E00")  # used before, this release, and more than is left
-BAR = 36  # pixels
+from dpcore.errors import InputError
+from dpcore.privacy.accounting.lifetime import Events, Lifetime
+from dpcore.publishing.dataset import DataSet
+from dpcore.publishing.gauge import gauge
+from dpcore.theory.meaning import delta_words
+
+from . import ledger as shared_ledger
+from .session import session
+from .table import Table
+from .text import plain
 
 
-def draw(used: float, now: float) -> None:
-    """Draw the shares (0 to 1) of the whole budget that were used before and that this release uses."""
-    before, mine = _percent(used), _percent(now)
-    over = mine > 100 - before
-    left = 100 - before - mine * (not over)
-    needs = "more than the whole budget" if mine > 100 else f"{mine} %"
-    middle = f"This release needs {needs}" if over else f"This release {needs}" if mine else ""
-    texts = (f"Used {before} %", middle, f"Left {left} %")
-    bar = _part(before, COLOURS[0]) + _part(100 - before if over else mine, COLOURS[1 + over])
-    marks = "".join(f"<span>{text}</span>" for text in texts)
-    st.html(
-        f'<figure role="img" aria-label="Privacy budget: {", ".join(filter(None, texts))}" style="margin:0">'
-        f'<div style="display:flex;height:{BAR}px;border-radius:6px;overflow:hidden;background:{COLOURS[0]}33">{bar}'
-        f'</div><div style="display:flex;justify-content:space-between;padding-top:6px">{marks}</div></figure>'
+def of_table(table: Table) -> None:
+    """Draw what is used and left of the table's data set; nothing where no ledger that can be read knows it."""
+    name = shared_ledger.dataset_name(table)
+    if (found := next((d for d in _sets() if d.name == name), None)) is not None:
+        draw(name, found.lifetime, found.spent)
+
+
+def draw(name: str, lifetime: Lifetime, spent: float, now: Events = ()) -> None:
+    """Draw the shares used by releases whose total is `spent` (ε), and by a release of the events `now`."""
+    picture, words = gauge(lifetime.share(spent), lifetime.cost(now) / lifetime.capacity)
+    whole = lifetime.budget
+    behind = (
+        f"Of the data set “{name}” ε = {spent:.3g} of {whole.epsilon:g} is used, at δ = {delta_words(whole.delta)}. "
+        f"These are shares of what adds up ({lifetime.accounting})."
     )
+    with st.container(key="gauge", width="content", gap=None):
+        st.html(picture)
+        st.caption(words, help=plain(behind, 600))
 
 
-def _percent(share: float) -> int:
-    """A share in whole points, rounded up; 101 for all that is more than the whole."""
-    return math.ceil(100 * min(share, 1.01) - 1e-9)
-
-
-def _part(width: int, colour: str) -> str:
-    return f'<div style="width:{width}%;background:{colour}"></div>' if width else ""
+def _sets() -> list[DataSet]:
+    """The data sets of the ledger that is named; none, in silence, where there is none that can be read."""
+    try:
+        ledger = shared_ledger.named()
+        if ledger is None:
+            return []
+        stands = ledger.stat()
+        return session().memo(
+            "budgets", (ledger, stands.st_mtime_ns, stands.st_size), lambda: shared_ledger.known(ledger)
+        )
+    except (InputError, OSError):  # Release says what is wrong with it
+        return []

@@ -7,14 +7,16 @@ import streamlit as st
 
 from dpcore.publishing.chain import is_new
 from dpcore.publishing.dataset import DataSet
-from dpcore.publishing.ledger_store import Store
+from dpcore.publishing.ledger_store import LONGEST_NAME, Store
 
 from . import owner
 from .state import public_host
-from .text import plain
+from .table import Table
+from .text import clean, plain
 
 VARIABLE = "DPCORE_LEDGER"
 FILE = "ledger.sqlite"
+FOLDER = "ledger-folder"  # key of the widget that names it
 OFF = (
     "Releases are off on this server: others can reach it, and no ledger with a key is set up. Its owner can name one "
     f"in the environment variable {VARIABLE} and its key, at least {owner.SHORTEST} characters, in {owner.KEY}; or you "
@@ -24,37 +26,57 @@ OFF = (
 
 def where() -> Path | None:
     """The ledger's path, or None with the reason said on the page."""
-    configured = os.environ.get(VARIABLE, "").strip()
     if off():
         st.warning(OFF, icon=":material/block:")
         return None
     if not owner.opens():
         return None
-    if configured:
+    if _configured():
         st.caption("Budget record: the one that this server's owner has set up.")
-        return Path(configured)
+        return named()
     typed = st.text_input(
-        "Folder of the budget record, on this machine", key="ledger-folder", placeholder="/home/you/releases",
+        "Folder of the budget record, on this machine", key=FOLDER, placeholder="/home/you/releases",
         max_chars=1000, persist_state="session",
         help="The budget record lists every release and how much privacy budget is left. Use one folder for all "
         f"releases of a table. The first release makes the file {FILE} in it and writes its own files beside it.",
     )  # fmt: skip
-    if not typed.strip():
-        return None
-    try:
-        folder = Path(typed.strip()).expanduser()
-        there = folder.is_dir()
-    except (OSError, ValueError, RuntimeError):
-        folder, there = Path(), False
-    if not there:
+    if typed.strip() and named() is None:
         st.error(f"There is no folder {plain(typed.strip(), 200)} on this machine. Make it first, or name another one.")
+    return named()
+
+
+def named() -> Path | None:
+    """The path of the ledger that was named and that this tab may see, in silence; None without one."""
+    if off() or not owner.opened():
         return None
-    return folder / FILE
+    if configured := _configured():
+        return Path(configured)
+    typed = st.session_state.get(FOLDER, "").strip()
+    try:
+        folder = Path(typed).expanduser()
+        return folder / FILE if typed and folder.is_dir() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def dataset_key(table: Table) -> str:
+    """The key of the widget that names the table's data set."""
+    return f"dataset-{table.name}-{table.uploaded}"
+
+
+def dataset_name(table: Table) -> str:
+    """The name of the table's data set in the ledger: as entered on Release, else the table's own."""
+    own = clean(Path(table.name).stem if table.uploaded else table.name, LONGEST_NAME)
+    return st.session_state.get(dataset_key(table), own).strip()
 
 
 def off() -> bool:
     """Whether nobody can release here: others reach this server, and there is no ledger, or no key that guards it."""
-    return owner.asked_for() and not (os.environ.get(VARIABLE, "").strip() and owner.key())
+    return owner.asked_for() and not (_configured() and owner.key())
+
+
+def _configured() -> str:
+    return os.environ.get(VARIABLE, "").strip()
 
 
 def words(error: object, ledger: Path | None) -> str:

@@ -1,5 +1,6 @@
 """The link to what a page shows: a button that copies it, and what was wrong with the one that was opened."""
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -105,20 +106,22 @@ def note(name: str, value: str, allowed: str) -> None:
 
 
 def renamed() -> bool:
-    """Write titles where an older link has the code names of algorithms; whether there were any."""
+    """Write what an older link says as links say it now; whether there was any."""
     found = False
-    for name in BY_TITLE:
+    for name in list(st.query_params):
         asked = st.query_params.get_all(name)
-        if (now := [_titled(value) for value in asked]) != asked:
+        if (now := [_now(name, value) for value in asked]) != asked:
             found = True
             st.query_params[name] = now
     return found
 
 
-def _titled(value: str) -> str:
-    """A code name, which settings may follow after a comma, as its title."""
-    name, comma, settings = value.partition(",")
-    return ALGORITHMS[name].about.title + comma + settings if name in ALGORITHMS else value
+def _now(name: str, value: str) -> str:
+    """A code name, which settings may follow after a comma, as its title; steps by that name; 1e-09 as 1e-9."""
+    if name in BY_TITLE:
+        code, comma, settings = value.partition(",")
+        return ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
+    return "step" if (name, value) == ("against", "round") else re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value)
 
 
 def sample() -> None:

@@ -21,6 +21,7 @@ class Entry:
     about_table: bool = False
     says_later: bool = False
     first: bool = False
+    spends: bool = False  # draws the gauge itself, with what it is about to use
 
 
 MENU: dict[str, list[Entry]] = {
@@ -62,6 +63,7 @@ MENU: dict[str, list[Entry]] = {
             "Release",
             "Publish one protected release. It is permanent: it cannot be undone or repeated.",
             shows=Tag.PUBLIC,
+            spends=True,
             about_table=True,
         ),
     ],

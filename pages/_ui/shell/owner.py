@@ -25,15 +25,18 @@ def asked_for() -> bool:
     return public_host() or bool(os.environ.get(KEY, "").strip())
 
 
+def opened() -> bool:
+    """Whether this tab may see the ledger: nobody asks for the key, or it was shown."""
+    right = key()
+    return not asked_for() or bool(right and hmac.compare_digest(session().opened_with, _digest(right)))
+
+
 def opens() -> bool:
     """Whether this tab may see the ledger. Asks for the key where it must; nothing else is said to who has none."""
-    right = key()
-    if not asked_for():
+    if opened():
         return True
-    if not right:
+    if not (right := key()):
         return False
-    if hmac.compare_digest(session().opened_with, _digest(right)):
-        return True
     place = st.empty()
     given = place.text_input(
         "The owner's key of the ledger", type="password", key="ledger-key", max_chars=LONGEST, autocomplete="off",

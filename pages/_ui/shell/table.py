@@ -17,7 +17,7 @@ from dpcore.data.domain import Domain
 from dpcore.data.guessing import Guess
 from dpcore.data.open_schema import OpenSchema, is_open, is_private, open_schema_from_json
 from dpcore.data.privacy_unit import PrivacyUnit
-from dpcore.data.repairs import PEEKS, Problem, mended, problems
+from dpcore.data.repairs import PEEKS, Problem, mended, problems, words_missing
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.data.sources.base import Source
 from dpcore.data.sources.counts import Counts
@@ -25,7 +25,8 @@ from dpcore.data.text_format import UNSTATED, TextFormat
 from dpcore.errors import InputError
 from dpcore.tags import Tag
 
-from .counted import Content, Known, Large, added, rows_of
+from .counted import Known, Large, LedgerSource, added, rows_of
+from .first_values import first_values
 from .opened import Trial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
@@ -67,7 +68,7 @@ class Table:
     read_off: bool = False  # whether values or bounds were ever taken from the records
     problems: tuple[Problem, ...] = ()
     encoded: dict[tuple[str, ...], Any] = field(default_factory=dict)  # Rows, or Counts of a large table
-    _checked: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
+    _checked: dict[str, tuple[str, tuple[Problem, ...], dict[str, int]]] = field(default_factory=dict)
     large: Large | None = None
     counts: Known = field(default_factory=dict)
     format: TextFormat = UNSTATED
@@ -98,12 +99,12 @@ class Table:
         A person states it, unless it was `guessed`; one that says itself that it was peeked stays so.
         """
         self.schema, self.confirmed = schema, not guessed
-        if not self._entries:  # a plain file of sizes is written out
+        if not self.entries:  # a plain file of sizes is written out
             with suppress(InputError):
                 self.schema = domain_to_json(domain_from_json(schema))
-        peeked = bool(self._entries) and bool(schema.get("peeked"))
+        peeked = bool(self.entries) and bool(schema.get("peeked"))
         self.read_off = peeked and not guessed
-        self.origins = dict.fromkeys(self._entries, GUESSED if guessed else READ_OFF if peeked else TYPED)
+        self.origins = dict.fromkeys(self.entries, GUESSED if guessed else READ_OFF if peeked else TYPED)
         self._check(told)
 
     def change(self, entries: Mapping[str, Entry | None], origin: str = TYPED, told: Told = unheard) -> None:
@@ -113,7 +114,7 @@ class Table:
         """
         self.read_off = self.read_off or origin == READ_OFF
         self.confirmed = self.confirmed and origin != GUESSED
-        columns = dict(self._entries)
+        columns = dict(self.entries)
         for name, entry in entries.items():
             columns.pop(name, None)
             before = self.origins.pop(name, TYPED if self.confirmed else GUESSED)
@@ -126,7 +127,7 @@ class Table:
         """Repair these columns, as far as they are in use; what cannot be mended so is a problem of its own."""
         entries: dict[str, Entry | None] = {}
         refused = []
-        before = self._entries
+        before = self.entries
         names = [name for name in names if name in before]
         for at, name in enumerate(names):
             told(at / len(names) / 2, f"Column {at + 1:,} of {len(names):,} is read")
@@ -143,13 +144,13 @@ class Table:
         """A person says that kinds and the choice of columns are known without this table; what was read off stays."""
         self.origins = {name: TYPED if was == GUESSED else was for name, was in self.origins.items()}
         self.confirmed = True
-        self._write(self._entries, self.constraints)
+        self._write(self.entries, self.constraints)
 
     def constrain(self, constraints: list[Any]) -> None:
         """Say what cannot be; InputError for what is wrong with it, once the columns are complete."""
         if self.domain is not None:
-            domain_from_json({"columns": self._entries, "constraints": constraints})
-        self._write(self._entries, constraints)
+            domain_from_json({"columns": self.entries, "constraints": constraints})
+        self._write(self.entries, constraints)
 
     def protect(self, unit: PrivacyUnit) -> None:
         """Protect `unit` from now on."""
@@ -223,7 +224,7 @@ class Table:
     @property
     def content(self) -> pd.DataFrame | Source:
         """What a ledger knows it by: all of its rows and columns, whatever the schema says of them."""
-        return self.frame if self.large is None else Content(self.large.source, self.large)
+        return self.frame if self.large is None else LedgerSource(self.large.source, self.large)
 
     @property
     def looked_at(self) -> str:
@@ -242,7 +243,26 @@ class Table:
     def done(self) -> list[str]:
         """The columns in use with which nothing is wrong."""
         wrong = {problem.column for problem in self.problems}
-        return [name for name in self._entries if name not in wrong]
+        return [name for name in self.entries if name not in wrong]
+
+    @property
+    def words_missing(self) -> dict[str, dict[str, int]]:
+        """By column, as far as cells are looked at, the words that count as missing, and how often each stands."""
+        known = {name: checked[2] for name, checked in self._checked.items() if name in self.entries}
+        return {name: found for name, found in known.items() if found and not is_private(self.entries[name])}
+
+    def guess(self, name: str) -> Guess:
+        """What a column seemed to be; of a table whose schema came with it, nothing."""
+        return self._guess.get(name) or Guess(name=name, kind="categorical")
+
+    @cached_property
+    def first_values(self) -> list[list[int]]:
+        """Bars for the first values of every column: a private peek."""
+        return first_values(self.frame)
+
+    @cached_property
+    def _guess(self) -> dict[str, Guess]:
+        return {guess.name: guess for guess in self.guesses}
 
     @property
     def guessed(self) -> bool:
@@ -260,7 +280,8 @@ class Table:
         return Tag.PEEK if self.peeked else Tag.TYPED if self.uploaded else Tag.PUBLIC
 
     @property
-    def _entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, Entry]:
+        """The schema's entries by column, as far as it is one."""
         found = self.schema.get("columns") if isinstance(self.schema, Mapping) else None
         return dict(found) if isinstance(found, Mapping) else {}
 
@@ -272,7 +293,7 @@ class Table:
 
     def _write(self, columns: Mapping[str, Entry], constraints: list[Any], told: Told = unheard) -> None:
         """Make this the schema, with its mark, and find out what is wrong with it."""
-        before, measured = self._entries, self.schema.get("measured", []) if isinstance(self.schema, Mapping) else []
+        before, measured = self.entries, self.schema.get("measured", []) if isinstance(self.schema, Mapping) else []
         left = [name for name in measured if name in columns and columns[name] == before.get(name)]
         self.schema = {"columns": dict(columns)} | ({"constraints": constraints} if constraints else {})
         self.schema |= {"measured": left} if left else {}
@@ -303,7 +324,7 @@ class Table:
         except InputError as error:
             wrong = str(error)
         try:
-            found, entries = [], self._entries
+            found, entries = [], self.entries
             for at, (name, entry) in enumerate(entries.items()):
                 told(at / len(entries), f"Column {at + 1:,} of {len(entries):,} is checked")
                 found += self._problems(name, entry)
@@ -323,6 +344,8 @@ class Table:
         if is_private(entry):
             self.cells(name)  # whether it is there
             return ()
-        if self._checked.get(name, ("", ()))[0] != text:
-            self._checked[name] = text, problems(name, self.cells(name), entry)
+        if name not in self._checked or self._checked[name][0] != text:
+            cells = self.cells(name)
+            found = problems(name, cells, entry)
+            self._checked[name] = text, found, {} if found else words_missing(name, cells, entry)
         return self._checked[name][1]

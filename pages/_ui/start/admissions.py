@@ -122,7 +122,7 @@ def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> t
     """The sentence of a frame, and the short one."""
     right = times_in_100(guess)
     words = (
-        f"At **ε = {number(epsilon)}**, someone who knows every other applicant guesses right whether the last one was "
+        f"At **ε = {number(epsilon)}**, someone who knows every other applicant guesses right whether the last was "
         f"admitted at most **{right}** (a coin: 50)."
     )
     short = f"A guess is right at most {right}"

@@ -1,4 +1,4 @@
-"""The journey in a real browser: Data, Explore; upload, run, read the charts, take along, come back, cancel."""
+"""The journey in a real browser: Start, Data, Explore; upload, run, read the charts, cancel, take along, come back."""
 
 import json
 import re
@@ -26,14 +26,13 @@ def verdict(page):
 
 def upload(page, path, schema=None):
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    expect(page.get_by_text("a person must fill them in")).to_be_visible()
-    link = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")
-    expect(link).to_have_attribute("disabled", "")
+    expect(page.get_by_text("They are public: fill them in below")).to_be_visible()
     if schema:
+        page.get_by_role("tab", name="File and schema").click()
         field = page.locator("[class*=st-key-schema-file] input[type=file]")
         expect(field).to_have_count(1)
         field.set_input_files(schema)
-        expect(link).not_to_have_attribute("disabled", "")
+        expect(page.get_by_role("link", name="Explore it")).not_to_have_attribute("disabled", "")
 
 
 @pytest.fixture
@@ -43,7 +42,20 @@ def people(tmp_path):
     return tmp_path / "people.csv", tmp_path / "schema.json"
 
 
-def test_a_table_is_uploaded_explored_taken_along_and_seen_by_nobody_else(page, server, chromium, people):
+def test_start_shows_a_chart_before_any_click_and_the_slider_redraws_it(page, server):
+    visit(page, server, "/", "What does privacy cost on my table?")
+    expect(page.locator(".drag-group .drag-synthetic").first).to_be_visible()
+    expect(page.get_by_text("at most 50.2 times in 100")).to_be_visible()
+    slider = page.get_by_role("slider", name="ε, privacy budget")
+    for _ in range(9):
+        slider.press("ArrowRight")
+    expect(page.get_by_text("at most 54 times in 100")).to_be_visible()
+    page.get_by_role("link", name="Take a sample").click()
+    expect(page.get_by_text("berkeley · 4,526 rows")).to_be_visible()
+    expect(verdict(page)).to_be_visible()
+
+
+def test_upload_schema_run_chart_cancel(page, server, people):
     visit(page, server, "/data", "Data")
     upload(page, *people)
     expect(page.get_by_text("people.csv: 3,000 rows, 3 columns. Read as UTF-8, separated by commas.")).to_be_visible()
@@ -53,6 +65,22 @@ def test_a_table_is_uploaded_explored_taken_along_and_seen_by_nobody_else(page, 
     assert "sample" not in page.url
     assert "people" not in page.url
 
+    page.get_by_role("combobox", name="Algorithm").click()
+    page.get_by_role("option", name="Frank-Wolfe").click()
+    page.locator("summary", has_text="More").click()
+    page.get_by_role("slider", name="rounds T").press("End")  # a million rounds
+    expect(page.get_by_text(re.compile(r"step [\d,]+ of at most 1,000,000"))).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled: what is shown below")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    expect(verdict(page)).to_be_visible()
+
+
+def test_rows_and_settings_can_be_taken_along(page, server, people):
+    visit(page, server, "/data", "Data")
+    upload(page, *people)
+    page.get_by_role("link", name="Explore it").click()
+    expect(verdict(page)).to_be_visible()
     page.get_by_role("tab", name="Download").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Synthetic rows (CSV)").click()
@@ -64,28 +92,33 @@ def test_a_table_is_uploaded_explored_taken_along_and_seen_by_nobody_else(page, 
     assert (settings["columns"], settings["queries"]) == (["sex", "age"], ["marginals:2"])
     assert "--queries marginals:2" in settings["command"]
 
+
+def test_changing_pages_loses_nothing(page, server, people):
+    visit(page, server, "/data", "Data")
+    upload(page, *people)
+    page.get_by_role("link", name="Explore it").click()
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowLeft")
     expect(page.get_by_text("ε = 0.7, δ = 1 in a billion").first).to_be_visible()
     page.get_by_role("link", name="Data", exact=True).click()
     expect(page.get_by_text("people.csv: 3,000 rows")).to_be_visible()
     expect(page.get_by_text("3,000 rows, 2 columns, 200 combinations")).to_be_visible()
-    other = chromium.new_context().new_page()
-    visit(other, server, "/data", "Data")
-    expect(other.get_by_text("Invented census (20,000 people): 20,000 rows")).to_be_visible()
-    assert other.get_by_text("people.csv").count() == 0
-    other.context.close()
     page.get_by_role("link", name="Explore", exact=True).click()
     expect(page.get_by_text("ε = 0.7, δ = 1 in a billion").first).to_be_visible()
     expect(page.get_by_text("people.csv · ")).to_be_visible()
 
-    page.get_by_role("combobox", name="Algorithm").click()
-    page.get_by_role("option", name="Frank-Wolfe").click()
-    page.locator("summary", has_text="More").click()
-    page.get_by_role("slider", name="rounds T").press("End")  # a million rounds
-    expect(page.get_by_text(re.compile(r"step [\d,]+ of at most 1,000,000"))).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled: what is shown below")).to_be_visible()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+def test_bounds_are_only_read_off_the_records_when_asked_and_then_marked(page, server, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n" + "\n".join(f"{i % 7},{'xyz'[i % 3]}" for i in range(500)))
+    visit(page, server, "/data", "Data")
+    upload(page, table)
+    expect(page.get_by_text("They are public: fill them in below")).to_be_visible()
+    link = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")
+    expect(link).to_have_attribute("disabled", "")
+    page.get_by_role("button", name="Fill in from my data (not protected)").click()
+    expect(page.get_by_text("is outside the promise")).to_be_visible()
+    expect(link).not_to_have_attribute("disabled", "")
+    link.click()
     expect(verdict(page)).to_be_visible()
 
 
@@ -129,6 +162,16 @@ def test_a_link_opens_the_same_state(page, server, chromium):
     other.context.close()
 
 
+def test_two_sessions_do_not_see_each_other(page, server, chromium, people):
+    visit(page, server, "/data", "Data")
+    upload(page, *people)
+    other = chromium.new_context().new_page()
+    visit(other, server, "/data", "Data")
+    expect(other.get_by_text("Invented census (20,000 people): 20,000 rows")).to_be_visible()
+    assert other.get_by_text("people.csv").count() == 0
+    other.context.close()
+
+
 def test_a_closed_tab_stops_its_job(page, server, chromium):
     """Two tabs fill both workers with endless jobs; once they are closed a third one gets its turn."""
     endless = "/explore?algorithm=Private+Frank-Wolfe+%28DPFW%29&dpfw.rounds=1%2C000%2C000&repeats=20"
@@ -138,4 +181,15 @@ def test_a_closed_tab_stops_its_job(page, server, chromium):
         expect(tab.get_by_role("button", name="Cancel")).to_be_visible()
         tab.context.close()
     visit(page, server, "/explore", "Explore")
+    expect(verdict(page)).to_be_visible()
+
+
+def test_lessons_open_explore_and_ask_first(page, server):
+    visit(page, server, "/lessons", "Lessons")
+    link = page.get_by_role("link", name="Open").nth(1).get_attribute("href")
+    visit(page, server, "/" + link.split("/")[-1], "Explore")
+    expect(page.get_by_text("Make your prediction above")).to_be_visible()
+    page.get_by_text("Children: they are few").click()
+    page.get_by_role("button", name="Reveal").click()
+    expect(page.get_by_text("Right: Children: they are few.")).to_be_visible()
     expect(verdict(page)).to_be_visible()

@@ -77,7 +77,7 @@ SEEN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("path", ["/", "/explore", "/compare", "/guarantee", "/audit", *PAGES[7:]])
+@pytest.mark.parametrize("path", ["/", "/data", "/explore", "/compare", "/guarantee", "/audit", *PAGES[7:]])
 def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, path):
     for width, height, query in ((1440, 900, ""), (1280, 720, "?present=true"), (390, 844, "")):
         page.set_viewport_size({"width": width, "height": height})
@@ -86,7 +86,7 @@ def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, pat
             expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
         count, picture = page.evaluate(SEEN)
         if width == 1440:
-            assert count <= (200 if path in ("/explore", "/glossary") else 150)
+            assert count <= (200 if path in ("/data", "/explore", "/glossary") else 150)
         if path in ("/compare", "/lessons"):  # which have none before something is run, or opened
             assert picture is None
         elif width == 390:

@@ -108,7 +108,7 @@ class Sound:
             chain.check_kind(db, self.path)
             with chain.reading(self.path):
                 read = chain.read(db)
-                found = chain.problems(read)
+                found = chain.tampering(read)
         except InputError:
             return "seen"
         finally:
@@ -139,7 +139,7 @@ def rows(path: Path) -> tuple[Any, ...]:
     return _values(content)
 
 
-def _values(content: chain.Content) -> tuple[Any, ...]:
+def _values(content: chain.LedgerContent) -> tuple[Any, ...]:
     read = [content.meta, *content.rows.values(), content.entries]
     return tuple([tuple(row) for row in part] for part in read)
 

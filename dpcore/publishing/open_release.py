@@ -1,4 +1,4 @@
-"""A release whose schema is measured first: checked and planned with what is public, reserved whole, then settled."""
+"""A release that measures its schema first: planned with public facts, charged whole, then settled."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..algorithms.forecasts import affordable
-from ..data.cells import Cells
+from ..data.cells import RawCells
 from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema
 from ..data.privacy_unit import PrivacyUnit
@@ -18,14 +18,14 @@ from ..privacy.accounting.lifetime import Concentrated, Event
 from ..privacy.column_curator import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, within
+from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, plan_within
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Opening:
-    """The part of a release that is not known before: its schema, how queries are read in it, its share if given."""
+    """The part of a release that is unknown at first: its schema, the queries' reading in it, and a given share."""
 
     schema: OpenSchema
     ask: Callable[[Domain], Workload]
@@ -34,29 +34,29 @@ class Opening:
 
 @dataclass(frozen=True, eq=False)
 class OpenRelease(PreparedRelease):
-    """A prepared release of which `problem`, `rows` and `plan` are placeholders, made of public things alone.
+    """A prepared release whose `problem`, `rows` and `plan` are placeholders, made of public facts alone.
 
     `events` are all that schema and algorithm may ever spend.
     """
 
     opening: Opening
-    cells: list[Cells]
+    cells: list[RawCells]
     division: Division
     measuring: SchemaPlan
 
     def measure(self, noise: np.random.Generator) -> MeasuredSchema:
-        """Measure the schema; only after the charge."""
+        """The measured schema; to be called only after the charge."""
         curator = ColumnCurator(self.cells, self.problem.n, self.measuring.plan, noise, group=self.problem.group)
         return measure_schema(self.opening.schema, self.measuring, curator)
 
     def settle(self, found: MeasuredSchema) -> "SettledRelease":
-        """The release that a measured schema allows; InputError where it fits no machine, or no question."""
+        """The release that a measured schema allows; InputError where it is too large, or leaves no question."""
         n, group = self.problem.n, self.problem.group
         request = replace(self.request, workload=self.opening.ask(found.domain))
         rows = found.domain.encode(request.unit.limited(request.table, found.domain.names))
         problem = QueryRelease(request.workload, n, group)
         affordable(request.algorithm, problem, request.budget)
-        plan = within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
+        plan = plan_within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
         request.check_exact(plan.exact)
         check_whole(self.division, self.measuring.plan, plan, request.algorithm.adaptive)
         return SettledRelease(request, problem, rows, plan, self.events, found, self.measuring.plan, self.division)
@@ -64,7 +64,7 @@ class OpenRelease(PreparedRelease):
 
 @dataclass(frozen=True, eq=False)
 class SettledRelease(PreparedRelease):
-    """The same with the schema that was found."""
+    """A settled release: prepared with the schema that was measured."""
 
     found: MeasuredSchema
     measuring: Plan
@@ -72,12 +72,12 @@ class SettledRelease(PreparedRelease):
 
     @property
     def measured_events(self) -> tuple[tuple[Event, int], ...]:
-        """What the schema was charged."""
+        """The events charged for measuring the schema."""
         return measured_events(self.measuring)
 
 
 def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
-    """The charges of a schema's plan as events; failures add up as they are."""
+    """The charges of a schema's plan as events; their failure probabilities add up unchanged."""
     return tuple(
         (Concentrated(c.spend.rho, c.spend.failure) if plan.budget.delta else c.spend, c.times) for c in plan.charges
     )
@@ -85,9 +85,9 @@ def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
 
 @dataclass(frozen=True, eq=False)
 class OpenRecords:
-    """What can be read of a table before its schema is measured: `rows` with a placeholder for each open column."""
+    """A table's rows before its schema is measured, with a placeholder for each column still to be measured."""
 
-    cells: list[Cells]
+    cells: list[RawCells]
     rows: Rows
 
     @classmethod
@@ -98,7 +98,7 @@ class OpenRecords:
         unit: PrivacyUnit,
         told: Callable[[float], object] = lambda _: None,
     ) -> "OpenRecords":
-        """Those of a table; what a public column refuses is told here. `told` hears how far it is."""
+        """The rows of a table; values that a public column refuses raise here. `told` receives the progress."""
         limited, many = unit.limited(frame, schema.names), len(schema.open) + 1
         cells = schema.cells(limited, lambda done: told(done / many))
         told(1 - 1 / many)
@@ -108,7 +108,7 @@ class OpenRecords:
 def prepare_open(
     request: ReleaseRequest, opening: Opening, records: OpenRecords | None = None, *, fixed: Accounting | None = None
 ) -> OpenRelease:
-    """Check and plan with placeholders; what a public column refuses is told here. Nothing is drawn or charged.
+    """An open release, checked and planned with placeholders; it neither draws nor charges anything.
 
     `records` are those of this very table, where they are read already.
     """

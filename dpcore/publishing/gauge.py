@@ -1,0 +1,30 @@
+"""The budget of a data set as shares that add up, in one picture and one line for pages and files alike."""
+
+import math
+
+USED, NOW, OVER, LEFT = "#8a857c", "#0072b2", "#d55e00", "#8a857c4d"  # OVER: what does not fit
+CLOSE = 1e-9  # shares that differ by less are the same
+
+
+def gauge(used: float, now: float = 0.0) -> tuple[str, str]:
+    """Return the picture (HTML) and the words for the shares of the whole budget, 0 to 1, used before and `now`.
+
+    Shares are in whole percent, rounded up, and what is left is what remains of 100.
+    """
+    over = used + now > 1 + CLOSE
+    before = _percent(used)
+    mine = _percent(now) if over else min(_percent(now), 100 - before)
+    left = 100 - before - mine * (not over)
+    needs = f"this release needs {'more than the whole budget' if now > 1 + CLOSE else f'{mine} %'}"
+    middle = [needs if over else f"this release {mine} %"] if now else []
+    words = " · ".join([f"Used {'before ' if now else ''}{before} %", *middle, f"left {left} %"])
+    bars = "".join(
+        f'<div style="width:{width}%;background:{colour}"></div>'
+        for width, colour in ((before, USED), (100 - before if over else mine, OVER if over else NOW))
+    )
+    frame = f"display:flex;height:0.7em;border-radius:0.2em;overflow:hidden;background:{LEFT};print-color-adjust:exact"
+    return f'<div role="img" aria-label="Privacy budget: {words}" style="{frame}">{bars}</div>', words
+
+
+def _percent(share: float) -> int:
+    return math.ceil(100 * min(share, 1.0) - 1e-6)

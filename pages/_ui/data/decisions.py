@@ -1,0 +1,214 @@
+"""What a person has to decide before a table can be explored, each with one click; and whom the guarantee protects."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpcore.data import repairs
+from dpcore.data.guessing import Guess
+from dpcore.data.open_schema import PRIVATE
+from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
+from dpcore.data.readings import ANY_CASE, COMMA, PARTS
+from dpcore.publishing.card import PEEKED, UNCOVERED
+from dpcore.tags import Tag
+
+from ..shell.frame import heading
+from ..shell.session import session
+from ..shell.state import stakeholder
+from ..shell.table import Table
+from ..shell.text import clean, plain
+from .grid import MEASURE, STATES, USE, do
+from .reading import CANCELLED, attempt, changing
+
+HELP = (
+    "A share of the budget measures values and bounds with noise, before the algorithm runs. So they are protected. "
+    "What it costs is shown below, before anything is measured."
+)
+OPEN = {
+    "Measure them privately": MEASURE, repairs.FIXES[repairs.READ]: repairs.READ, "Leave them out": repairs.ASIDE
+}  # fmt: skip
+WRONG = {
+    repairs.MISSING: "values are missing", repairs.CLIP: "numbers lie out of range", repairs.ONE: "spellings differ",
+    repairs.ADD: "values are not listed", repairs.GUESS: "values do not fit",
+}  # fmt: skip
+STYLE = """<style>
+[class*="st-key-decide"] {gap: 0 0.5rem;} [class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
+.st-key-go a:not([disabled]) {background: #0072B2; padding: 0.5rem 1rem;}
+.st-key-go a:not([disabled]) * {color: white !important;}
+.st-key-go a[disabled], .st-key-go a[disabled] * {color: inherit !important;}
+.st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
+@media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}}
+</style>"""
+SHOWN, NAMED = 4, 80  # lines of one list, and characters of the names in one
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Something to decide about some columns: in words, and the ways by their labels, best first, as `do` has them."""
+
+    words: str
+    names: list[str]
+    ways: dict[str, str]
+    needed: bool = True
+
+
+def decide(current: Table) -> bool:
+    """How much is left to decide, each with one click, and the way on to Explore; whether a change is on its way."""
+    left = [] if (busy := changing(current)) else [*needs(current), *([] if stakeholder() else offers(current))]
+    columns = {name for decision in left if decision.needed for name in decision.names}
+    many = sum(decision.needed for decision in left) or int(current.domain is None)
+    why = "" if current.domain is not None else ": first complete the schema"
+    if current.opening is not None and why:
+        why = ": first try the measurement below"
+    elif columns:
+        why = f": first decide about {_columns(columns)}"
+    st.html(STYLE)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="go"):
+        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else "Nothing left to decide")
+        st.page_link(
+            "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),
+            width="content",
+        )  # fmt: skip
+    if busy:
+        return True
+    told, refused = st.session_state.pop("_schema_problem", ("", ""))
+    if refused and told == current.name:
+        (st.warning if refused == CANCELLED else st.error)(refused if refused == CANCELLED else _words(refused))
+    with st.container(gap="xxsmall"):
+        for at, decision in enumerate(left[:SHOWN]):
+            _draw(at, decision, current)
+    if len(left) > SHOWN:
+        st.caption(f"{len(left) - SHOWN} more: see “state” and “next step” below.")
+    if current.problem and not current.problems:
+        st.warning(_words(current.problem), icon=":material/edit:")
+    return False
+
+
+def _draw(at: int, decision: Decision, current: Table) -> None:
+    is_open = decision.ways == OPEN
+    if decision.needed and not is_open and not stakeholder():  # what is wrong quotes cells
+        session().look(current)
+    with st.container(horizontal=True, vertical_alignment="center", key=f"decide-{at}"):
+        st.markdown(decision.words if is_open else _words(decision.words), width="stretch")
+        for label, way in decision.ways.items():
+            peeks = way in repairs.PEEKS
+            st.button(
+                label, key=f"{decision.words}-{way}", icon=":material/visibility:" if peeks else None,
+                type="primary" if way == MEASURE else "secondary" if is_open else "tertiary",
+                help=HELP if way == MEASURE else Tag.PEEK.meaning if peeks else None,
+                disabled=peeks and stakeholder() or way == MEASURE and current.large is not None,
+                on_click=do, args=(way, decision.names),
+            )  # fmt: skip
+
+
+def needs(current: Table) -> Iterator[Decision]:
+    """What must be decided: values of columns of which nothing is said, and what is wrong with others."""
+    alike: dict[tuple[str, ...], list[repairs.Problem]] = {}
+    for problem in current.problems:
+        alike.setdefault((*OPEN.values(),) if problem.open else problem.fixes, []).append(problem)
+    for fixes, same in alike.items():
+        names = [problem.column for problem in same]
+        if same[0].open:
+            words = f"{_columns(names)} without values or a range. They are public: fill them in below, or"
+            yield Decision(words, names, OPEN)
+        else:
+            words = same[0].what if len(same) == 1 else f"In {_columns(names)} {WRONG[fixes[0]]}: {_named(names)}"
+            yield Decision(words, names, {repairs.FIXES[fix]: fix for fix in fixes})
+
+
+def offers(current: Table) -> Iterator[Decision]:
+    """What may be decided otherwise: parts of dates, first characters of codes, spellings, words that mean missing."""
+    entries, missing = current.entries, current.words_missing
+    aside = [guess for guess in current.guesses if guess.name not in entries]
+    dates = [guess for guess in aside if guess.aside == "date"]
+    clear = all(len(guess.offers) == len(PARTS) for guess in dates)  # else the year alone is the same in every order
+    free = [n for n in current.done if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")]
+    said = [name for name in free if name in missing]
+    words = {f"“{clean(word)}”" for name in said for word in missing[name]}
+    spelled = [name for name in free if ANY_CASE in current.guess(name).offers]
+    for what, ways, names in (
+        ("dates, which are too detailed", {f"Use the {p}": p for p in PARTS[: 3 if clear else 1]}, _names(dates)),
+        (
+            "codes of too many values",
+            {"Use their first characters": USE},
+            _names(g for g in aside if g.aside == "code"),
+        ),
+        ("values that differ only in case or spaces", {repairs.FIXES[repairs.ONE]: repairs.ONE}, spelled),
+        (f"words for missing ({_named(sorted(words), 40)})", {repairs.FIXES[repairs.OWN]: repairs.OWN}, said),
+    ):
+        if names:
+            holds = f"{_columns(names)} hold{'s' * (len(names) == 1)}"
+            yield Decision(f"Optional: {holds} {what}: {_named(names)}", names, ways, needed=False)
+
+
+def _names(guesses: Iterable[Guess]) -> list[str]:
+    return [guess.name for guess in guesses]
+
+
+def summary(current: Table) -> None:
+    """What was guessed and from what, what is left out and why, and how far the promise goes."""
+    if stakeholder():
+        return
+    if people := _names(g for g in current.guesses if g.aside in STATES and g.name not in current.entries):
+        st.caption(plain(f"Not used, because they may identify people: {_named(people)}.", 400))
+    if commas := _names(guess for guess in current.guesses if guess.read == COMMA):
+        st.caption(plain(f"{_named(commas)} use{'s' * (len(commas) == 1)} decimal commas.", 400))
+    if current.guessed:
+        guessed = f"Kinds and the choice of columns were guessed from {current.looked_at}. {UNCOVERED}"
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(PEEKED if current.read_off else guessed, width="stretch")
+            if not current.read_off and not current.confirmed:
+                st.button(
+                    "I confirm that this is public knowledge", icon=":material/check:", type="tertiary",
+                    on_click=_confirm, help="Then the schema counts as entered by you.",
+                )  # fmt: skip
+
+
+def protected(current: Table) -> None:
+    """Whom the guarantee protects: rows, or people with so many rows each."""
+    columns = [None, *current.names]
+    left, right = st.columns(2)
+    person = left.selectbox(
+        "Which column identifies a person?", columns, columns.index(current.unit.person), key=f"person-{id(current)}",
+        format_func=_whom,
+    )  # fmt: skip
+    most = right.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, disabled=person is None)
+    current.protect(PrivacyUnit(person, most) if person is not None else PrivacyUnit())
+    st.caption(plain(f"Protected: {current.unit.words}.", 200))
+    if person is not None:
+        st.caption(
+            "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
+            f"All noise is scaled to this many rows. {COUNTED}"
+        )
+
+
+def hidden(current: Table) -> bool:
+    """Whether a schema guessed or read off the records must not be shown here."""
+    return stakeholder() and current.peeked
+
+
+def _whom(person: str | None) -> str:
+    """Who is protected when `person` names people, in words. Not a lambda of the page: that would keep its table."""
+    return "none: each row is one person" if person is None else clean(person)
+
+
+def _confirm() -> None:
+    attempt(lambda mine, _: mine.confirm())
+
+
+def _columns(names: Collection[str]) -> str:
+    return f"{len(names)} column{'s' * (len(names) > 1)}"
+
+
+def _named(names: Collection[str], most: int = NAMED) -> str:
+    """The first names, and how many more there are."""
+    shown = list(map(clean, names))
+    while len(", ".join(shown)) > most and len(shown) > 1:
+        shown.pop()
+    return ", ".join(shown) + f" and {len(names) - len(shown)} more" * (len(names) > len(shown))
+
+
+def _words(problem: str, vague: str = "The schema does not serve this table yet.") -> str:
+    """What is wrong may quote a cell."""
+    return vague if stakeholder() else plain(problem, 400)
