@@ -152,21 +152,20 @@ def test_an_empty_table_is_named_before_a_schema_is_measured(here, capsys, comma
 
 
 def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here, capsys):
-    given = ["sweep", "c.csv", "--schema=c.json", "--queries=marginals:1", "--algorithms=gaussian_maxent,mwem"]
-    given += ["--epsilons=1", "--json=out.json"]
+    given = ["sweep", "c.csv", "--schema=c.json", "--queries=marginals:1", "--algorithms=gaussian_maxent"]
+    given += ["--epsilons=1", "--repeat=1", "--json=out.json"]
     assert main(given) == 0
     told = json.loads((here / "out.json").read_text())
     capsys.readouterr()
-    for point in range(2):
-        for key, value in told["points"][point].items():
-            parts = [(key, inner) for inner in value] if isinstance(value, dict) else []
-            for place in [(key,), *parts]:
-                for odd in (None, [], {}, "x", -1, True):
-                    altered = json.loads(json.dumps(told))
-                    holder = altered["points"][point] if len(place) == 1 else altered["points"][point][key]
-                    holder[place[-1]] = odd
-                    (here / "out.json").write_text(json.dumps(altered))
-                    assert main([*given, "--resume"]) in (0, 2), (place, odd)
+    for key, value in told["points"][0].items():
+        parts = [(key, inner) for inner in value] if isinstance(value, dict) else []
+        for place in [(key,), *parts]:
+            for odd in (None, [], {}, "x", -1, True):
+                altered = json.loads(json.dumps(told))
+                holder = altered["points"][0] if len(place) == 1 else altered["points"][0][key]
+                holder[place[-1]] = odd
+                (here / "out.json").write_text(json.dumps(altered))
+                assert main([*given, "--resume"]) in (0, 2), (place, odd)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from dpcore.publishing.files import neutral
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.theory.meaning import Promise
 from dpcore.workloads import Marginals
-from tests.benchmarks.kills import ENVIRONMENT, kill_many, order, write_table
+from tests.benchmarks.kills import ENVIRONMENT, order, write_table
 from tests.cli.files import write_files
 from tests.helpers import QUERIES
 
@@ -349,28 +349,6 @@ def test_the_card_of_people_says_what_their_number_tells(here):
 # Kills
 
 
-def test_killed_releases_are_charged_and_never_free(tmp_path):
-    told = kill_many(tmp_path, 2)
-    assert told["free"] == told["unsound"] == 0
-    assert sum(told[name] for name in ("finished", "killed before the charge", "killed after it")) == 2
-
-
-def test_a_kill_right_after_the_charge_leaves_it_charged(tmp_path):
-    write_table(tmp_path)
-    path = tmp_path / "l.sqlite"
-    code = (
-        "import os, signal, sys\nfrom dpcore.publishing import publish\nfrom dpcore.cli import main\n"
-        "publish._draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
-    )
-    command = [sys.executable, "-c", code, *order("dead")]
-    assert subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, timeout=60, check=False).returncode == -signal.SIGKILL
-    assert verify(path) == []
-    (release,) = Store(path).show()[0].releases
-    assert release["state"] == "reserved, never finished"
-    assert release["total_epsilon"] > 0.04
-    assert not (tmp_path / "dead").exists()
-
-
 @pytest.mark.parametrize(
     ("place", "said", "left"),
     [
@@ -388,7 +366,11 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(
         f"{place} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
     )
     command = [sys.executable, "-c", code, *order("dead")]
-    subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, timeout=60, check=False)
+    assert subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, timeout=60, check=False).returncode == -signal.SIGKILL
+    assert verify(tmp_path / "l.sqlite") == []
+    (release,) = Store(tmp_path / "l.sqlite").show()[0].releases
+    assert release["state"] == "reserved, never finished"
+    assert release["total_epsilon"] > 0.04, "charged before anything is drawn"
     (draft,) = [p for p in tmp_path.iterdir() if p.name.startswith(".dead-")] or [None]
     assert (draft is None) == bool(left)
     monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ def open_part(page, server, part):
     page.locator("h1").wait_for()
 
 
-def test_the_keyboard_moves_and_plays_the_points(page, server):
+def test_the_keyboard_moves_and_plays_the_points_and_nothing_has_to_be_scrolled_meanwhile(page, server):
     page.goto(f"{server}/evolution?pe-n=100&pe-seeds=1&pe-rounds=3")
     page.get_by_text("Budget used and settings").wait_for()
     expect(page.get_by_role("slider", name="Step t")).to_have_attribute("aria-valuetext", "3")  # it played by itself
@@ -26,15 +26,8 @@ def test_the_keyboard_moves_and_plays_the_points(page, server):
     page.keyboard.press("Enter")
     expect(slider).to_have_attribute("aria-valuetext", "3")
     expect(play).to_be_visible()
-
-
-def test_nothing_has_to_be_scrolled_while_it_plays(page, server):
-    """At 1440 × 900 settings, button, slider and chart are in view together; on a phone button, slider and chart."""
-    page.goto(f"{server}/evolution?pe-n=100&pe-seeds=1&pe-rounds=3")
-    page.get_by_text("Budget used and settings").wait_for()
-    expect(page.get_by_role("slider", name="Step t")).to_have_attribute("aria-valuetext", "3")  # it played by itself
-    parts = [page.get_by_role("button", name="Play"), page.get_by_role("slider", name="Step t")]
-    parts += [page.locator(".js-plotly-plot").first]
+    # At 1440 × 900 settings, button, slider and chart are in view together; on a phone button, slider and chart.
+    parts = [play, slider, page.locator(".js-plotly-plot").first]
     for sizes, wanted in (((1440, 900), [page.get_by_role("slider", name="ε"), *parts]), ((390, 844), parts)):
         page.set_viewport_size({"width": sizes[0], "height": sizes[1]})
         page.wait_for_timeout(500)

@@ -11,7 +11,7 @@ def visit(page, server, query=""):
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 
-def test_sliders_change_the_number_the_picture_and_the_address(page, server):
+def test_sliders_change_the_number_the_picture_and_the_address_and_every_tab_opens(page, server):
     visit(page, server)
     number = page.get_by_test_id("stMetricValue")
     expect(number).to_contain_text("54 times in 100")
@@ -26,25 +26,10 @@ def test_sliders_change_the_number_the_picture_and_the_address(page, server):
     page.reload()
     expect(page.get_by_role("img", name=re.compile("56 are right"))).to_be_visible()
     expect(page.get_by_text("A belief of 20% becomes, at least")).to_be_visible()
-
-
-def test_every_tab_for_experts_opens_by_hand(page, server):
-    visit(page, server)
     for part, there in (("Mistakes", "false alarm"), ("Accountants", "closed forms"), ("Proof", "Total:")):
         page.get_by_role("tab", name=part).click()
         expect(page.get_by_text(re.compile(there)).first).to_be_visible()
     assert page.get_by_role("alert").count() == 0
-
-
-def test_the_start_page_leads_here_and_epsilon_comes_along(page, server):
-    page.goto(server)
-    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
-    expect(page.get_by_text("ε = 0.05").first).to_be_visible()
-    page.wait_for_url(re.compile(r"epsilon=0\.05"))
-    link = page.get_by_role("link", name="What does this ε mean?")
-    expect(link).to_have_attribute("href", re.compile(r"epsilon=0\.05"))  # drawn a moment after the address changed
-    link.click()
-    expect(page.get_by_role("slider", name="ε, privacy budget")).to_have_attribute("aria-valuetext", "0.05")
 
 
 def test_nothing_is_cut_off_on_a_phone(page, server):

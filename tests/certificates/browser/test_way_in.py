@@ -149,8 +149,7 @@ def test_two_hundred_columns_are_ready_and_explore_begins_with_some(page, server
     expect(page.get_by_text(re.compile(r"Typical error\s*[\d.,]+ people\s*[\d.e+-]+ points"))).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_the_steps_are_readable(page, server, tmp_path, width, scheme):
     messy(tmp_path / "messy.csv", 300)
     page.set_viewport_size({"width": width, "height": 844})
@@ -174,12 +173,3 @@ def test_a_schema_is_tried_by_two_clicks_and_what_it_found_is_readable(page, ser
     expect(page.get_by_text("What the trial found")).to_be_visible()
     assert serious(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_reload_says_that_the_table_is_gone(page, server, tmp_path):
-    messy(tmp_path / "messy.csv", 100)
-    bring(page, server, tmp_path / "messy.csv")
-    assert "table=uploaded" in page.url
-    page.reload()
-    expect(page.get_by_text("Your table is gone")).to_be_visible()
-    assert "uploaded" not in page.url
