@@ -22,6 +22,7 @@ from .known import noisy_tables, pooled
 from .levels import quantile
 
 POINT = 0.01  # default tolerance of shares: one percentage point
+MEAN = math.sqrt(2 / math.pi)  # of the size of Gaussian noise, in standard deviations; of Laplace noise it is less
 MOST = 0.95  # share of half-widths that have to be within the tolerance
 TENTH = 0.1  # largest half-width of a group's count, as a share of its size
 
@@ -91,6 +92,17 @@ def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> np.nda
         return None
     each = [known.standard_error(axes) for axes in workload.axes]
     return np.repeat(each, [math.prod(shape) for shape in workload.shapes]) if np.isfinite(each).all() else None
+
+
+def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload, *, laplace: bool) -> tuple[float, float] | None:
+    """The typical error of an answer by noise alone, and the error that at least 19 of 20 answers do not exceed.
+
+    Both are shares. None where `foreseen_errors` knows none.
+    """
+    errors = foreseen_errors(known, workload)
+    if errors is None:
+        return None
+    return MEAN * float(errors.mean()), quantile(0.95, laplace=laplace) * float(errors.max())
 
 
 def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Any = None) -> float | None:

@@ -41,17 +41,18 @@ def card(facts: Facts) -> str:
         f'<div class="tiles">{_tiles(facts, means)}</div><p>{text(facts["utility"]["sentence"])}</p>'
         f'<p class="odds">{text(means.words)}</p><table>{_rows(board)}</table><h2>Privacy budget</h2>{_gauge(facts)}'
         f"<h2>What the promise does not cover</h2><ul>{lines}</ul>"
-        f'<h2>Who signs</h2><table class="sign">{signed}</table>{_settings(facts)}',
+        f"<h2>Who signs</h2><p>With this signature, all files of this folder may be published.</p>"
+        f'<table class="sign">{signed}</table>{_settings(facts)}',
     )
 
 
 def _tiles(facts: Facts, means: Promise) -> str:
     """The first page's tiles: the accuracy of the release and the chance of a right guess, by public numbers."""
-    exact, errors, n = facts["utility"]["as_exact_as_sample"], facts["errors"], facts["protects"]["records"]
-    tiles = [] if exact is None else [("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows")]
-    if errors is not None:
-        most = errors["most"]
-        tiles.insert(0, ("Noise of an answer", f"± {n * most:,.0f} rows of {n:,}", f"{100 * most:.2g} points, or less"))
+    exact, noise, n = facts["utility"]["as_exact_as_sample"], facts["utility"]["noise"], facts["protects"]["records"]
+    heads = ("Typical error", "19 of 20 answers: within")
+    tiles = [(head, f"{n * f:,.0f} rows", f"{100 * f:.2g} points") for head, f in zip(heads, noise or (), strict=False)]
+    if exact is not None:
+        tiles.append(("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows"))
     tiles.append(("Someone who knows everyone else", f"guesses right {times_in_100(means.guess())}", "a coin: 50"))
     return "".join(f"<div>{text(head)}<b>{text(value)}</b>{text(beside)}</div>" for head, value, beside in tiles)
 

@@ -21,7 +21,7 @@ from ..intervals.cells import cell_intervals
 from ..intervals.known import known
 from ..intervals.questions import independent
 from ..intervals.stored import to_arrays
-from ..intervals.usefulness import foreseen_exactness, uses
+from ..intervals.usefulness import foreseen_exactness, foreseen_sizes, uses
 from ..privacy.measurement import MeasuredAnswers
 from ..problems import query_words
 from ..releases import Histogram, Release, UnbiasedAnswers
@@ -102,6 +102,7 @@ def write(
     rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
     utility = uses(found, rows, laplace=laplace).to_json()
     utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
+    utility["noise"] = foreseen_sizes(found, workload, laplace=laplace)
     facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
     facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
     for name, shown in (("card.html", card), ("review.html", review_page)):

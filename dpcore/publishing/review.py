@@ -83,15 +83,17 @@ def _algorithm(facts: Facts) -> Said:
 
 def _utility(facts: Facts) -> Said:
     told, useful = facts.get("errors"), facts["utility"]
+    exact = useful["as_exact_as_sample"]
+    sample = "" if exact is None else f" The answers are as exact as a sample of {100 * exact:.3g} % of the rows."
     if told is None:
         return Standing.MEASURED if useful["good_for"] or useful["not_for"] else Standing.OPEN, (
-            f"{useful['sentence']} No answer was measured alone. No error against the real table was computed, "
+            f"{useful['sentence']}{sample} No answer was measured alone. No error against the real table was computed, "
             "because that would be another release."
         )
     return Standing.MEASURED, (
-        f"{useful['sentence']} {told['measured']:,} of {told['answers']:,} answers have a noisy measurement of their "
-        f"own, with standard errors of its noise from {told['least']:.3g} to {told['most']:.3g}; what fitting adds to "
-        "that is not known."
+        f"{useful['sentence']}{sample} {told['measured']:,} of {told['answers']:,} answers have a noisy measurement of "
+        f"their own, with standard errors of its noise from {told['least']:.3g} to {told['most']:.3g}; what fitting "
+        "adds to that is not known."
     )
 
 

@@ -36,10 +36,13 @@ def test_nothing_stays_unanswered(tmp_path, algorithm):
     written = (tmp_path / "a" / "review.html").read_text(encoding="utf-8")
     assert written == review_page(facts)
     assert written.count('<tr><th scope="row">') == len(answers)
+    card = (tmp_path / "a" / "card.html").read_text(encoding="utf-8")
+    assert ("19 of 20 answers: within" in card) is (facts["utility"]["noise"] is not None)
     told = dict(zip([a.question for a in answers], answers, strict=True))["How useful is it?"]
     known = facts["errors"] or facts["utility"]["good_for"] or facts["utility"]["not_for"]
     assert told.standing is (Standing.MEASURED if known else Standing.OPEN)
     assert facts["utility"]["sentence"] in told.sentence
+    assert ("as exact as a sample" in told.sentence) is (facts["utility"]["as_exact_as_sample"] is not None)
 
 
 def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(tmp_path):

@@ -1,6 +1,5 @@
 """What is to be released: the data set's name and budget, questions, algorithm, ε and δ, and what leaves."""
 
-import math
 import tempfile
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -15,8 +14,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.privacy_unit import COUNTED
 from dpcore.errors import InputError, OverspendError
-from dpcore.intervals.levels import quantile
-from dpcore.intervals.usefulness import foreseen, foreseen_errors, foreseen_exactness, uses
+from dpcore.intervals.usefulness import foreseen, foreseen_exactness, foreseen_sizes, uses
 from dpcore.numbers import MAX_ROWS, brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
@@ -49,9 +47,6 @@ NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "float
 LONGEST_REASON = 1000  # characters
 ASKING, KIND = "known-again", "fingerprint"  # its name in a session, and the kind of its work
 NOTHING = pd.DataFrame({"nothing": [0, 1]})  # in place of a table, for a ledger that is not made yet and knows none
-TYPICAL = math.sqrt(
-    2 / math.pi
-)  # mean absolute deviation of a Gaussian law in standard deviations; larger than Laplace's
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
 
 
@@ -147,14 +142,14 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
         if isinstance(ready, OpenRelease)
         else session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
     )
-    errors = foreseen_errors(known, asked)
-    if errors is None:
+    sizes = foreseen_sizes(known, asked, laplace=laplace)
+    if sizes is None:
         tiles = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
     else:
         noun, alone = "people" if group == 1 else "rows", "by the noise alone"
         tiles = [
-            tiled.error("Typical error", TYPICAL * float(errors.mean()), n, noun, alone),
-            tiled.error("19 of 20 answers: within", quantile(0.95, laplace=laplace) * float(errors.max()), n, noun),
+            tiled.error("Typical error", sizes[0], n, noun, alone),
+            tiled.error("19 of 20 answers: within", sizes[1], n, noun),
             *tiled.exactness(foreseen_exactness(known, asked, n)),
         ]
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()

@@ -129,4 +129,4 @@ def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> t
     if hidden:
         return words, f"{short}."
     off = f"off by **{points(error)} points** at most (≈ {round(n * error):,} of {n:,} people)"
-    return f"{words} The bars are {off}.", f"{short}; the bars are {off.replace('**', '')}."
+    return f"{words} These bars are {off}.", f"{short}; these bars are {off.replace('**', '')}."
