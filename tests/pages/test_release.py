@@ -193,9 +193,13 @@ def _ready(table):
 
 
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
-    app = press(opened(tmp_path))
+    app = opened(tmp_path)
+    sized = [m.value for m in app.markdown if m.value.startswith(("Typical error", "19 of 20 answers"))]
+    assert len(sized) == 2
+    app = press(app)
     told = " ".join(c.value for c in app.caption)
-    assert "Entry 3 of the budget record" in told
+    assert "You may publish all of these files. Entry 3 of the budget record" in told
+    assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"
     assert "Released from berkeley" in [h.value for h in app.subheader]
     button(app, "Prepare another release").click().run()
     assert "Used before 9 % · this release 9 % · left 82 %" in everything(app), "equal releases, equal shares"

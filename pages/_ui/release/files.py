@@ -11,6 +11,7 @@ import streamlit as st
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise
 
+from ..shell import verdict as tiled
 from ..shell.frame import heading
 from ..shell.text import plain
 
@@ -87,7 +88,12 @@ def outputs(made: Made) -> None:
     facts = made.facts
     dataset, number = facts["dataset"], facts["ledger"]["entry"]
     heading(f"Released from {plain(dataset['name'])}", Tag.PAID)
-    st.markdown(f"**{plain(Promise.of_release(facts).words, 500)}**")
+    means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
+    noun = "people" if protects["rows_per_person"] == 1 else "rows"
+    tiles = tiled.foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], noun)
+    tiles.append(tiled.guess(means.guess(), facts["promise"]["epsilon"], facts["promise"]["delta"]))
+    tiled.draw(tiles, useful["sentence"])
+    st.markdown(f"**{plain(means.words, 500)}**")
     if facts["measured"]:
         st.markdown("**What was measured of the schema, protected:**")
         lines = [f"- **{plain(m['column'])}**: {plain(m['found'], 500)}." for m in facts["measured"]]
@@ -105,8 +111,8 @@ def outputs(made: Made) -> None:
         name = st.selectbox("Other files", others, format_func=lambda name: WORDS.get(name, name), key="release-file")
         _download(made, name, "Download this file")
     st.caption(
-        f"Entry {number} of the budget record; a copy lies beside it. Downloading again uses no budget. "
-        + plain(f"Noise: {facts['made_by']['noise']}.", 400)
+        f"You may publish all of these files. Entry {number} of the budget record; a copy lies beside it. "
+        "Downloading again uses no budget. " + plain(f"Noise: {facts['made_by']['noise']}.", 400)
     )
 
 

@@ -142,16 +142,9 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
         if isinstance(ready, OpenRelease)
         else session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
     )
-    sizes = foreseen_sizes(known, asked, laplace=laplace)
-    if sizes is None:
-        tiles = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
-    else:
-        noun, alone = "people" if group == 1 else "rows", "by the noise alone"
-        tiles = [
-            tiled.error("Typical error", sizes[0], n, noun, alone),
-            tiled.error("19 of 20 answers: within", sizes[1], n, noun),
-            *tiled.exactness(foreseen_exactness(known, asked, n)),
-        ]
+    sizes, exact = foreseen_sizes(known, asked, laplace=laplace), foreseen_exactness(known, asked, n)
+    unknown = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
+    tiles = tiled.foretold(sizes, exact, n, "people" if group == 1 else "rows") or unknown
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
     tiled.draw(
         [*tiles, tiled.guess(guess, budget.epsilon, budget.delta)], uses(known, n, laplace=not budget.delta).sentence

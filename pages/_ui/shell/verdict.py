@@ -22,6 +22,15 @@ def draw(tiles: Sequence[Tile], uses: str) -> DeltaGenerator:
     return line
 
 
+def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, noun: str) -> list[Tile]:
+    """The tiles of a release's accuracy by its noise alone: the typical error, that of 19 in 20 answers, the sample."""
+    if sizes is None:
+        return []
+    typical, most = sizes
+    first = error("Typical error", typical, n, noun, "by the noise alone")
+    return [first, error("19 of 20 answers: within", most, n, noun), *exactness(exact)]
+
+
 def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
     """The tile of an error: in people, with points beside, and the question that has it."""
     of_all, counted = amount(gap, n, noun).split(" ≈ ")
