@@ -12,7 +12,7 @@ from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
-from dpcore.publishing import measured, publish
+from dpcore.publishing import open_release, publish
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.schemas.measure import measure_schema
 
@@ -143,7 +143,7 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, whe
             measure_schema(*args)
         raise InputError("broken on purpose")
 
-    place, name = (publish, "_draw") if when == "after" else (measured, "measure_schema")
+    place, name = (publish, "_draw") if when == "after" else (open_release, "measure_schema")
     monkeypatch.setattr(place, name, broken)
     assert release() == 2
     assert "broken on purpose" in capsys.readouterr().err
@@ -157,7 +157,7 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, whe
 
 
 def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
-    monkeypatch.setattr(measured, "measure_schema", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr(open_release, "measure_schema", lambda *_: pytest.fail("drawn"))
     assert release(total="1") == 3
     assert "needs" in capsys.readouterr().err
 

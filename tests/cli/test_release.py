@@ -326,7 +326,7 @@ def test_the_card_is_made_of_facts_alone(here):
     assert html.escape(Promise.of_release(facts()).words) in said
     assert html.escape(COUNTED) not in said
     assert PEEKED not in said
-    assert "publish" not in said
+    assert "for publishing" not in said
     used = re.search(r"Used before (\d+) % · this release (\d+) % · left (\d+) %", said)
     assert used
     kept = facts()["dataset"]

@@ -18,7 +18,7 @@ from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import BudgetError, InputError
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
-from dpcore.publishing import measured, verifier
+from dpcore.publishing import open_release, verifier
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.review import Standing, review
 from tests.publishing.test_verifier import ENVIRONMENT
@@ -105,7 +105,7 @@ def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
         ("Counts on all levels of a tree", PAY),
         ("Counts on all levels of a tree", PAY),
     ]
-    expected = expected if out == "pure" else [("How often each category occurs", "job"), *expected]
+    expected = expected if out == "pure" else [("The count of each category", "job"), *expected]
     assert len(heads) > len(expected), "the algorithm's own come after"
     for head, (statistic, column) in zip(heads, expected, strict=False):
         assert statistic in head
@@ -202,9 +202,9 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
     assert all(holds for holds, _, _ in verifier.checks(made / "half", earlier=made / "whole"))
 
 
-@pytest.mark.parametrize("name", ["affordable", "within", "check_whole"])
+@pytest.mark.parametrize("name", ["affordable", "plan_within", "check_whole"])
 def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tmp_path, monkeypatch, capsys, name):
-    real, seen = getattr(measured, name), []
+    real, seen = getattr(open_release, name), []
 
     def broken(*given, **more):
         if name != "affordable" or seen:  # which is asked of the placeholder first
@@ -212,7 +212,7 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tm
         seen.append(name)
         return real(*given, **more)
 
-    monkeypatch.setattr(measured, name, broken)
+    monkeypatch.setattr(open_release, name, broken)
     ledger = str(tmp_path / "l")
     assert release(place, f"broken_{name}", "gaussian_maxent", "1e-6", ledger=ledger) == 2
     assert f"too much; the schema that was measured is in broken_{name}/schema.json" in capsys.readouterr().err
