@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.cells import Cells
+from dpcore.data.cells import RawCells
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.schemas.measure import guess_kinds
@@ -51,6 +51,6 @@ def test_kinds_are_found_in_a_small_table():
     right = []
     for seed in range(40):
         plan = plan_schema((), n, 1, divide(Budget(1, 1e-6), 0.25, categories=True), exact=False, kinds=15)
-        curator = ColumnCurator([Cells.of(frame[c]) for c in frame], n, plan.plan, np.random.default_rng(seed))
+        curator = ColumnCurator([RawCells.of(frame[c]) for c in frame], n, plan.plan, np.random.default_rng(seed))
         right += [column.kind == column.name.split()[0] for column in guess_kinds(list(frame), plan, curator)]
     assert np.mean(right) >= 0.95

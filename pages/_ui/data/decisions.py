@@ -34,6 +34,7 @@ WRONG = {
 }  # fmt: skip
 STYLE = """<style>
 [class*="st-key-decide"] {gap: 0 0.5rem;} [class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
+[class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;} /* it would lie upon the way on */
 .st-key-go a:not([disabled]) {background: #0072B2; padding: 0.5rem 1rem;}
 .st-key-go a:not([disabled]) * {color: white !important;}
 .st-key-go a[disabled], .st-key-go a[disabled] * {color: inherit !important;}

@@ -80,8 +80,8 @@ MUTANTS = {
     "a quantile between the smallest and largest record": Mutant(
         "exact minimum and maximum before private quantiles",
         "privacy/statistics/targets.py",
-        '"rank" reads ranks, not the risk."""\n        return Density(self.risk(rows), self.region,',
-        '"rank" reads ranks, not the risk."""\n'
+        '"rank", which reads ranks and not the risk."""\n        return Density(self.risk(rows), self.region,',
+        '"rank", which reads ranks and not the risk."""\n'
         "        region = type(self.region)(rows.values.min(axis=0), rows.values.max(axis=0))\n"
         "        return Density(self.risk(rows), region,",
         f"{P}/test_samplers.py::test_ranks_are_drawn_from_their_law",

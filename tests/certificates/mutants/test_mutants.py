@@ -61,7 +61,7 @@ def test_a_bug_that_is_none_survives():
     """Test the tester: a change of a comment is killed by nothing."""
     code = (
         "import tests.certificates.mutants.kill as k, tests.certificates.mutants.planted as p\n"
-        "k.MUTANTS = {'x': p.Mutant('', 'privacy/exact.py', '# of a grid,', '# of the grid,', p.K + '::' + "
+        "k.MUTANTS = {'x': p.Mutant('', 'privacy/exact.py', '# grid steps in', '# steps of a grid in', p.K + '::' + "
         "'test_nothing_is_paid_by_infinite_noise_nor_by_what_is_no_number')}\nk.main()"
     )
     run = [sys.executable, "-c", code]
