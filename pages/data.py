@@ -60,7 +60,7 @@ with files:
     st.markdown(
         "- **Public**: the schema above, the number of rows, questions, algorithm, ε, δ and all parameters.\n"
         "- **Private**: every value of every row. Columns that are not in the schema are never read.\n"
-        "- **Protected**: what an algorithm releases; its cost is in the ledger.\n"
+        "- **Protected**: what an algorithm releases; its cost is in the budget record.\n"
         "- **Uses real data**: errors and real values on these pages. They are for exploring. Do not publish them."
     )
     st.caption(choosing.WHERE if current.large is None else choosing.WHERE_IN_PARTS)

@@ -11,9 +11,9 @@ from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, events_from_json
 from ..theory.meaning import Promise, times_in_100
 from .gauge import gauge
-from .printing import page, text
+from .printing import Facts, page, text
 
-Facts = dict[str, Any]
+ACCURACY = ("Typical error", "19 of 20 answers: within")  # what the tiles of a release by its noise alone say
 OTHERS = "What is true of a large group can be learned, also about people who are not in the table."
 OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
 SEVERAL = "A person with several rows is protected for each row, not for all of them together."
@@ -49,8 +49,9 @@ def card(facts: Facts) -> str:
 def _tiles(facts: Facts, means: Promise) -> str:
     """The first page's tiles: the accuracy of the release and the chance of a right guess, by public numbers."""
     exact, noise, n = facts["utility"]["as_exact_as_sample"], facts["utility"]["noise"], facts["protects"]["records"]
-    heads = ("Typical error", "19 of 20 answers: within")
-    tiles = [(head, f"{n * f:,.0f} rows", f"{100 * f:.2g} points") for head, f in zip(heads, noise or (), strict=False)]
+    tiles = [
+        (head, f"{n * f:,.0f} rows", f"{100 * f:.2g} points") for head, f in zip(ACCURACY, noise or (), strict=False)
+    ]
     if exact is not None:
         tiles.append(("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows"))
     tiles.append(("Someone who knows everyone else", f"guesses right {times_in_100(means.guess())}", "a coin: 50"))

@@ -9,13 +9,10 @@ or not covered, which is said and not left out. Source: Near, Darais, Lefkovitz,
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from ..numbers import brief
 from ..theory.meaning import Promise
-from .printing import page, text
-
-Facts = dict[str, Any]
+from .printing import Facts, page, text
 
 
 class Standing(StrEnum):

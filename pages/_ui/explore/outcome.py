@@ -25,7 +25,7 @@ from ..shell.frame import peek
 from ..shell.results import curves
 from ..shell.session import session
 from ..shell.table import Table
-from ..shell.text import amount, points, question
+from ..shell.text import amount, noun, points, question
 from ..shell.words import meaning
 from .keep import least_error, pinned
 from .run import Worlds
@@ -64,7 +64,7 @@ class Shown:
     @property
     def noun(self) -> str:
         """What a record stands for."""
-        return noun(self.table)
+        return noun(self.table.unit.most_rows)
 
     @property
     def runs(self) -> list[Result]:
@@ -90,15 +90,10 @@ class Shown:
         return amount(probability, self.n, self.noun)
 
 
-def noun(table: Table) -> str:
-    """What a row of this table is: one person, or one of the rows of a person."""
-    return "people" if table.unit.most_rows == 1 else "rows"
-
-
 @peek
 def verdict(table: Table, chosen: Chosen, result: Result, real: Comparison) -> DeltaGenerator:
     """The tiles of the first run; returns the place beside its sentence."""
-    worst, n, each = int(real.worst(1)[0]), result.summary["n"], noun(table)
+    worst, n, each = int(real.worst(1)[0]), result.summary["n"], noun(table.unit.most_rows)
     tiles = [
         tiled.error("Typical error", float(real.gaps.mean()), n, each),
         tiled.error("Largest error", float(real.gaps[worst]), n, each, question(real.workload.label(worst))),

@@ -81,12 +81,12 @@ def total(table: Table) -> None:
 def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
     """The data set chosen in a widget."""
     if not sets:
-        st.caption("The ledger holds no release yet.")
+        st.caption("The budget record holds no release yet.")
         return None
     own = release_ledger.dataset_name(table)
     first = next((i for i, d in enumerate(sets) if d.name == own), 0)
     place = st.selectbox(
-        "Data set in the ledger", range(len(sets)), first, lambda i: clean(sets[i].name, 80), key="total-dataset"
+        "Data set in the budget record", range(len(sets)), first, lambda i: clean(sets[i].name, 80), key="total-dataset"
     )
     return sets[place]
 

@@ -100,6 +100,6 @@ def _steps() -> None:
     summary = (
         f"Twelve invented numbers, {rounds} rounds, {len(frame) / rounds:.2f} tries a round. Each try blurs the state "
         "to y and proposes x′ and z near it. It multiplies loss differences of a few rows into ρ, and accepts x′ with "
-        "probability ρ/2.  States in between follow the rows, so this picture uses invented ones."
+        "probability ρ/2. States in between follow the rows, so this picture uses invented ones."
     )
     panel(learning_charts.walk(frame, b), summary, frame, "walk")

@@ -123,7 +123,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     how = "exactly" if law.stages == 1 else f"after {law.stages} steps, by quadrature over the draw before"
     experts.caption(
         f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
-        f"step ({how}).  Mean excess risk {law.excess:.3g}."
+        f"step ({how}). Mean excess risk {law.excess:.3g}."
     )
     with left:
         cautions(spend, table)

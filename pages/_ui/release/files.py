@@ -13,7 +13,7 @@ from dpcore.theory.meaning import Promise
 
 from ..shell import verdict as tiled
 from ..shell.frame import heading
-from ..shell.text import plain
+from ..shell.text import noun, plain
 
 WORDS = {
     "synthetic.csv": "Synthetic rows (CSV)",
@@ -89,8 +89,8 @@ def outputs(made: Made) -> None:
     dataset, number = facts["dataset"], facts["ledger"]["entry"]
     heading(f"Released from {plain(dataset['name'])}", Tag.PAID)
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
-    noun = "people" if protects["rows_per_person"] == 1 else "rows"
-    tiles = tiled.foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], noun)
+    each = noun(protects["rows_per_person"])
+    tiles = tiled.foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
     tiles.append(tiled.guess(means.guess(), facts["promise"]["epsilon"], facts["promise"]["delta"]))
     tiled.draw(tiles, useful["sentence"])
     st.markdown(f"**{plain(means.words, 500)}**")

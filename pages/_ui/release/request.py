@@ -39,7 +39,7 @@ from ..shell.results import plan as plan_tables
 from ..shell.session import session
 from ..shell.state import give, shared
 from ..shell.table import Table
-from ..shell.text import plain
+from ..shell.text import noun, plain
 from . import opened
 from .files import noise
 
@@ -144,7 +144,7 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
     )
     sizes, exact = foreseen_sizes(known, asked, laplace=laplace), foreseen_exactness(known, asked, n)
     unknown = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
-    tiles = tiled.foretold(sizes, exact, n, "people" if group == 1 else "rows") or unknown
+    tiles = tiled.foretold(sizes, exact, n, noun(group)) or unknown
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
     tiled.draw(
         [*tiles, tiled.guess(guess, budget.epsilon, budget.delta)], uses(known, n, laplace=not budget.delta).sentence

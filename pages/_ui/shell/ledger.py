@@ -18,9 +18,9 @@ VARIABLE = "DPCORE_LEDGER"
 FILE = "ledger.sqlite"
 FOLDER = "ledger-folder"  # key of the widget that names it
 OFF = (
-    "Releases are off on this server: others can reach it, and no ledger with a key is set up. Its owner can name one "
-    f"in the environment variable {VARIABLE} and its key, at least {owner.SHORTEST} characters, in {owner.KEY}; or you "
-    "can release on your own machine, here or by `python -m dpcore release`."
+    "Releases are off on this server: others can reach it, and no budget record with a key is set up. Its owner can "
+    f"name one in the environment variable {VARIABLE} and its key, at least {owner.SHORTEST} characters, in "
+    f"{owner.KEY}; or you can release on your own machine, here or by `python -m dpcore release`."
 )
 
 

@@ -54,6 +54,11 @@ def points(probability: float) -> str:
     return f"{float(f'{100 * probability:.2g}'):g}"
 
 
+def noun(rows_each: int) -> str:
+    """What is counted where a person has so many rows at most: people, or rows that one of them may have several of."""
+    return "people" if rows_each == 1 else "rows"
+
+
 def amount(probability: float, n: float, noun: str) -> str:
     """A difference of probabilities in points and, as seen by whoever counts, in people: `0.44 points ≈ 88 people`."""
     many = probability * n

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.publishing.card import ACCURACY
 from dpcore.theory.meaning import delta_words, times_in_100
 
 from .text import amount, plain, points
@@ -26,9 +27,8 @@ def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, nou
     """The tiles of a release's accuracy by its noise alone: the typical error, that of 19 in 20 answers, the sample."""
     if sizes is None:
         return []
-    typical, most = sizes
-    first = error("Typical error", typical, n, noun, "by the noise alone")
-    return [first, error("19 of 20 answers: within", most, n, noun), *exactness(exact)]
+    (typical, most), beside = ACCURACY, "by the noise alone"
+    return [error(typical, sizes[0], n, noun, beside), error(most, sizes[1], n, noun), *exactness(exact)]
 
 
 def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:

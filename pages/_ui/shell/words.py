@@ -14,7 +14,7 @@ WORDS = {
     "point": "A hundredth of all rows: 0.5 points of 20,000 rows are 100 people. Differences of shares are in points.",
     "sampling floor": "What a sample of this size is off by anyway. More ε does not take it away.",
     "seed": "The number that fixes a run's random draws: the same number gives the same run. A real release has none.",
-    "trial": "A schema measured with noise that can be repeated: what a release would find and lose by it.  It uses "
+    "trial": "A schema measured with noise that can be repeated: what a release would find and lose by it. It uses "
     "no budget. Do not publish it: someone who knows the number can take the noise off again. A release measures anew.",
     "workload": "All the questions that are asked together. Errors are measured over every one of them.",
 }
