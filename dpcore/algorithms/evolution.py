@@ -26,6 +26,7 @@ from .evolution_parts import PRESETS, Gaussians, Given, Random, Uniform, Variati
 CROWD = 4  # Algorithm 1 may have at most this many points for each of the n
 GONE = "no vote was left: the points stay as they were"
 MOST_CANDIDATES = 5_000_000
+MOST_PROJECTED = 20_000  # in two dimensions and more, by post = bounded-lipschitz: half a minute a round, growing as N²
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +106,12 @@ class PrivateEvolution(Algorithm):
         alpha = theory.finest(sigma=sigma, d=d, D=D)
         L = theory.levels(alpha=alpha, D=D)
         kept = self._samples(problem.n, theory.samples(sigma=sigma, levels=L, d=d))
-        if kept.value * (2 * L + 1) > MOST_CANDIDATES:
+        slow = self.post == "bounded-lipschitz" and d > 1
+        most = MOST_PROJECTED if slow else MOST_CANDIDATES
+        if kept.value * (2 * L + 1) > most:
             raise InputError(
-                f"samples={kept.value:,} with {2 * L + 1} variations are more than {MOST_CANDIDATES:,} candidates"
+                f"samples={kept.value:,} with {2 * L + 1} variations are more than {most:,} candidates, the most for "
+                f"post={self.post}: set samples to at most {most // (2 * L + 1):,}"
             )
         names = ("post", "sampling", "release", "threshold", "multiplicity", "schedule")
         why = "standard deviation of the noise on every share of the votes"

@@ -168,11 +168,12 @@ def sound(table: pa.Table) -> pa.Table:
         try:
             column.validate(full=True)
         except pa.ArrowInvalid:
-            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+            kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+            if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
                 raise
             said = column.cast(pa.large_binary()).to_pylist()
             texts = [None if text is None else text.decode("utf-8", "backslashreplace") for text in said]
-            table = table.set_column(place, field.name, pa.array(texts, field.type))
+            table = table.set_column(place, field.name, pa.array(texts, kind))
     return table
 
 

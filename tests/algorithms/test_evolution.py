@@ -1,6 +1,6 @@
 """Private Evolution and PSMM on points: contract, replay, presets, fallbacks, limits and the paper's orderings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -121,6 +121,19 @@ class Lattice:
     def __call__(self, region, S, alpha, levels, rng):
         axis = np.linspace(-1, 1, 9)
         return np.concatenate([S, region.project(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2))])
+
+
+def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measured():
+    """At ε = 1e9, δ = .5 twelve points ask for 186,000 candidates: one transport of them ran over an hour."""
+    algorithm, rich = build(PrivateEvolution, PRESETS["algorithm-2"]), Budget(1e9, 0.5)
+    region = Ball(np.zeros(3), 2.0)
+    problem, _ = task(np.zeros((12, 3)), region)
+    with pytest.raises(InputError, match=r"post=bounded-lipschitz: set samples to at most [\d,]+") as refused:
+        algorithm.plan(problem, rich)
+    most = int(str(refused.value).rsplit(" ", 1)[1].replace(",", ""))
+    assert replace(algorithm, samples=most).plan(problem, rich)["samples"] == most
+    with pytest.raises(InputError, match="set samples"):
+        replace(algorithm, samples=most + 1).plan(problem, rich)
 
 
 def test_the_start_and_the_variations_can_be_replaced():

@@ -22,6 +22,7 @@ from dpcore.data import sheets, text_file
 from dpcore.data.readers import read_json, read_matrix, read_table
 from dpcore.data.samples import CENSUS_SCHEMA, census
 from dpcore.data.schema import domain_from_json, domain_to_json
+from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.text_format import TextFormat
 from dpcore.errors import InputError, place
 
@@ -354,13 +355,16 @@ def test_a_sheet_is_read_as_openpyxl_writes_it():
     assert gaps.to_numpy().tolist() == [[""] * 3, [None, "", ""]], "a row that holds nothing is one"
 
 
-def test_text_in_a_parquet_file_that_is_not_utf_8_says_its_bytes_and_leaves_the_others_alone():
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_in_a_parquet_file_that_is_not_utf_8_says_its_bytes_and_leaves_the_others_alone(packed, tmp_path):
     bad = pa.Array.from_buffers(
         pa.string(), 2, [None, pa.py_buffer(struct.pack("<3i", 0, 1, 2)), pa.py_buffer(b"a\xff")]
     )
-    out = io.BytesIO()
-    pq.write_table(pa.table({"a": bad}), out)
-    assert read(out.getvalue(), "t.parquet")["a"].tolist() == ["a", r"\xff"]
+    cells = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), bad, safe=False) if packed else bad
+    pq.write_table(pa.table({"a": cells}), tmp_path / "t.parquet")
+    assert read((tmp_path / "t.parquet").read_bytes(), "t.parquet")["a"].tolist() == ["a", r"\xff"]
+    [piece] = ParquetSource(tmp_path / "t.parquet").chunks(["a"])
+    assert piece.cells("a").tolist() == ["a", r"\xff"]
 
 
 def test_an_excel_file_of_another_zip_version_is_refused():
