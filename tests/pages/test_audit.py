@@ -59,7 +59,7 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
 
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     app = played(500)
-    assert "agrees with this game" in app.success[0].value
+    assert "promise held in this game" in app.success[0].value
     values = [float(m.value) for m in app.metric]
     assert values[0] == pytest.approx(1, abs=1e-3)
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]

@@ -104,7 +104,7 @@ def test_every_dot_is_the_run_with_its_seed():
     found = dots(app)
     assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
     for key in (("gaussian_maxent", 1.0, 1), ("dpfw", 0.1, 0)):
-        assert found[key] == pytest.approx(berkeley(*key).records[-1].empirical.max_error, rel=1e-6)
+        assert found[key] == pytest.approx(100 * berkeley(*key).records[-1].empirical.max_error, rel=1e-6), "in points"
     names = {trace.get("name") for trace in figures(app)[0]["data"]}
     assert {"frontier", "knowing nothing", "ignoring links", "a sample of this size"} <= names
 
@@ -129,10 +129,10 @@ def test_errors_of_one_question_and_of_one_group_are_drawn():
     workload, real = run.problem.workload, run.truth.answers
     j = int(real.argmax())
     gap = abs(run.release.answers(workload) - real)[j]
-    assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(gap, rel=1e-6)
+    assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(100 * gap, rel=1e-6)
     app.selectbox(key="measure").set_value("one group").run()
     assert not app.exception
-    assert 0 < dots(app)[("gaussian_maxent", 1.0, 0)] < 1
+    assert 0 < dots(app)[("gaussian_maxent", 1.0, 0)] < 100
     app.selectbox(key="measure").set_value(measures.BELOW).run()
     pairs = compare(run.release, table.rows(table.domain.names), workload)
     lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
@@ -209,7 +209,7 @@ def test_the_axis_of_samples_says_what_the_formula_says_of_each_error():
     run = berkeley("gaussian_maxent", 1.0, 0)
     shares, m = run.truth.answers, run.problem.workload.m
     for place, text in zip(_plain(axis["tickvals"]), axis["ticktext"], strict=True):
-        f, said = as_exact_as_sample(m * place**2, shares, 4526), float(text.split()[0]) / 100
+        f, said = as_exact_as_sample(m * (place / 100) ** 2, shares, 4526), float(text.split()[0]) / 100
         assert f / (1 - f) == pytest.approx(said / (1 - said), rel=0.4), "the floor is the mean of ten tables"
 
 
@@ -230,7 +230,7 @@ def test_another_tools_table_becomes_a_line_at_its_own_error():
     gap = np.abs(
         pairs.answers_of_rows(table.domain.encode(other)) - pairs.answers_of_rows(table.domain.encode(table.frame))
     )
-    assert _plain(line["y"]) == pytest.approx([gap.max()] * 2)
+    assert _plain(line["y"]) == pytest.approx([100 * gap.max()] * 2)
     uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run()
     assert not app.exception
     assert any("no column" in e.value for e in app.error)
@@ -261,7 +261,9 @@ def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps()
         assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), "titles, and no code names"
     middle = np.median([dots(app)[("gaussian_maxent", 1.0, s)] for s in (0, 1)])
     words = " ".join(c.value for c in app.caption).replace("\\", "")
-    assert f"At ε = 1 the smallest median error of 2 runs is {middle:.3g}, by Gaussian + maximum entropy" in words
+    assert (
+        f"At ε = 1 the smallest median error of 2 runs is {middle:.3g} points, by Gaussian + maximum entropy" in words
+    )
 
 
 def test_an_axis_of_n_times_epsilon_moves_every_dot_and_no_error():
@@ -321,9 +323,9 @@ def test_the_least_error_of_any_unbiased_method_is_drawn_and_said():
     expected = [least_rmse(pairs, Budget(e, 1e-9), n) for e in (0.1, 1.0)]
     (line,) = [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]
     assert _plain(line["x"]) == [0.1, 1.0]
-    assert _plain(line["y"]) == pytest.approx(expected)
+    assert _plain(line["y"]) == pytest.approx([100 * e for e in expected])
     told = " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
-    assert f"any unbiased Gaussian release of these questions is {expected[1]:.3g}" in told
+    assert f"any unbiased Gaussian release of these questions is {100 * expected[1]:.3g} points" in told
     ratio = expected[1] / berkeley("gaussian_maxent", 1.0, 0).records[-1].empirical.rmse
     assert f"Gaussian + maximum entropy: {ratio:.2g} × below what any unbiased method could do" in told
     app.selectbox(key="measure").set_value("worst question").run()

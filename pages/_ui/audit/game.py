@@ -156,7 +156,8 @@ def verdict(played: Judged) -> None:
     """Say in one sentence whether the promise is kept, and what that shows."""
     found, evidence = played.found, played.evidence
     low = max(found.epsilon_low, found.accounted_low)
-    at = f"at δ = {brief(found.budget.delta)}"
+    shown = f"The game shows that ε is at least {low:.3g}"
+    allowed = f"{found.promised:.3g} (at δ = {brief(found.budget.delta)})."
     if found.kept and evidence is not None and not evidence.kept:
         st.error(
             f"The promise is broken. The plan uses {symbol(evidence)} = {evidence.promised:.3g}. What leaves the "
@@ -164,15 +165,11 @@ def verdict(played: Judged) -> None:
             icon=":material/gpp_bad:",
         )
     elif found.kept:
-        st.success(
-            f"The promise agrees with this game. It promises ε = {found.promised:.3g} {at}; the game proves that ε is "
-            f"at least {low:.3g}.", icon=":material/check_circle:"
-        )  # fmt: skip
+        words = f"The promise held in this game. {shown}. The promise allows up to {allowed}"
+        st.success(words, icon=":material/check_circle:")
     else:
-        st.error(
-            f"The promise is broken. It promises ε = {found.promised:.3g} {at}; the game proves that ε is at least "
-            f"{low:.3g}, with {CONFIDENCE:.1%} confidence.", icon=":material/gpp_bad:"
-        )  # fmt: skip
+        words = f"The promise is broken. {shown}, with {CONFIDENCE:.1%} confidence. The promise allows only {allowed}"
+        st.error(words, icon=":material/gpp_bad:")
     st.markdown(_lesson(played, found.bug == HALF))
 
 

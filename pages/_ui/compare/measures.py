@@ -1,4 +1,4 @@
-"""What "error" means on the Compare page: the worst question, a mean, one question, one group; in shares or rows."""
+"""What "error" means on the Compare page: the worst question, a mean, one question, one group; in points or rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,32 +29,32 @@ KINDS = {
 class Measure:
     """A number for each dot: `words` for the axis, `of` the dot, against the `population` where that is known.
 
-    `name` is that of a baseline's error; None where baselines have none.
+    `name` is that of a baseline's error; None where baselines have none. `unit` has `scale` of it to a share of 1.
     """
 
     words: str
     of: Callable[[Dot], float | None]
     population: Callable[[Dot], float | None]
     name: str | None
-    scale: float = 1.0
+    unit: str = "points"
+    scale: float = 100.0
 
 
 def choose(sweep: Sweep) -> Measure:
     """The widgets, and the measure they say."""
     kind = st.selectbox("Error of", list(KINDS), key="measure", bind="query-params")
-    units = ["share of rows", "rows"]
-    unit = st.segmented_control("In", units, default=units[0], required=True, key="unit", bind="query-params")
-    scale = float(sweep.problem.n) if unit == units[1] and sweep.problem else 1.0
-    words = f"error ({'difference of shares' if scale == 1 else 'rows'})"
+    units = {"points": 100.0, "rows": float(sweep.problem.n)}  # type: ignore[union-attr]
+    unit = st.segmented_control("In", list(units), default="points", required=True, key="unit", bind="query-params")
+    scale, words = units[unit], f"error ({unit})"
     if kind == "one question":
-        return _one_question(sweep, words, scale)
+        return _one_question(sweep, words, unit, scale)
     if kind == "one group":
         return _one_group(sweep)
     if kind == BELOW:
         of = _scaled("k_marginal", -1)
         return Measure(kind, lambda dot: None if (k := of(dot)) is None else 1000 + k, lambda _: None, None)
     name = KINDS[kind] or ""
-    return Measure(f"{kind}: {words}", _scaled(name, scale), _scaled(f"population_{name}", scale), name, scale)
+    return Measure(f"{kind}: {words}", _scaled(name, scale), _scaled(f"population_{name}", scale), name, unit, scale)
 
 
 def _scaled(name: str, scale: float) -> Callable[[Dot], float | None]:
@@ -65,7 +65,7 @@ def _scaled(name: str, scale: float) -> Callable[[Dot], float | None]:
     return of
 
 
-def _one_question(sweep: Sweep, words: str, scale: float) -> Measure:
+def _one_question(sweep: Sweep, words: str, unit: str, scale: float) -> Measure:
     """One query of the workload, the largest real shares first in the list."""
     real, workload = np.asarray(sweep.real), sweep.problem.workload  # type: ignore[union-attr]
     listed = np.argsort(-real, kind="stable")[:MOST_LISTED].tolist()
@@ -75,7 +75,7 @@ def _one_question(sweep: Sweep, words: str, scale: float) -> Measure:
     def of(dot: Dot) -> float | None:
         return None if dot.answers is None else scale * float(abs(dot.answers[j] - real[j]))
 
-    return Measure(f"one question: {words}", of, lambda _: None, None, scale)
+    return Measure(f"one question: {words}", of, lambda _: None, None, unit, scale)
 
 
 def _one_group(sweep: Sweep) -> Measure:
@@ -90,6 +90,6 @@ def _one_group(sweep: Sweep) -> Measure:
             return None
         both = Comparison(sweep.pairs, sweep.real_pairs, dot.pairs)  # type: ignore[arg-type]
         value = float(subgroups(both, column).error[labels.index(label)])
-        return None if np.isnan(value) else value
+        return None if np.isnan(value) else 100 * value
 
-    return Measure("disagreement about the group", of, lambda _: None, None)
+    return Measure("disagreement about the group (points)", of, lambda _: None, None)

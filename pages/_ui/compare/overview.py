@@ -113,8 +113,8 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, 
     best, seeds = found.iloc[-1], int(middle["runs"].max())
     median = "error is" if seeds == 1 else f"median error of {seeds} runs is"
     summary = (
-        f"At ε = {best['epsilon']:g} the smallest {median} {best['error']:.3g}, by {TITLES[best['algorithm']]}."
-        + (" Dotted: against the population." if len(against) else "")
+        f"At ε = {best['epsilon']:g} the smallest {median} {best['error']:.3g} {measure.unit}, by "
+        f"{TITLES[best['algorithm']]}." + (" Dotted: against the population." if len(against) else "")
     )
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"

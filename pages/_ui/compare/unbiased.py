@@ -49,7 +49,7 @@ def words(sweep: Sweep, least: Line) -> None:
     st.expander("Beside any unbiased method").caption(
         plain(
             f"At ε = {top:g} the least root mean square error of any unbiased Gaussian release of these questions is "
-            f"{least[top]:.3g}. " + "; ".join(said) + ".",
+            f"{100 * least[top]:.3g} points. " + "; ".join(said) + ".",
             2000,
         )
     )

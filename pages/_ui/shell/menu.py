@@ -101,7 +101,7 @@ MENU: dict[str, list[Entry]] = {
             "pages/evolution.py",
             "Evolution",
             "Evolution",
-            "Random points evolve towards the private data by voting.",
+            "Random points evolve towards the private data by voting. It is for places and measurements.",
         ),
         Entry(
             "pages/learning.py",
