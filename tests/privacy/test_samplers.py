@@ -179,6 +179,9 @@ def test_plain_draws_pay_for_what_thinning_adds_to_their_error():
     pulled = 2 / (40 * 4)
     assert (plain, eta) == proximal.rounds(Logistic(), region, pulled, 40.0, 1e-3 / (1.5 * math.e))
     assert plain > proximal.rounds(Logistic(), region, pulled, 40.0, 1e-3)[0]
+    for tiny in (1e-300, 1e-310):  # k falls with μ, so that the law is all but even on K
+        assert proximal.rounds(Logistic(), region, tiny, tiny, 1e-3)[0] == 1
+        assert proximal.rounds(Logistic(), region, tiny, 40.0, 1e-3)[0] > proximal.MOST_WORK, "which is refused"
 
 
 def test_rejection_gives_up_only_when_it_is_told_to():
