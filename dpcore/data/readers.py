@@ -181,6 +181,8 @@ def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     """The cells of a Parquet column: whole numbers stay as written, even beside a missing one."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
+    if pa.types.is_nested(getattr(cells.type, "storage_type", cells.type)):  # one by one: together, whole numbers
+        return pd.Series(cells.to_pylist(), dtype=object)  # beside a missing one anywhere would become floats
     return pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
 
 
