@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from dpcore.data import readers as tables
 from dpcore.data import sheets, text_file
+from dpcore.data.cell import distinct
 from dpcore.data.readers import read_json, read_matrix, read_table
 from dpcore.data.samples import CENSUS_SCHEMA, census
 from dpcore.data.schema import domain_from_json, domain_to_json
@@ -212,6 +213,13 @@ def test_typed_columns_of_a_parquet_file_are_encoded(tmp_path):
     assert domain.encode(read_table(tmp_path / "t.parquet")).n == 50
 
 
+def test_a_time_that_no_calendar_has_in_its_zone_is_refused(tmp_path):
+    times = pa.array([0, 2**62], pa.timestamp("us", "Europe/Zurich"))
+    pq.write_table(pa.table({"x": times}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="a time with a time zone is outside the years 1 to 9999"):
+        distinct(read_table(tmp_path / "t.parquet")["x"])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -320,6 +328,7 @@ def sheet(rows: str, **parts: bytes) -> bytes:
         ('<row r="1"><c r="ZZZ1"><v>1</v></c></row>', "beyond 16,384"),
         ("<row>" + "<c/>" * 16_385 + "</row>", "beyond 16,384"),
         ('<row r="-1"/>', "'-1' is not the number of a row"),
+        ('<row r="2"><c><v>1</v></c></row><row r="3"/><row r="2"/>', "row 2 comes after row 3"),
         ('<row><c t="s"><v>7</v></c></row>', "not readable as xlsx"),
         ('<row><c r="?"/></row>', "'?' is not the place of a value"),
     ],
