@@ -144,12 +144,18 @@ def test_errors_of_one_question_and_of_one_group_are_drawn():
     )
 
 
-def test_tables_drawn_from_the_table_have_both_errors():
+def test_the_truth_is_the_table_or_the_population_it_was_drawn_from():
     app = compared(seeds=1)
     app.selectbox(key="records").set_value("ten times as many")
     app = again(app)
-    assert any(trace.get("line", {}).get("dash") == "dot" for trace in figures(app)[0]["data"])
-    assert any(trace.get("name") == "the table's own sampling error" for trace in figures(app)[0]["data"])
+    own, floor = dots(app), "the table's own sampling error"
+    assert floor not in {trace.get("name") for trace in figures(app)[0]["data"]}
+    app.segmented_control(key="truth").set_value("its population").run()
+    named = {trace.get("name"): trace for trace in figures(app)[0]["data"]}
+    beyond = dots(app)
+    assert beyond.keys() == own.keys()
+    sampling = named[floor]["y"][0]
+    assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
 
 
 def test_an_algorithm_that_cannot_serve_is_named_and_the_others_run():

@@ -35,22 +35,20 @@ def frontier(
     log: bool,
     titles: Mapping[str, str],
     n: float | None = None,
-    population: pd.DataFrame | None = None,
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
     half: float | None = None,
 ) -> go.Figure:
     """Error against ε: a dot a run, a line of medians and a band over seeds for each algorithm, and the step frontier.
 
-    `floors` are horizontal lines by name, `population` medians against the population (dotted), `curves` theory by
-    name. A dot's customdata is (algorithm, ε, seed). Lines are called by their `titles`, at their right ends. With `n`
-    the axis is n·ε. With `half`, the error of a sample of half the rows, there is an axis of samples on the right.
+    `floors` are horizontal lines by name, `curves` theory by name. A dot's customdata is (algorithm, ε, seed). Lines
+    are called by their `titles`, at their right ends. With `n` the axis is n·ε. With `half`, the error of a sample of
+    half the rows, there is an axis of samples on the right.
     """
     figure = go.Figure()
     curves = {name: (x * (n or 1), y) for name, (x, y) in (curves or {}).items()}
     ticks = sorted(dots["epsilon"].unique())
     spent = dots[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object)
     dots, middle, steps = (_across(frame, n) for frame in (dots, middle, steps))
-    population = None if population is None else _across(population, n)
     dots = dots.assign(custom=[list(line) for line in spent])
     for name, own in dots.groupby("algorithm", sort=False):
         shown = figure_text(titles[str(name)])
@@ -68,12 +66,6 @@ def frontier(
             x=mine["epsilon"], y=mine["error"], mode="lines", line={"color": own_look["color"]}, legendgroup=name,
             name=shown, hoverinfo="skip",
         )  # fmt: skip
-        if population is not None and len(other := population[population["algorithm"] == name]):
-            line = {"color": own_look["color"], "dash": "dot"}
-            figure.add_scatter(
-                x=other["epsilon"], y=other["error"], mode="lines", line=line, legendgroup=name, showlegend=False,
-                hovertemplate=f"{shown}, against the population: %{{y:.3g}}<extra></extra>",
-            )  # fmt: skip
         figure.add_scatter(
             x=own["epsilon"], y=own["error"], mode="markers", name=shown, legendgroup=name, showlegend=False,
             marker={**own_look, "size": 9, "line": {"width": 0.5, "color": "white"}},

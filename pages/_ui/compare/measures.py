@@ -27,17 +27,17 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Measure:
-    """A number for each dot: `words` for the axis, `of` the dot, against the `population` where that is known.
+    """A number for each dot: `words` for the axis, `of` the dot, against the table or its `population`.
 
     `name` is that of a baseline's error; None where baselines have none. `unit` has `scale` of it to a share of 1.
     """
 
     words: str
     of: Callable[[Dot], float | None]
-    population: Callable[[Dot], float | None]
     name: str | None
     unit: str = "points"
     scale: float = 100.0
+    population: bool = False
 
 
 def choose(sweep: Sweep) -> Measure:
@@ -52,9 +52,16 @@ def choose(sweep: Sweep) -> Measure:
         return _one_group(sweep)
     if kind == BELOW:
         of = _scaled("k_marginal", -1)
-        return Measure(kind, lambda dot: None if (k := of(dot)) is None else 1000 + k, lambda _: None, None)
-    name = KINDS[kind] or ""
-    return Measure(f"{kind}: {words}", _scaled(name, scale), _scaled(f"population_{name}", scale), name, unit, scale)
+        return Measure(kind, lambda dot: None if (k := of(dot)) is None else 1000 + k, None)
+    name, truth = KINDS[kind] or "", "this table"
+    if sweep.beside is not None:
+        truth = st.segmented_control(
+            "The truth is", [truth, "its population"], default=truth, required=True, key="truth", bind="query-params"
+        )
+    if truth == "this table":
+        return Measure(f"{kind}: {words}", _scaled(name, scale), name, unit, scale)
+    words = f"{kind}, in the population: {words}"
+    return Measure(words, _scaled(f"population_{name}", scale), name, unit, scale, population=True)
 
 
 def _scaled(name: str, scale: float) -> Callable[[Dot], float | None]:
@@ -75,7 +82,7 @@ def _one_question(sweep: Sweep, words: str, unit: str, scale: float) -> Measure:
     def of(dot: Dot) -> float | None:
         return None if dot.answers is None else scale * float(abs(dot.answers[j] - real[j]))
 
-    return Measure(f"one question: {words}", of, lambda _: None, None, unit, scale)
+    return Measure(f"one question: {words}", of, None, unit, scale)
 
 
 def _one_group(sweep: Sweep) -> Measure:
@@ -92,4 +99,4 @@ def _one_group(sweep: Sweep) -> Measure:
         value = float(subgroups(both, column).error[labels.index(label)])
         return None if np.isnan(value) else 100 * value
 
-    return Measure("disagreement about the group (points)", of, lambda _: None, None)
+    return Measure("disagreement about the group (points)", of, None)

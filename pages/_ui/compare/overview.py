@@ -88,11 +88,10 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, 
         st.info("No finished run has this error yet.")
         return None
     found = steps(middle)
-    floors = floors_of(sweep, measure.name, measure.scale)
+    floors = floors_of(sweep, measure.name, measure.scale, population=measure.population)
     half = floors.get(FLOOR)  # of a sample of half the rows too: it is off by sqrt(1/f - 1) times as much
-    if other is not None and measure.name is not None:
+    if other is not None and measure.name is not None and not measure.population:
         floors[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
-    against = sweep.table(measure.population).dropna(subset=["error"])
     least = unbiased.line(sweep, middle)
     with look:
         log = st.segmented_control(
@@ -103,18 +102,18 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, 
             "Against", ["ε", "n·ε"], default="ε", required=True, key="scale", bind="query-params", help=words
         )
         curves = overlay.choose(sweep, middle)
-    curves |= unbiased.curve(least, measure.scale) if measure.name == "rmse" else {}
+    curves |= unbiased.curve(least, measure.scale) if measure.name == "rmse" and not measure.population else {}
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, found, floors, frontier.look(list(solving(QueryRelease))),
         title=measure.words, log=log == "logarithmic", curves=curves, titles=TITLES,
         n=float(sweep.problem.n) if against_n == "n·ε" and sweep.problem else None,
-        population=middles(against) if len(against) else None, half=half,
+        half=half,
     )  # fmt: skip
     best, seeds = found.iloc[-1], int(middle["runs"].max())
     median = "error is" if seeds == 1 else f"median error of {seeds} runs is"
     summary = (
         f"At ε = {best['epsilon']:g} the smallest {median} {best['error']:.3g} {measure.unit}, by "
-        f"{TITLES[best['algorithm']]}." + (" Dotted: against the population." if len(against) else "")
+        f"{TITLES[best['algorithm']]}."
     )
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
@@ -136,15 +135,16 @@ def lines(dots: pd.DataFrame) -> pd.DataFrame:
     return known.dropna(axis="columns", how="any").reset_index(drop=True)
 
 
-def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0) -> dict[str, float]:
-    """The baselines of an error by their words; none for an error that they do not have."""
+def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0, *, population: bool = False) -> dict[str, float]:
+    """The baselines of an error, against the table or its population, by their words; none for one without them."""
     if name is None or sweep.problem is None or not isinstance(sweep.rows, Rows):  # counts cannot be drawn from
         return {}
     if sweep.baselines is None:
         sweep.baselines = baselines(sweep.problem, sweep.rows, sweep.beside)
     words = {"uniform": "knowing nothing", "independent": "ignoring links", "resampling": FLOOR}
-    words["sampling"] = "the table's own sampling error"
-    values = {words[key]: getattr(base.errors, name) for key, base in sweep.baselines.items()}
+    if population:
+        words = {"sampling": "the table's own sampling error"}
+    values = {words[key]: getattr(base.errors, name) for key, base in sweep.baselines.items() if key in words}
     return {key: scale * value for key, value in values.items() if value}
 
 
