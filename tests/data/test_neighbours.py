@@ -64,7 +64,7 @@ ORDINARY = st.tuples(
 HOSTILE = st.sampled_from(
     [
         *PEOPLE, "", " ", "NA", "1,500,000", "2.5", "1e999", "-1e400", "inf", "17.0", " 17 ", "x" * 400, "True",
-        '"', '"open', 'in"side', '"closed"', '"two ""quotes"""', "é", "\x00", "\x1a", "\u2028", "=1+1", "9" * 400,
+        '"', '""', '"open', 'in"side', '"closed"', '"two ""quotes"""', "é", "\x00", "\x1a", "\u2028", "=1+1", "9" * 400,
         "2020-13-45", "1/2",
     ]
 )  # fmt: skip
@@ -183,8 +183,6 @@ VALUES: dict[pa.DataType, st.SearchStrategy] = {
     pa.bool_(): st.none() | st.booleans(),
     pa.date32(): st.none() | st.dates(date(1990, 1, 1), date(2030, 1, 1)),
     pa.decimal128(20, 2): st.none() | st.decimals(-(10**9), 10**9, places=2),
-    pa.list_(pa.int64()): st.none() | st.lists(st.none() | st.integers(0, 9), max_size=2),
-    pa.struct({"a": pa.int64()}): st.none() | st.fixed_dictionaries({"a": st.none() | st.integers(0, 9)}),
 }
 
 
@@ -227,8 +225,8 @@ def test_a_row_of_a_parquet_file_is_replaced(way, data):
 @pytest.mark.parametrize("way", ["in memory", "in parts", "a folder"])
 @pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.list_(pa.int64(), 1), pa.struct({"a": pa.int64()})])
 def test_a_nested_value_is_read_alike_beside_a_missing_one(kind, way):
-    one, two, none = ({"a": v} if pa.types.is_struct(kind) else [v] for v in (1, 2, None))
-    found = [parquet([[*first, two, two]] * 5, [kind] * 5, way) for first in ([one], [none], [None])]
+    one, none = ({"a": v} if pa.types.is_struct(kind) else [v] for v in (1, None))
+    found = [parquet([[first, one]] * 5, [kind] * 5, way) for first in (one, none, None)]
     for other in found[1:]:
         same(found[0], other, 0)
 

@@ -21,7 +21,7 @@ from dpcore.data import readers as tables
 from dpcore.data import sheets, text_file
 from dpcore.data.cell import distinct
 from dpcore.data.readers import read_json, read_matrix, read_table
-from dpcore.data.samples import CENSUS_SCHEMA, census
+from dpcore.data.samples import CENSUS_SCHEMA
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.text_format import TextFormat
@@ -63,10 +63,6 @@ def test_a_short_row_is_missing_at_its_end_and_a_header_only_table_has_no_rows()
     assert frame["b"].tolist() == ["", "3"]
     assert read(b"a,b\n").shape == (0, 2)
     assert read(b"a,b").shape == (0, 2)
-
-
-def test_an_empty_cell_in_a_table_of_one_column_is_a_row():
-    assert read(pd.DataFrame({"a": ["1", "", "2"]}).to_csv(index=False).encode())["a"].tolist() == ["1", "", "2"]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
@@ -125,16 +121,6 @@ def test_a_format_is_part_of_the_schema_file():
     for said in ({}, {"delimiter": ";"}, {"encoding": "windows-1252", "line_breaks": True}):
         domain = domain_from_json({"columns": columns, "file": said})
         assert domain_to_json(domain).get("file", {}) == said == domain.project(["a"]).file.to_json()
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_the_separator_is_found(separator):
-    text = "a,b,c\n1,x,3\n4,,6\n".replace(",", separator)
-    assert read(text.encode()).to_numpy().tolist() == [["1", "x", "3"], ["4", "", "6"]]
-
-
-def test_decimal_commas_stay_as_they_were_written():
-    assert read(b"a;b\n1,5;1,5\n-2,25;x\n").to_numpy().tolist() == [["1,5", "1,5"], ["-2,25", "x"]]
 
 
 def test_numeric_looking_headers_are_names():
@@ -204,13 +190,6 @@ def test_a_size_is_bounded_before_anything_is_read(tmp_path, name, monkeypatch):
     monkeypatch.setattr(tables, "MOST_TEXT", 7)
     with pytest.raises(InputError, match="holds 8 bytes, at most 7"):
         read(b"a,b\n1,2\n")
-
-
-def test_typed_columns_of_a_parquet_file_are_encoded(tmp_path):
-    domain = census(50).domain
-    frame = census(50).frame.astype({"sex": "category", "age": "Int64", "hours": "float32"})
-    frame.to_parquet(tmp_path / "t.parquet")
-    assert domain.encode(read_table(tmp_path / "t.parquet")).n == 50
 
 
 def test_a_time_that_no_calendar_has_in_its_zone_is_refused(tmp_path):
