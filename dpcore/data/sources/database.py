@@ -218,7 +218,7 @@ class DatabaseSource:
         found = []
         for key, code in keys.items():
             try:
-                value = (int if kind.is_integer() else np.float32 if kind.is_float32() else float)(key)
+                value: Any = (int if kind.is_integer() else np.float32 if kind.is_float32() else float)(key)
             except ValueError:
                 continue
             if written(value) != key or value != value:
