@@ -96,7 +96,7 @@ class PMW(Algorithm):
             Charge("measure", measure, U.value, SomeAnswers),
         )
         choices = (
-            Choice("rounds", U.value + self.passes, "a step permanentlyy update and every end of a pass"),
+            Choice("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
             U,
             self.settled("threshold", min(max(lowest, 1e-6), 1.0), why),
             *self.given("passes", "order", "measure"),

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from ..errors import InputError
+
 _ABSENCES = """
 NA N/A NaN nan NULL null None <NA> #N/A n/a n.a. N.A. #NA NAN NaT Null none NONE missing Missing MISSING - -- – — ? . ..
 """
@@ -72,7 +74,10 @@ def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
             return codes, list(map(str, values.tolist()))
         if cells.dtype == np.float64:
             return codes, list(map(Number, floats(np.asarray(values))))
-        return codes, list(map(text_of, np.asarray(values) if kind == "f" else values.tolist()))
+        try:
+            return codes, list(map(text_of, np.asarray(values) if kind == "f" else values.tolist()))
+        except NotImplementedError:
+            raise InputError("a time with a time zone is outside the years 1 to 9999") from None
     found: dict[tuple[type, str], int] = {}
     texts = (None if _is_none(v) else text_of(v) for v in cells.astype(object).tolist())
     codes = [-1 if text is None else found.setdefault((type(text), text), len(found)) for text in texts]

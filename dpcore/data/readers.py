@@ -142,6 +142,10 @@ def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:
     rows = rows[above:]  # an empty row further down is a row: whether it counts must not depend on what it holds
     if not rows:
         raise InputError("the first sheet is empty")
+    named = max(place for place, cell in enumerate(rows[0], 1) if cell != "")
+    if named < len(rows[0]):  # a column without a name would be part of everybody's row
+        first = next(place for place, row in enumerate(rows, above + 1) if any(cell != "" for cell in row[named:]))
+        raise InputError(f"row {first} has values to the right of the header, which has {named}")
     return _headed(pd.DataFrame(rows, dtype=object))
 
 
@@ -181,6 +185,8 @@ def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     """The cells of a Parquet column: whole numbers stay as written, even beside a missing one."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
+    if pa.types.is_nested(getattr(cells.type, "storage_type", cells.type)):  # one by one: together, whole numbers
+        return pd.Series(cells.to_pylist(), dtype=object)  # beside a missing one anywhere would become floats
     return pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
 
 

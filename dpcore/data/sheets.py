@@ -144,9 +144,11 @@ class _Sheet:
         if tag == "c":
             self._place(attributes)
         elif tag == "row":
+            before, self.column = self.row, 0
             self.row = _whole(attributes["r"], "row") if "r" in attributes else self.row + 1
-            self.column = 0
             self._grow()
+            if self.row <= before:  # it would be written over another one
+                raise InputError(f"row {self.row:,} comes after row {before:,}")
         elif tag == "rPh":
             self.phonetic = True
         self.reading = tag == "v" or (tag == "t" and self.cell.get("t") == "inlineStr" and not self.phonetic)

@@ -58,7 +58,7 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
             "privacy_loss": {
                 "privacy_unit": _said(protects["unit"]),
                 "privacy_unit_details": _said(
-                    f"{protects['neighbours']} At most {protects['rows_per_person']} rows belong to one."
+                    f"{protects['neighbours']}. At most {protects['rows_per_person']} rows belong to one."
                 ),
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": (

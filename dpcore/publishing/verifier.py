@@ -184,7 +184,7 @@ def _total(folder: Path) -> str:
             raise WrongError(f"after entry {row['entry']}: ε = {found:.8g}; {row['total_epsilon']:.8g} is stated")
         need(
             found <= fixed["epsilon"] * (1 + NEAR),
-            f"after entry {row['entry']} ε = {found:.8g}is used of {fixed['epsilon']:g}",
+            f"after entry {row['entry']} ε = {found:.8g} is used of {fixed['epsilon']:g}",
         )
     need(bool(account["releases"]), "no budget was used")
     return f"all releases so far: ε = {found:.6g} of {fixed['epsilon']:g} at δ = {fixed['delta']:g}"

@@ -1,7 +1,5 @@
 """The rows of one person at most: what is kept of anybody follows from that person's rows alone."""
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,17 +63,6 @@ def test_what_is_kept_of_a_person_follows_from_that_persons_rows(people, most, i
     frame["who"] = [name + " " * random.randrange(3) for name in frame["who"]]
     again = kept(frame, most)
     assert {name: len(rows) for name, rows in again.items()} == {name: len(rows) for name, rows in whole.items()}
-
-
-@pytest.mark.parametrize("theirs", [["17,1"], ["17.5,x"], [","], ["x,2.5"], ["17,1"] * 4, []])
-@pytest.mark.parametrize("name", ["900", "eve", ""])
-def test_a_type_that_somebody_gives_a_column_changes_nothing(theirs, name):
-    """A reader that guesses makes 17 of "17", and 17.0 where a value is missing, unless somebody's cell is a text."""
-    mine = [f"{i % 30},{i % 4},{i}" for i in range(200)]
-    whole = pd.read_csv(io.StringIO("\n".join(["who,x,y", *mine])))
-    guessed = pd.read_csv(io.StringIO("\n".join(["who,x,y", *mine, *(f"{name},{row}" for row in theirs)])))
-    left, all_mine = limit_rows(guessed, "who", 2), limit_rows(whole, "who", 2)
-    assert [float(y) for y in left["y"][: len(all_mine)]] == all_mine["y"].tolist()
 
 
 def test_persons_who_are_written_differently_are_different_persons():

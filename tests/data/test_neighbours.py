@@ -64,7 +64,7 @@ ORDINARY = st.tuples(
 HOSTILE = st.sampled_from(
     [
         *PEOPLE, "", " ", "NA", "1,500,000", "2.5", "1e999", "-1e400", "inf", "17.0", " 17 ", "x" * 400, "True",
-        '"', '"open', 'in"side', '"closed"', '"two ""quotes"""', "é", "\x00", "\x1a", "\u2028", "=1+1", "9" * 400,
+        '"', '""', '"open', 'in"side', '"closed"', '"two ""quotes"""', "é", "\x00", "\x1a", "\u2028", "=1+1", "9" * 400,
         "2020-13-45", "1/2",
     ]
 )  # fmt: skip
@@ -81,7 +81,7 @@ def same(one: pd.DataFrame, other: pd.DataFrame, place: int) -> None:
     assert fingerprint(rest[0], b"k") == fingerprint(rest[1], b"k")
     whole = [fingerprint(pd.concat([frame, frame]), b"k") for frame in rest]
     assert whole[0] == whole[1]
-    theirs = {person(frame["who"].iloc[place]) for frame in (one, other)}
+    theirs = {person(frame["who"].tolist()[place]) for frame in (one, other)}
     kept = []
     for frame in (one, other):
         left = limit_rows(frame.assign(row=range(len(frame))), "who", 1, ["row"])
@@ -177,6 +177,8 @@ def test_a_cell_of_the_only_column_is_replaced_also_by_nothing(way, rows, cell, 
 VALUES: dict[pa.DataType, st.SearchStrategy] = {
     pa.int64(): st.none() | st.sampled_from([0, 7, 17, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]),
     pa.float64(): st.none() | st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e300, float("inf"), float("nan"), 2.0**53]),
+    pa.float32(): st.none() | st.sampled_from([0.0, 5.5, 17.0, 1.234, float("inf"), float("nan")]),
+    pa.uint64(): st.none() | st.sampled_from([0, 7, 17, 2**53 + 1, 2**64 - 1]),
     pa.string(): st.none() | BYTES,
     pa.bool_(): st.none() | st.booleans(),
     pa.date32(): st.none() | st.dates(date(1990, 1, 1), date(2030, 1, 1)),
@@ -220,6 +222,15 @@ def test_a_row_of_a_parquet_file_is_replaced(way, data):
         assert DOMAIN.encode(whole).values.tolist() == DOMAIN.encode(frames[0]).values.tolist()
 
 
+@pytest.mark.parametrize("way", ["in memory", "in parts", "a folder"])
+@pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.list_(pa.int64(), 1), pa.struct({"a": pa.int64()})])
+def test_a_nested_value_is_read_alike_beside_a_missing_one(kind, way):
+    one, none = ({"a": v} if pa.types.is_struct(kind) else [v] for v in (1, None))
+    found = [parquet([[first, one]] * 5, [kind] * 5, way) for first in (one, none, None)]
+    for other in found[1:]:
+        same(found[0], other, 0)
+
+
 TYPED = st.sampled_from(
     ["a", "17", " 17 ", "5,5", "1.234", "é", 17, 17.0, 1.234, 2**53 + 1, 123456789012345679, True, None, -0.5, 1e300]
 ) | st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(lambda day: day.replace(microsecond=0))  # fmt: skip
@@ -248,6 +259,13 @@ def test_a_row_of_an_excel_file_is_replaced(data):
     assert len(excel([*rows, (None,) * len(NAMES)])) == len(rows)
 
 
+@pytest.mark.parametrize("more", [1, 2])
+def test_a_value_beside_an_excel_table_is_refused_and_makes_no_column_for_everybody(more):
+    row = ("17", 1, 2, "a", "b")
+    with pytest.raises(InputError, match="row 3 has values to the right of the header, which has 5"):
+        excel([row, (*row, *["note"] * more), row])
+
+
 ONE = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
 
 
@@ -271,10 +289,11 @@ def test_n_of_an_excel_file_of_one_column_depends_on_no_cell(rows, cell, data):
             read_table(io.BytesIO(one_column(cells)), "t.xlsx")
 
 
-KINDS = {"int64": pa.int64(), "float64": pa.float64(), "string": pa.string(), "boolean": pa.bool_()}
+KINDS = {"int64": pa.int64(), "uint64": pa.uint64(), "float32": pa.float32(), "float64": pa.float64()}
+KINDS |= {"string": pa.string(), "boolean": pa.bool_()}
 CATEGORIES = domain_from_json({"columns": {
-    "x": {"kind": "categorical", "values": ["17", "0", "007", "True", "1.234", "é", "2020-01-01", "(other)"],
-          "missing": "other", "out_of_range": "other"}}})  # fmt: skip
+    "x": {"kind": "categorical", "values": ["17", "0", "007", "True", "1.234", "é", "2020-01-01", str(2**64 - 1),
+          "(other)"], "missing": "other", "out_of_range": "other"}}})  # fmt: skip
 SAME = st.sampled_from(
     ["17", " 17 ", "17.0", "17.", "17.00 ", "17.01", "17.0x", "-17.0", "007", "007.0", "0", "-0", "-0.0", "0.", "00",
      "x17", "2020-01-01", "2020-01-01 00:00:00", "2020-01-01T00:00:00.000", "2020-01-01 00:00:01", "", "NA",

@@ -218,15 +218,15 @@ class DatabaseSource:
         found = []
         for key, code in keys.items():
             try:
-                value = int(key) if kind.is_integer() else float(key)
+                value: Any = (int if kind.is_integer() else np.float32 if kind.is_float32() else float)(key)
             except ValueError:
                 continue
             if written(value) != key or value != value:
                 continue
             if kind.is_floating():
                 found.append((floats == _exactly(value), code))
-            elif -(2**63) <= value < 2**63:
-                found.append((cells == value, code))
+            elif kind.bounds.lower <= value <= kind.bounds.upper:
+                found.append((cells == _ibis().literal(value, kind), code))
         return found, None
 
 
