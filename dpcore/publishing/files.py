@@ -193,8 +193,10 @@ def _weights(domain: Domain, D: np.ndarray) -> pd.DataFrame:
     cells = [
         pd.Series(pd.Categorical.from_codes(code, c.labels)) for c, code in zip(domain.columns, codes, strict=True)
     ]
-    names = [*domain.names, "weight" if "weight" not in domain.names else "weight (of the release)"]
-    return pd.concat([*cells, pd.Series(D)], axis=1).set_axis(names, axis=1)
+    name = "weight"
+    while name in domain.names:
+        name += " (of the release)"
+    return pd.concat([*cells, pd.Series(D)], axis=1).set_axis([*domain.names, name], axis=1)
 
 
 def _storable(frame: pd.DataFrame) -> pd.DataFrame:

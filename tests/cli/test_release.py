@@ -24,7 +24,7 @@ from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.publishing import leftovers, publish
 from dpcore.publishing import request as publish_request
 from dpcore.publishing.card import LOOKED, PEEKED, card
-from dpcore.publishing.files import neutral
+from dpcore.publishing.files import _weights, neutral
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.theory.meaning import Promise
 from dpcore.workloads import Marginals
@@ -109,6 +109,11 @@ def test_noisy_answers_have_the_standard_errors_of_their_noise(here):
     assert answers.answer.sum() == pytest.approx(6)
     assert weights.weight.sum() == pytest.approx(1)
     assert len(weights) == 5 * 2 * 3 * 3
+
+
+def test_weights_get_a_name_that_no_column_has():
+    domain = domain_from_json({"weight": 2, "weight (of the release)": 1})
+    assert list(_weights(domain, np.full(2, 0.5))).count("weight (of the release) (of the release)") == 1
 
 
 def test_queries_measured_now_and_then_show_the_rest_empty(here):
