@@ -118,7 +118,6 @@ BAD_COLUMNS = {
         {"kind": "categorical", "values": ["(missing)"], "missing": "category"},
         "'(missing)' is in values twice",
     ),
-    "1 and 1.0": ({"kind": "categorical", "values": [1, 1.0]}, "the value '1' is in values twice"),
     "1 and text 1": ({"kind": "categorical", "values": ["1", 1]}, "the value '1' is in values twice"),
     "true twice": ({"kind": "categorical", "values": [True, "True"]}, "the value 'True' is in values twice"),
     "clip of categories": ({"kind": "categorical", "values": ["a"], "out_of_range": "clip"}, "has no meaning"),
