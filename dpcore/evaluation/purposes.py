@@ -112,8 +112,8 @@ class Purposes:
         parts: dict[str, Rows] = {"": self.test}
         if self.group is not None:
             axis = self.domain.axes([self.group])[0]
-            for code in self._values(self.test, self.group):
-                label = f" ({self.group} = {self.domain.columns[axis].labels[code]})"
+            for code, value in enumerate(self.domain.columns[axis].labels):
+                label = f" ({self.group} = {value})"
                 parts[label] = counted(self.test.values, self.test.weights * (self.test.values[:, axis] == code))
         out = []
         for model in MODELS:
@@ -136,8 +136,13 @@ class Purposes:
         column = self.domain.columns[self.domain.axes([self.target or ""])[0]]
         return column.size > 2 and (bool(column.edges) or (column.kind != "categorical" and column.size > NUMBERS))
 
-    def _blind(self, part: Rows) -> tuple[str, float]:
-        """The unit of a score, and the score of a guess from the shares of the target's values alone."""
+    def _blind(self, part: Rows) -> tuple[str, float | None]:
+        """The unit of a score, and the score of a guess from the shares of the target's values alone.
+
+        Of a group of nobody there is no score, and the unit says why.
+        """
+        if not part.n:
+            return "no number: nobody of this group is among the rows held out", None
         if self._numeric:
             return "R²", 0.0
         if len(self._values(self.train, self.target or "")) == 2:

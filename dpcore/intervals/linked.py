@@ -34,11 +34,11 @@ def linked(
 ) -> Linked:  # fmt: skip
     """The test of whether two columns are independent in the population of n rows, by noisy tables alone.
 
-    The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂, with margins
-    that are the nearest distributions. Its law under independence comes from `repeats` tables of n rows, drawn from
-    independent columns and given fresh noise of the same variances; p = (1 + #{X* ≥ X})/(repeats + 1). The columns
-    drawn from have the released margins, shrunk until they are as long (‖part‖²) as these are without their noise:
-    margins with noise on noise would be too uneven, and the test would find too little. With `laplace`
+    The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂. Its law
+    under independence comes from `repeats` tables of n rows, drawn from independent columns and given fresh noise of
+    the same variances; p = (1 + #{X* as far above chance as X})/(repeats + 1), with chance as `_excess` says. The
+    columns drawn from have the released margins, shrunk until they are as long (‖part‖²) as these are without their
+    noise: margins with noise on noise would be too uneven, and the test would find too little. With `laplace`
     fresh noise is Laplace noise. Raises InputError for columns that are not two of the domain's.
     """
     names, domain = tuple(columns), known.domain
@@ -55,32 +55,48 @@ def linked(
     shape = tuple(domain.shape[axis] for axis in pair)
     parts = [known.parts[known.places[S]] for S in sets]
     variances = [known.variance[S] for S in sets]
-    X = float(_statistic(parts[0][None], parts[1][None], parts[2].reshape(1, *shape))[0])
+    rows = max(round(n), 1)
+    X, far = _excess([parts[0][None], parts[1][None], parts[2].reshape(1, *shape)], variances, rows)
     margins = [_shrunk(part, v) for part, v in zip(parts[:2], variances[:2], strict=True)]
-    p, rng, above, rows = np.outer(*margins).ravel(), np.random.default_rng(seed), 0, max(round(n), 1)
+    p, rng, above = np.outer(*margins).ravel(), np.random.default_rng(seed), 0
     for start in range(0, repeats, step := max(BLOCK // p.size, 1)):
         count = min(step, repeats - start)
         T = rng.multinomial(rows, p, size=count).reshape(count, *shape) / rows
         drawn = [T.sum(axis=2), T.sum(axis=1), T]
         fresh = [_centred(x + _noise(x.shape, v, laplace, rng)) for x, v in zip(drawn, variances, strict=True)]
-        above += int((_statistic(*fresh) >= X).sum())
+        above += int((_excess(fresh, variances, rows)[1] >= far).sum())
     found = (1 + above) / (repeats + 1)
-    return Linked(names, found, X, repeats, _words(names, found))
+    return Linked(names, found, float(X[0]), repeats, _words(names, found))
 
 
-def _statistic(a: np.ndarray, b: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """The statistic X of many tables at once, (r,), from parts (r, n_a), (r, n_b) and (r, n_a, n_b)."""
-    p, q = (_nearest(part) - 1 / part.shape[1] for part in (a, b))
-    return np.sqrt(((both - p[:, :, None] * q[:, None, :]) ** 2).sum(axis=(1, 2)))
+def _excess(parts: Sequence[np.ndarray], variances: Sequence[float], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The statistic X (r,) of many tables, from parts (r, k_a), (r, k_b), (r, k_a, k_b), and X² beyond chance (r,).
+
+    Chance is the mean of X² under independence: (1 − ‖p‖²)(1 − ‖q‖²)/n by drawing n rows, and noise of the variances
+    v_ab on the pair, and v_a, v_b on the margins that are multiplied. The lengths in it are those of each table's own
+    margins without noise, so that how well lengths are known does not matter.
+    """
+    a, b, both = parts
+    v_a, v_b, v_ab = variances
+    k_a, k_b = a.shape[1], b.shape[1]
+    long_a, long_b = _length(a, v_a), _length(b, v_b)
+    X = np.sqrt(((both - a[:, :, None] * b[:, None, :]) ** 2).sum(axis=(1, 2)))
+    chance = (1 - 1 / k_a - long_a) * (1 - 1 / k_b - long_b) / n
+    chance += (k_a - 1) * (k_b - 1) * (v_ab + v_a * v_b) + (k_a - 1) * v_a * long_b + (k_b - 1) * v_b * long_a
+    return X, X**2 - chance
 
 
-def _nearest(parts: np.ndarray) -> np.ndarray:
-    """The distributions (r, k) nearest to margins 1/k + part. Source: Held, Wolfe, Crowder 1974."""
-    p = 1 / parts.shape[1] + parts
-    falling = -np.sort(-p, axis=1)
-    over = (np.cumsum(falling, axis=1) - 1) / np.arange(1, p.shape[1] + 1)
-    last = (falling > over).sum(axis=1) - 1
-    return np.maximum(p - over[np.arange(len(p)), last][:, None], 0)
+def _length(parts: np.ndarray, variance: float) -> np.ndarray:
+    """Unbiased estimates (r,) of the squared lengths of margins' parts (r, k) without their noise."""
+    return (parts**2).sum(axis=1) - (parts.shape[1] - 1) * variance
+
+
+def _nearest(part: np.ndarray) -> np.ndarray:
+    """The distribution (k,) nearest to a margin 1/k + part. Source: Held, Wolfe, Crowder 1974."""
+    p = 1 / len(part) + part
+    falling = -np.sort(-p)
+    over = (np.cumsum(falling) - 1) / np.arange(1, len(p) + 1)
+    return np.maximum(p - over[(falling > over).sum() - 1], 0)
 
 
 def _centred(tables: np.ndarray) -> np.ndarray:
@@ -97,14 +113,13 @@ def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: np.rando
 
 def _shrunk(part: np.ndarray, variance: float) -> np.ndarray:
     """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
-    k = len(part)
-    length = float(part @ part) - (k - 1) * variance
+    k, length = len(part), _length(part[None], variance)[0]
     low, high = 0.0, float(length > 0)
     for _ in range(40):
         c = (low + high) / 2
-        p = _nearest(c * part[None])[0]
+        p = _nearest(c * part)
         low, high = (c, high) if p @ p - 1 / k < length else (low, c)
-    p = _nearest(high * part[None])[0]
+    p = _nearest(high * part)
     return p / p.sum()
 
 

@@ -19,6 +19,7 @@ from ..data.domain import Domain
 from ..errors import InputError, written_out
 from ..intervals.cells import cell_intervals
 from ..intervals.known import known
+from ..intervals.linked import linked
 from ..intervals.questions import independent
 from ..intervals.stored import to_arrays
 from ..intervals.usefulness import foreseen_exactness, foreseen_sizes, uses
@@ -34,6 +35,7 @@ from .review import review_page
 from .signing import Key
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
+MOST_TESTED = 20_000  # cells of the pairs of columns that are tested for a link
 # The verifier as it stands alone, with a copy of what it imports from this program.
 VERIFIER = re.sub(
     r"\nfrom \.\.errors import .*\nfrom \.recount import .*\n",
@@ -82,6 +84,7 @@ def write(
     found = known(release, measurements, workload.domain)
     n, laplace = independent(facts["protects"]), facts["promise"]["delta"] == 0
     tables = {"answers": _answers(workload, release, measurements, found, n, laplace=laplace)}
+    tables |= _links(found, n, laplace=laplace)
     np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
     if synthetic is not None:
         tables["synthetic"] = synthetic
@@ -167,6 +170,19 @@ def _answers(
         for name, values in cell_intervals(known, workload, n, laplace=laplace).items():
             table[name] = values
     return table
+
+
+def _links(known: UnbiasedAnswers, n: float, *, laplace: bool) -> dict[str, pd.DataFrame]:
+    """The test of a link for each pair of columns measured together, as `ask --linked`; no file where there is none."""
+    found, cells = [], 0
+    for S in sorted(S for S in known.places if len(S) == 2):
+        cells += np.prod([known.domain.shape[axis] for axis in S])
+        if cells > MOST_TESTED:
+            break
+        test = linked(known, [known.domain.names[axis] for axis in S], n, laplace=laplace)
+        found.append((*test.columns, test.p_value, test.statistic, test.words))
+    columns = pd.Index(["column", "other_column", "p_value", "statistic", "in_words"])
+    return {"links": pd.DataFrame(found, columns=columns)} if found else {}
 
 
 def _errors(answers: pd.DataFrame) -> dict[str, Any] | None:

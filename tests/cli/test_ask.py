@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import pandas as pd
 import pytest
 
 from dpcore.cli import main
@@ -75,6 +76,10 @@ def test_a_link_is_tested_from_the_files_alone(here, capsys):
     assert found["repeats"] == 999
     assert 0 < found["p_value"] <= 1
     assert found["statistic"] > 0
+    (tested,) = pd.read_csv("out/links.csv").to_dict("records")
+    assert [tested["column"], tested["other_column"]] == found["columns"], "no other pair was measured"
+    assert [tested[name] for name in ("p_value", "statistic")] == pytest.approx([found["p_value"], found["statistic"]])
+    assert tested["in_words"] == found["words"]
     unknown = asked(capsys, "--linked", "edu", "sex")
     assert unknown["p_value"] is None
     assert "nothing was measured about edu × sex together" in unknown["words"]
@@ -86,8 +91,6 @@ def test_a_link_is_tested_from_the_files_alone(here, capsys):
 
 
 def test_files_carry_intervals_of_all_cells(here):
-    import pandas as pd
-
     assert release() == 0
     table = pd.read_csv("out/answers.csv")
     assert (table["low"] <= table["high"]).all()

@@ -446,7 +446,7 @@ def test_answers_that_no_distribution_holds_are_released_without_rows(tmp_path, 
     assert release(algorithm="residual") == 0
     files = {path.name for path in (tmp_path / "out").iterdir()}
     evidence = {"account.json", "proof.html", "registry.yaml", "review.html", "signature.json", "verify.py"}
-    assert files == evidence | {"answers.csv", "tables.npz", "card.html", "release.json"}
+    assert files == evidence | {"answers.csv", "links.csv", "tables.npz", "card.html", "release.json"}
     table = pd.read_csv("out/answers.csv")
     real = Marginals.all(domain_from_json(dict.fromkeys(names, 9)), 2).answers_of_rows(Rows(rows, np.ones(200)))
     gaps = (table["answer"] - real) / table["standard_error"]

@@ -76,6 +76,19 @@ def test_many_values_are_scored_by_accuracy_against_the_commonest():
     assert model.nothing < model.value <= 1
 
 
+def test_of_a_group_of_nobody_it_says_so():
+    rows = table()
+    there = rows.values[:, 1] != 2
+    mine = Purposes.of(DOMAIN, Rows(rows.values[there], rows.weights[there]), target="d", group="b")
+    problem = QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n)
+    run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(1, 1e-6)).finish()
+    found = {one.purpose: one for one in mine.served(run)}
+    nobody = found["train a model: gradient boosting (b = 2)"]
+    assert nobody.unit == "no number: nobody of this group is among the rows held out"
+    assert [nobody.value, nobody.real, nobody.nothing] == [None] * 3
+    assert found["train a model: gradient boosting (b = 1)"].value > 0
+
+
 def test_chi_square_on_synthetic_rows_alarms_and_ours_does_not():
     alarms = [[], []]
     for seed in range(8):

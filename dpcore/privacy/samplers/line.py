@@ -79,15 +79,6 @@ class PiecewiseGaussian:
         share = np.exp(self.log_share[piece]) * self._within(piece, x - self.edges[piece])
         return np.minimum((self.cumulative[piece] + share) / self.cumulative[-1], 1.0)
 
-    def pdf(self, x: np.ndarray) -> np.ndarray:
-        """The density at x, inside the region."""
-        x = np.asarray(x, dtype=float)
-        piece = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.width) - 1)
-        t, gamma = x - self.edges[piece], self.gamma[piece]
-        return np.exp(self.log_share[piece] - self.alpha * t * t / 2 - gamma * t - log_piece(
-            self.width[piece], self.alpha, gamma
-        ))  # fmt: skip
-
     def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Independent draws (size,) by inverting the distribution function."""
         u = rng.random(size) * self.cumulative[-1]

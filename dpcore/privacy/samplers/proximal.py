@@ -38,11 +38,13 @@ def rounds(loss: Loss, region: Region, mu: float, k: float, error: float) -> tup
     smooth = loss if loss.curvature < math.inf else sloped(loss).smoothed(KINK * region.radius)
     if loss.strength + mu == 0:
         mu, error = _pull(region, k), error / THINNED
-    eta, alpha = 1 / (k * smooth.curvature), k * (loss.strength + mu)
-    far = region.radius**2
-    if not region.bounded:  # the mean of the law is within slope/μ of c, and it varies by d/α
-        far = (sloped(loss).steepest / mu) ** 2 + len(region.centre) / alpha
-    return 1 + max(0, math.ceil((math.log(far / (4 * eta)) - 2 * math.log(error)) / (2 * math.log1p(eta * alpha)))), eta
+    eta, strength = 1 / (k * smooth.curvature), loss.strength + mu
+    far = 2 * math.log(region.radius)  # in logarithms, as μ may be any number above 0
+    if not region.bounded:  # the mean of the law is within slope/μ of c, and it varies by d/α, α = k · strength
+        spread = math.log(len(region.centre)) - math.log(k) - math.log(strength)
+        far = float(np.logaddexp(2 * math.log(sloped(loss).steepest / mu), spread))
+    needed = (far - math.log(4 * eta) - 2 * math.log(error)) / (2 * math.log1p(strength / smooth.curvature))
+    return 1 + math.ceil(min(max(needed, 0.0), MOST_WORK)), eta
 
 
 def _pull(region: Region, k: float) -> float:

@@ -122,7 +122,7 @@ def _draw(found: pd.DataFrame) -> None:
         told = {"real": told["real"].assign(line="right: 5 %")}
     lines = pd.concat([*parts, *told.values()]).dropna()
     if not len(lines):
-        st.caption("This has no number in any run.")
+        st.caption(plain(f"This has no number in any run ({unit}).", 400))
         return
     panel(frontier.purpose(lines, unit), _summary(own, kind, unit), lines, "purpose-curve")
 

@@ -19,6 +19,7 @@ WORDS = {
     "synthetic.csv": "Synthetic rows (CSV)",
     "synthetic.parquet": "Synthetic rows (Parquet)",
     "answers.csv": "Answers with standard errors and intervals (CSV)",
+    "links.csv": "Tests of whether two columns are linked (CSV)",
     "tables.npz": "What noisy tables say, for questions with intervals (NPZ)",
     "measurements.csv": "What was measured instead (CSV)",
     "weights.csv": "Weights of all combinations (CSV)",

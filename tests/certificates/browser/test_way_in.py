@@ -6,14 +6,14 @@ import time
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.certificates.browser.test_explore import visit
-from tests.certificates.browser.test_looks import FRAMEWORK
+from tests.certificates.browser.test_looks import serious
 from tests.conftest import HOSTILE
 
 ROWS = 2000
+ASIDE = ["[data-testid=stSidebar]"]
 READ = "Fill in from my data (not protected)"
 SPELLINGS, OWN = "Count its spellings as one value", "Make them values of their own"
 MISSING = ["", "NA", "n/a", "-", "?", "null", "None", "NaN", "missing", "N/A"]
@@ -79,12 +79,6 @@ def still(page):
 def press(page, label):
     page.get_by_role("button", name=label, exact=True).first.click()
     still(page)
-
-
-def serious(page):
-    found = Axe().run(page, context={"exclude": [["header"], ["[data-testid=stSidebar]"]]}).response["violations"]
-    found = [v for v in found if v["impact"] in ("serious", "critical") and v["id"] not in FRAMEWORK]
-    return [f"{v['id']}: {v['nodes'][0]['html'][:300]}" for v in found]
 
 
 def bring(page, server, path):
@@ -155,10 +149,10 @@ def test_the_steps_are_readable(page, server, tmp_path, width, scheme):
     page.set_viewport_size({"width": width, "height": 844})
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     bring(page, server, tmp_path / "messy.csv")
-    assert serious(page) == [], "before anything is read off"
+    assert serious(page, ASIDE) == [], "before anything is read off"
     press(page, READ)
     page.wait_for_timeout(500)
-    assert serious(page) == []
+    assert serious(page, ASIDE) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -171,5 +165,5 @@ def test_a_schema_is_tried_by_two_clicks_and_what_it_found_is_readable(page, ser
     press(page, "Measure them privately")
     press(page, "Try it: measure with noise that can be repeated")
     expect(page.get_by_text("What the trial found")).to_be_visible()
-    assert serious(page) == []
+    assert serious(page, ASIDE) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
