@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,9 @@ def write(
     (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
     (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
     key.sign(made)
+    charged = datetime.fromisoformat(facts["time"]).timestamp()
+    for path in made.iterdir():
+        os.utime(path, (charged, charged))  # a later time would tell how long the release took
     made.chmod(0o755)
     if folder.exists():
         folder.rmdir()  # only an empty folder goes
