@@ -149,8 +149,8 @@ def _values(name: str, spec: Mapping[str, Any]) -> tuple:
 
 
 def _check_distinct(column: Column) -> None:
-    """Raise InputError for values that are one category under the column's reading."""
-    keys = [column.key(v) for v in column.values]
+    """Raise InputError for values that are one category under the column's reading, that of missing ones included."""
+    keys = [column.key(label) for label in column.labels]
     if len(set(keys)) < len(keys):
         twice = next(key for key, times in Counter(keys).items() if times > 1)
         raise InputError(f"column {column.name!r}: the value {twice!r} is in values twice")

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,9 @@ def write(
     (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
     (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
     key.sign(made)
+    charged = datetime.fromisoformat(facts["time"]).timestamp()
+    for path in made.iterdir():
+        os.utime(path, (charged, charged))  # a later time would tell how long the release took
     made.chmod(0o755)
     if folder.exists():
         folder.rmdir()  # only an empty folder goes
@@ -209,8 +213,10 @@ def _weights(domain: Domain, D: np.ndarray) -> pd.DataFrame:
     cells = [
         pd.Series(pd.Categorical.from_codes(code, c.labels)) for c, code in zip(domain.columns, codes, strict=True)
     ]
-    names = [*domain.names, "weight" if "weight" not in domain.names else "weight (of the release)"]
-    return pd.concat([*cells, pd.Series(D)], axis=1).set_axis(names, axis=1)
+    name = "weight"
+    while name in domain.names:
+        name += " (of the release)"
+    return pd.concat([*cells, pd.Series(D)], axis=1).set_axis([*domain.names, name], axis=1)
 
 
 def _storable(frame: pd.DataFrame) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.publishing import leftovers, publish
 from dpcore.publishing import request as publish_request
 from dpcore.publishing.card import LOOKED, PEEKED, card
-from dpcore.publishing.files import neutral
+from dpcore.publishing.files import _weights, neutral
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.theory.meaning import Promise
 from dpcore.workloads import Marginals
@@ -70,6 +70,7 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
         assert PLANTED.encode() not in path.read_bytes()
         assert b"extra" not in path.read_bytes(), "no column outside the schema"
         assert str(here).encode() not in path.read_bytes()
+        assert path.stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp(), "how long it took is not told"
     claim = facts()
     promise = claim["promise"]
     sums = Sums.of(events_from_json(promise["charges"]))
@@ -109,6 +110,11 @@ def test_noisy_answers_have_the_standard_errors_of_their_noise(here):
     assert answers.answer.sum() == pytest.approx(6)
     assert weights.weight.sum() == pytest.approx(1)
     assert len(weights) == 5 * 2 * 3 * 3
+
+
+def test_weights_get_a_name_that_no_column_has():
+    domain = domain_from_json({"weight": 2, "weight (of the release)": 1})
+    assert list(_weights(domain, np.full(2, 0.5))).count("weight (of the release) (of the release)") == 1
 
 
 def test_queries_measured_now_and_then_show_the_rest_empty(here):

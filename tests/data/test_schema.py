@@ -114,7 +114,10 @@ BAD_COLUMNS = {
     "nested value": ({"kind": "categorical", "values": [["a"]]}, "['a'] in values is not a text"),
     "nan value": ({"kind": "categorical", "values": [math.nan]}, "nan in values is not a text, a finite number"),
     "value twice": ({"kind": "categorical", "values": ["a", "b", "a"]}, "the value 'a' is in values twice"),
-    "1 and 1.0": ({"kind": "categorical", "values": [1, 1.0]}, "the value '1' is in values twice"),
+    "missing twice": (
+        {"kind": "categorical", "values": ["(missing)"], "missing": "category"},
+        "'(missing)' is in values twice",
+    ),
     "1 and text 1": ({"kind": "categorical", "values": ["1", 1]}, "the value '1' is in values twice"),
     "true twice": ({"kind": "categorical", "values": [True, "True"]}, "the value 'True' is in values twice"),
     "clip of categories": ({"kind": "categorical", "values": ["a"], "out_of_range": "clip"}, "has no meaning"),

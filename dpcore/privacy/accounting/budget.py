@@ -38,9 +38,9 @@ class Budget:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
                 raise InputError(f"{name}={str(value)[:40]} is not a number")
         if not SMALLEST <= self.epsilon <= LARGEST:
-            raise InputError(f"epsilon={str(self.epsilon)[:20]} is not served; served are {SERVED}")
+            raise InputError(f"epsilon={str(self.epsilon)[:40]} is not served; served are {SERVED}")
         if self.delta != 0 and not SMALLEST_DELTA <= self.delta <= LARGEST_DELTA:
-            raise InputError(f"delta={str(self.delta)[:20]} is not served; served are {SERVED}")
+            raise InputError(f"delta={str(self.delta)[:40]} is not served; served are {SERVED}")
 
     @property
     def rho(self) -> float:
