@@ -4,7 +4,6 @@ Colours are places in the theme's palettes (`.streamlit/config.toml`): the brows
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,22 +25,17 @@ LINES = {  # error: colour, dash, words
 
 def finish(figure: go.Figure, height: int = 380) -> go.Figure:
     """A figure with the margins, height and letters of every figure; lines are named at their ends, not in a legend."""
-    figure.update_layout(frame_of(height))
+    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": TEXT}
+    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 40, "b": 8}, legend=legend, font=TEXT)
     figure.update_xaxes(tickfont=TEXT, title_font=TEXT)
     figure.update_yaxes(tickfont=TEXT, title_font=TEXT)
-    legend = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
-    if legend and all(trace.type == "scatter" and trace.mode == "lines" for trace in legend):
-        lines = [(t.name, t.line.color, t.y[-1]) for t in legend]
+    named = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
+    if named and all(trace.type == "scatter" and trace.mode == "lines" for trace in named):
+        lines = [(t.name, t.line.color, t.y[-1]) for t in named]
         seen = np.concatenate([np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"])
         notes = named_ends(lines, seen, height, log=figure.layout.yaxis.type == "log")
         figure.update_layout(annotations=[*figure.layout.annotations, *notes], showlegend=False, margin_r=room(lines))
     return figure
-
-
-def frame_of(height: int) -> dict[str, Any]:
-    """The margins, height and legend of every figure."""
-    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": TEXT}
-    return {"height": height, "margin": {"l": 8, "r": 8, "t": 40, "b": 8}, "legend": legend, "font": TEXT}
 
 
 End = tuple[str, str, float]  # of a line: its name and colour, and how high it ends
@@ -114,8 +108,8 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
     words = "disagreement: 0 % identical, 100 % completely different"
     below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
-    layout = frame_of(120 + 26 * min(len(names), 30)) | {"xaxis": below, "yaxis": beside}
-    return go.Figure({"data": [bars], "layout": layout})
+    figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
+    return finish(figure, 120 + 26 * min(len(names), 30))
 
 
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:

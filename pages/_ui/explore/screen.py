@@ -32,15 +32,15 @@ STYLE = """<style>
 .block-container {padding-left: 1.4rem; padding-right: 1.4rem; max-width: 110rem;}
 .block-container > [data-testid="stVerticalBlock"] {gap: 0.4rem;}
 .st-key-lead {display: none;}
-.st-key-screen h3, .st-key-sections h3 {font-size: 1.02rem; padding: 0; line-height: 1.1;}
+.st-key-screen h3, .st-key-sections h3 {font-size: 1rem; padding: 0; line-height: 1.1;}
 .st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
 .st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
-.st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.8rem; line-height: 1.2;}
+.st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.875rem; line-height: 1.2;}
 .st-key-verdict {gap: 0.1rem;}
 .st-key-tiles {gap: 0.2rem 1.2rem;}
 .st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
 .st-key-tiles p {font-size: 0.875rem;}
-.st-key-tiles strong {font-size: 1.2rem; line-height: 1.2;}
+.st-key-tiles strong {font-size: 1.125rem; line-height: 1.2;}
 .st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}
 .st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;}
 @media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}}

@@ -62,7 +62,26 @@ def test_nothing_is_cut_off(page, server, path, width):
     for area in areas:
         assert area["x"] >= 0
         assert area["x"] + area["width"] <= width + 1
+    sizes = page.evaluate(SIZES)
+    assert sizes["page"].keys() <= SCALE, sizes
+    assert min(map(float, sizes["chart"]), default=13) >= 13, sizes
     keep(page, path, width)
+
+
+# The sizes of all text of two letters or digits, on the page and in charts, and a few words of each.
+SIZES = """() => {
+  const found = {page: {}, chart: {}};
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const box = node.parentElement;
+    const style = getComputedStyle(box), kind = box.closest('svg, .drag') ? 'chart' : 'page';
+    if (box.closest('script, style, noscript, header') || style.fontFamily.includes('Material')) continue; // icons
+    if (!/[A-Za-z0-9]{2}/.test(node.textContent) || !box.getBoundingClientRect().height) continue;
+    found[kind][parseFloat(style.fontSize).toFixed(1)] = node.textContent.trim().slice(0, 40);
+  }
+  return found;
+}"""
+SCALE = {"28.0", "24.0", "18.0", "16.0", "14.0"}  # headings, numbers and tiles; body; captions
 
 
 # Visible words of two letters or more, but for icons; then the top and bottom of the first picture.
