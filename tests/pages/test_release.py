@@ -72,6 +72,7 @@ def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
     first, second = (go(uploaded(content), "release", tmp_path) for content in (PEOPLE, PEOPLE.replace(b"a", b"b")))
     tiles = [m for m in first.markdown if "Typical error" in m.value or "19 of 20" in m.value]
     assert len(tiles) == 2
+    assert any(c.value == release_request.CAUTION for c in first.caption), "Explore draws with floating point, at once"
     assert [m.value for m in second.markdown] == [m.value for m in first.markdown]
     charges = next(f.value for f in first.dataframe if "mechanism" in f.value)
     sigma = 1 / np.sqrt(2 * float(charges["together (ρ)"][0]))  # one row moves two counts of one table by 1

@@ -98,7 +98,7 @@ def verdict(table: Table, chosen: Chosen, result: Result, real: Comparison) -> D
         tiled.error("Typical error", float(real.gaps.mean()), n, each),
         tiled.error("Largest error", float(real.gaps[worst]), n, each, question(real.workload.label(worst))),
         *tiled.exactness(result.summary["final"]["as_exact_as_sample"]),
-        tiled.guess(result.summary["promise"]["guess"], chosen.budget.epsilon, chosen.budget.delta),
+        tiled.guess(result.summary["promise"]["guess"], chosen.budget.epsilon),
     ]
     return tiled.draw(tiles, _uses(chosen))
 

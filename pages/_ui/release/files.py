@@ -92,7 +92,7 @@ def outputs(made: Made) -> None:
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
     each = noun(protects["rows_per_person"])
     tiles = tiled.foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
-    tiles.append(tiled.guess(means.guess(), facts["promise"]["epsilon"], facts["promise"]["delta"]))
+    tiles.append(tiled.guess(means.guess(), facts["promise"]["epsilon"]))
     tiled.draw(tiles, useful["sentence"])
     st.markdown(f"**{plain(means.words, 500)}**")
     if facts["measured"]:

@@ -47,6 +47,9 @@ NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "float
 LONGEST_REASON = 1000  # characters
 ASKING, KIND = "known-again", "fingerprint"  # its name in a session, and the kind of its work
 NOTHING = pd.DataFrame({"nothing": [0, 1]})  # in place of a table, for a ledger that is not made yet and knows none
+CAUTION = (
+    "Explore's numbers may differ a little: a release draws noise in whole numbers, and counts it with more caution."
+)
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
 
 
@@ -146,9 +149,9 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
     unknown = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
     tiles = tiled.foretold(sizes, exact, n, noun(group)) or unknown
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
-    tiled.draw(
-        [*tiles, tiled.guess(guess, budget.epsilon, budget.delta)], uses(known, n, laplace=not budget.delta).sentence
-    )
+    tiled.draw([*tiles, tiled.guess(guess, budget.epsilon)], uses(known, n, laplace=laplace).sentence)
+    if ready.plan.exact:
+        st.caption(CAUTION)
 
 
 def gauge(ready: PreparedRelease, sets: Sequence[DataSet]) -> None:
