@@ -75,6 +75,7 @@ def report(
     )
     print(about)
     print(spending(first["spent"]))
+    print("the noise follows from the seed, and can be taken off again: do not publish what a run releases")
     print(f"{said} (uses real data – do not publish):")
     print("  seed " + " ".join(f"{name:>11}" for name in lines[0]))
     for run, line in zip(runs, lines, strict=True):

@@ -21,6 +21,7 @@ from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema
 from ..schemas.plan import default_share, describe, divide, plan_within
+from ..tags import Tag
 from ..theory.optimal_noise import least_rmse
 from .arguments import unit_of
 from .files import tell
@@ -97,7 +98,7 @@ class Measured:
             if f.nothing and f.column.name not in self._told:
                 self._told.add(f.column.name)
                 tell("warning", f"{f.column.name!r}: {f.words}")
-        found_out = [{"column": f.column.name, "found": f.words, "tag": f.tag} for f in found.found]
+        found_out = [{"column": f.column.name, "found": f.words, "tag": Tag.PEEK} for f in found.found]
         facts = {**describe(division, self.schema.open), "found": found_out, "schema": domain_to_json(domain)}
         self.said, self.rows = {"schema": facts}, rows
         return Run(algorithm, problem, rows, budget, seed=seed, plan=plan, every=every)

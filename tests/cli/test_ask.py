@@ -194,7 +194,7 @@ def test_a_run_answers_questions_beside_the_truth(here, capsys):
     for run in runs:
         assert [found["question"] for found in run["answers"]] == ["sex = m", "age > 21"]
         assert all(documented <= set(found) for found in run["answers"])
-        assert run["tags"]["answers.real"] == "uses real data – do not publish"
+        assert run["tags"]["answers"] == "uses real data – do not publish"
         assert abs(run["answers"][0]["estimate"] - run["answers"][0]["real"]) < 0.3
     assert runs[0]["answers"][0]["real"] == runs[1]["answers"][0]["real"]
     assert "sex = m: " in capsys.readouterr().out

@@ -173,6 +173,7 @@ def test_the_module_runs_as_a_program(here):
     good = program(*arguments(extra=["--set", "rounds=3"]))
     assert (good.returncode, good.stderr) == (0, "")
     assert "used: epsilon=" in good.stdout
+    assert "do not publish what a run releases" in good.stdout
     bad = program(*arguments(epsilon="0"))
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
     assert program("--help").returncode == 0

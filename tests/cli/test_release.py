@@ -340,6 +340,7 @@ def test_the_card_is_made_of_facts_alone(here):
     now = 100 * lifetime.cost(events_from_json(facts()["promise"]["reserved"])) / lifetime.capacity
     assert [*map(int, used.groups())] == [0, math.ceil(now), 100 - math.ceil(now)]
     assert lifetime.share(kept["spent"]["epsilon"]) == pytest.approx(now / 100, rel=1e-6)
+    assert 0 < lifetime.share(1e-9) < 1e-6, "also of less than may be promised"
 
 
 def test_the_card_of_people_says_what_their_number_tells(here):

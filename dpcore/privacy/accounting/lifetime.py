@@ -210,7 +210,8 @@ class Lifetime:
 
     def share(self, epsilon: float) -> float:
         """The share of the capacity, 0 to 1, that releases totalling `epsilon` have used; shares add up."""
-        return replace(self, budget=replace(self.budget, epsilon=epsilon)).capacity / self.capacity if epsilon else 0.0
+        spent = self.accounting.capacity(epsilon, self.budget.delta - self.failure) if epsilon else 0.0
+        return spent / self.capacity
 
     def left(self, spends: Total | Events) -> float:
         """The ε, at the total δ, of the largest single further release."""
