@@ -19,10 +19,11 @@ Two examples:
 """
 
 import argparse
+import os
 from functools import partial
 from pathlib import Path
 
-from ..errors import written_out
+from ..errors import InputError, written_out
 from ..numbers import brief
 from ..problems import QueryRelease
 from ..publishing.files import check_folder
@@ -60,6 +61,8 @@ def execute(chosen: argparse.Namespace) -> None:
     workload = read_questions(chosen) if opening is None else queries_in(chosen, opening.placeholder)
     check_folder(Path(chosen.out))
     domain = workload.domain
+    if chosen.start and os.path.realpath(chosen.start) == os.path.realpath(chosen.table):
+        raise InputError("--start names the private table itself; it must be a public one")
     start = read_start(chosen, domain)
     request = ReleaseRequest(
         frame=open_table(chosen, domain.file, whole=opening is not None),

@@ -21,6 +21,7 @@ UNCOVERED = "What they reveal about people is outside the promise."
 PEEKED = f"Ranges or values of columns were filled in from the data without protection. {UNCOVERED}"
 LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
 FLOATING = "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
+STARTED = "It began at a table that its maker calls public. What that table shows about people is not covered."
 SIGNED = ("Name", "Role", "Date and signature")
 
 
@@ -76,6 +77,7 @@ def _not_covered(facts: Facts) -> list[str]:
         (facts["schema"].get("peeked"), PEEKED),
         (facts["reason"], LOOKED),
         ("floating" in facts["made_by"]["noise"], FLOATING),
+        (facts["made_by"]["public_start"], STARTED),
     ]
     return [words for holds, words in said if holds]
 

@@ -439,6 +439,19 @@ def test_a_full_disk_leaves_no_ledger_that_is_refused_for_good(here, capsys):
     assert "bring back a copy" in capsys.readouterr().err
 
 
+def test_the_private_table_is_no_public_start_and_the_card_names_a_public_one(here, capsys):
+    (here / "same.csv").symlink_to("t.csv")
+    for start in ("./t.csv", "same.csv"):
+        assert release("a", f"--start={start}", algorithm="mwem") == 2
+        assert "--start names the private table itself" in capsys.readouterr().err
+    assert not (here / "l.sqlite").exists()
+    (here / "public.csv").write_bytes((here / "t.csv").read_bytes())
+    for start in ([], ["--start=public.csv"]):
+        assert release(f"b{len(start)}", *start, algorithm="mwem") == 0
+        said = (here / f"b{len(start)}" / "card.html").read_text(encoding="utf-8")
+        assert ("a table that its maker calls public" in said) is bool(start)
+
+
 def test_answers_that_no_distribution_holds_are_released_without_rows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [f"c{i}" for i in range(12)]
