@@ -98,12 +98,12 @@ def test_changing_pages_loses_nothing(page, server, people):
     upload(page, *people)
     page.get_by_role("link", name="Explore it").click()
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowLeft")
-    expect(page.get_by_text("a coin: 50 · ε = 0.7").first).to_be_visible()
+    expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     page.get_by_role("link", name="Data", exact=True).click()
     expect(page.get_by_text("people.csv: 3,000 rows")).to_be_visible()
     expect(page.get_by_text("3,000 rows, 2 columns, 200 combinations")).to_be_visible()
     page.get_by_role("link", name="Explore", exact=True).click()
-    expect(page.get_by_text("a coin: 50 · ε = 0.7").first).to_be_visible()
+    expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     expect(page.get_by_text("people.csv · ")).to_be_visible()
 
 
@@ -150,7 +150,7 @@ def test_a_link_opens_the_same_state(page, server, chromium):
     page.get_by_role("slider", name="ε, privacy budget").press("ArrowLeft")
     page.get_by_role("combobox", name="Algorithm").click()
     page.get_by_role("option", name="Frank-Wolfe").click()
-    expect(page.get_by_text("a coin: 50 · ε = 0.7").first).to_be_visible()
+    expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     page.wait_for_url(re.compile("algorithm=.*Frank"))
     expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
     expect(page.locator("[data-stale=true]")).to_have_count(0)

@@ -97,7 +97,7 @@ def test_where_the_screen_is_low_the_sliders_are_one_line_and_no_chart_meets_ano
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert page.get_by_role("button", name="Expand sidebar").is_visible(), "the other settings can be reached"
     page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
-    expect(page.get_by_text("a coin: 50 · ε = 0.7").first).to_be_visible()
+    expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
 
 
 def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
@@ -129,7 +129,7 @@ def test_on_a_phone_the_sliders_are_a_bar_at_the_bottom_that_covers_nothing(page
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     before = page.locator(".st-key-verdict").inner_text()
     page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
-    expect(page.get_by_text("a coin: 50 · ε = 0.7").first).to_be_visible()
+    expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     assert page.locator(".st-key-verdict").inner_text() != before
 
 
@@ -164,7 +164,7 @@ def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
     page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
     page.wait_for_function("window.dimmed !== undefined")
     assert page.evaluate("window.dimmed") == "0.35"
-    expect(page.get_by_text("a coin: 50 · ε = 0.7").first).to_be_visible()
+    expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     settled(page)
 
 
