@@ -119,7 +119,7 @@ def write(
     (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
     key.sign(made)
     charged = datetime.fromisoformat(facts["time"]).timestamp()
-    for path in made.iterdir():
+    for path in (*made.iterdir(), made):
         os.utime(path, (charged, charged))  # a later time would tell how long the release took
     made.chmod(0o755)
     if folder.exists():

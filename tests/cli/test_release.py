@@ -71,6 +71,7 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
         assert b"extra" not in path.read_bytes(), "no column outside the schema"
         assert str(here).encode() not in path.read_bytes()
         assert path.stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp(), "how long it took is not told"
+    assert (here / "out").stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp()
     claim = facts()
     promise = claim["promise"]
     sums = Sums.of(events_from_json(promise["charges"]))
