@@ -203,8 +203,8 @@ def pair(
     most = 100 * float(max(real.max(), synthetic.max()))
     gap = 100 * float(real.max()) or 1.0
     cells = np.array([[(r, c) for c in across] for r in rows])
-    down = {"autorange": "reversed"} | ticks(rows, 9)
-    along = {"tickangle": -45} | ticks(across, 7)
+    down = {"autorange": "reversed", "tickfont": TEXT} | ticks(rows, 9)
+    along = {"tickangle": -45, "tickfont": TEXT} | ticks(across, 7)
     maps: list[Spec] = []
     layout: dict[str, Any] = {"annotations": []}
     tables = (("real, %", real), ("synthetic, %", synthetic), ("difference, points", synthetic - real))
@@ -235,8 +235,8 @@ def pair(
         layout[f"yaxis{number}"] = down | {"anchor": f"x{number}", "domain": [0, 1]} | own
         above = {"text": name, "x": (left + right) / 2, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom"}
         layout["annotations"].append(above | {"xanchor": "center", "showarrow": False, "font": TEXT})
-    layout["xaxis2"] |= {"title": {"text": figure_text(axes[1])}}
-    layout["yaxis"] |= {"title": {"text": figure_text(axes[0])}}
+    layout["xaxis2"] |= {"title": {"text": figure_text(axes[1]), "font": TEXT}}
+    layout["yaxis"] |= {"title": {"text": figure_text(axes[0]), "font": TEXT}}
     return _small(maps, **layout)
 
 
@@ -246,9 +246,8 @@ def _axis(title: str, **more: Any) -> Spec:
 
 def _small(data: list[Spec], **layout: Any) -> go.Figure:
     given = {"height": HEIGHT, "margin": MARGIN, "legend": LEGEND} | layout
-    for name in [name for name in given if name[1:].startswith("axis")]:
-        title = given[name].get("title", {}) | {"font": TEXT, "standoff": 4}
-        given[name] = {"tickfont": TEXT} | given[name] | {"title": title}
+    for name in [name for name in given if name.startswith("xaxis")]:
+        given[name] = given[name] | {"title": given[name].get("title", {}) | {"standoff": 4}}
     # Checking a figure takes ten times as long as making it; tests check every chart here.
     return go.Figure({"data": [_plainly(part) for part in data], "layout": given}, _validate=False)
 

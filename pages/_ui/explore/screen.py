@@ -36,6 +36,7 @@ STYLE = """<style>
 .st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
 .st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.875rem; line-height: 1.2;}
+.st-key-screen :is(.xtick, .ytick) text {font-size: max(13px, 0.75rem) !important;}
 .st-key-verdict {gap: 0.1rem;}
 .st-key-tiles {gap: 0.2rem 1.2rem;}
 .st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
