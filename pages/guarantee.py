@@ -29,7 +29,7 @@ with right:
         st.stop()
     if table.peeked:
         st.warning("This schema was filled in from the data. What rests on the plan uses real data, too.")
-    guess = promise.guess(budget, times, planned)
+    guess = promise.promised(budget, times, planned).guess()
     with headline:
         promise.verdict(budget, times, planned, guess)
     promise.limits(table)

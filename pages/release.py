@@ -18,11 +18,17 @@ from pages._ui.shell.frame import heading, line_place, tried, unfinished
 from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
+CONSEQUENCE = (
+    "This uses that share of the budget for ever, even if the release fails later. It makes files on this machine and "
+    "sends nothing to anyone."
+)
+
 table, desk = current_table(), release_desk.current()
 tried(table, AGAIN)
 top = st.container(key="top")
-with st.container(border=True, key="whose"):
-    heading("1 · Whose data and budget?", Tag.TYPED)
+with st.container(border=desk.work is None, key="whose"):
+    if desk.work is None:
+        heading("1 · Whose data and budget?", Tag.TYPED)
     ledger, fields_place = shared_ledger.where(), st.container()
 if ledger is None and owner.asked_for():
     st.stop()
@@ -30,7 +36,7 @@ if ledger is None and owner.asked_for():
 # before the ledger is read, so that what has just been released is in it
 with top:
     if desk.work is not None and watch(desk.work, "release", final=release_desk.FINAL):
-        if desk.work.state == "done":
+        if desk.released:
             release_files.outputs(desk.work.result)
         else:
             st.error(shared_ledger.words(desk.work.error or "The release did not happen.", ledger))
@@ -82,7 +88,7 @@ try:
                     "Release: permanent", type="primary", icon=":material/publish:", key="release-now",
                     disabled=bool(missing), **press,
                 )  # fmt: skip
-                st.caption(missing or "This uses the budget before the data is read. It cannot be undone.")
+                st.caption(missing or CONSEQUENCE)
             release_request.details(ready, of)
 except InputError as error:
     st.error(shared_ledger.words(error, ledger), icon=":material/block:")

@@ -44,7 +44,7 @@ class DPFW(Algorithm):
         auto="n, k, m and the budget: where selection noise, growing with √T, overtakes the optimisation error",
     )  # fmt: skip
     alpha: float | None = param(
-        None, "entropy weight: small follows the selections closely, large stays near uniform", symbol="α",
+        None, "smoothness: small follows the selections closely, large stays near uniform", symbol="α",
         low=1e-5, high=10, log=True, auto="n, k, m and the budget: step and entropy error balanced at these rounds",
     )  # fmt: skip
 

@@ -48,7 +48,7 @@ class GaussianMaxEnt(Algorithm):
     Source: not in the papers; the baseline to beat. Log-linear fits: McKenna, Sheldon, Miklau 2019.
     """
 
-    alpha: float = param(0.8, "entropy weight, in units of μ·n", symbol="α", low=0.05, high=20, log=True)
+    alpha: float = param(0.8, "smoothness, the entropy weight in units of μ·n", symbol="α", low=0.05, high=20, log=True)
     cells: int | None = model_cells("10⁶ in the cliques of a tree")
     rounds: int = param(200, "iterations of the fit at the most, per stage", symbol="T", low=1, high=10_000, log=True)
 

@@ -64,7 +64,7 @@ class DPAM(Algorithm):
         auto="n, k, m and the budget: until it has settled (reused), or T* of the theory times a constant",
     )  # fmt: skip
     alpha: float | None = param(
-        None, "entropy weight: small follows the noisy answers closely, large stays near uniform", symbol="α",
+        None, "smoothness: small follows the noisy answers closely, large stays near uniform", symbol="α",
         low=LOWEST_ALPHA, high=HIGHEST_ALPHA, log=True,
         auto="Δ₂/m: the prior weighs alike at every ε (reused), or the rounds: step and entropy error balanced",
     )  # fmt: skip

@@ -22,6 +22,7 @@ PEEKED = f"Ranges or values of columns were filled in from the data without prot
 LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
 FLOATING = "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
 STARTED = "It began at a table that its maker calls public. What that table shows about people is not covered."
+SAMPLED = "of the rows, without noise"  # beside the share of rows that a release is as exact as
 SIGNED = ("Name", "Role", "Date and signature")
 
 
@@ -54,7 +55,7 @@ def _tiles(facts: Facts, means: Promise) -> str:
         (head, f"{n * f:,.0f} rows", f"{100 * f:.2g} points") for head, f in zip(ACCURACY, noise or (), strict=False)
     ]
     if exact is not None:
-        tiles.append(("As exact as", f"a sample of {100 * exact:.3g} %", "of the rows"))
+        tiles.append(("As exact as", f"a sample of {100 * exact:.3g} %", SAMPLED))
     tiles.append(("Someone who knows everyone else", f"guesses right {times_in_100(means.guess())}", "a coin: 50"))
     return "".join(f"<div>{text(head)}<b>{text(value)}</b>{text(beside)}</div>" for head, value, beside in tiles)
 

@@ -9,7 +9,8 @@ CLOSE = 1e-9  # shares that differ by less are the same
 def gauge(used: float, now: float = 0.0) -> tuple[str, str]:
     """Return the picture (HTML) and the words for the shares of the whole budget, 0 to 1, used before and `now`.
 
-    Shares are in whole percent, rounded up, and what is left is what remains of 100.
+    Shares are in whole percent, rounded up, and what is left is what remains of 100. As ε does not add up, the words
+    say how many more releases like this one fit in.
     """
     over = used + now > 1 + CLOSE
     before = _percent(used)
@@ -17,7 +18,9 @@ def gauge(used: float, now: float = 0.0) -> tuple[str, str]:
     left = 100 - before - mine * (not over)
     needs = f"this release needs {'more than the whole budget' if now > 1 + CLOSE else f'{mine} %'}"
     middle = [needs if over else f"this release {mine} %"] if now else []
-    words = " · ".join([f"Used {'before ' if now else ''}{before} %", *middle, f"left {left} %"])
+    more = math.floor((1 - used - now) / now + CLOSE) if now else 0
+    rest = f"left {left} %" + f", enough for about {more:,} more like it" * (more > 0)
+    words = " · ".join([f"Used {'before ' if now else ''}{before} %", *middle, rest])
     bars = "".join(
         f'<div style="width:{width}%;background:{colour}"></div>'
         for width, colour in ((before, USED), (100 - before if over else mine, OVER if over else NOW))

@@ -1,4 +1,4 @@
-"""The meaning of a promise: chances of a right guess, and changes of odds, each with one sentence."""
+"""The meaning of a promise: how often a guess is right, and what a suspicion may become, each with one sentence."""
 
 import math
 import re
@@ -12,12 +12,14 @@ from ..privacy.accounting.budget import Sums
 from ..privacy.accounting.ledger import Plan
 from ..privacy.accounting.lifetime import Drawn, Event, events_from_json, reserved
 
+SUSPICION = 0.1  # before a release: the example of what it may become
+
 
 @dataclass(frozen=True)
 class Promise:
     """The promise (ε, δ) about `who`, and `events` that bound all that its plan may be charged; may be none.
 
-    `releases` like this one are seen by whoever guesses; odds are those of one.
+    `releases` like this one are seen by whoever guesses or suspects.
     """
 
     epsilon: float
@@ -59,9 +61,14 @@ class Promise:
         return min(best, max(prior, 1 - prior) + min(prior, 1 - prior) * min(_apart(sums.rho) + 2 * lost, 1.0))
 
     @property
+    def total_delta(self) -> float:
+        """The δ at which all of the releases are accounted for: their sum, at most .9."""
+        return min(self.releases * self.delta, 0.9)
+
+    @property
     def failure(self) -> float:
-        """The probability with which `odds` may be exceeded, in each direction."""
-        return guarantee.small_failure(self.delta)
+        """The probability with which `evidence` may be exceeded, in each direction: by one of the releases or more."""
+        return guarantee.small_failure(self.total_delta)
 
     @property
     def evidence(self) -> float:
@@ -70,12 +77,13 @@ class Promise:
         (ε, δ) does not say that odds move by e^ε but for probability δ: the evidence L of an output may exceed ε much
         more often than δ says, as P(L > ε) is 33 δ of Gaussian noise at (1, 1e-9), and 271 δ at (0.1, 1e-9).
         """
-        return guarantee.evidence_bound(self.epsilon, self.delta, self.failure)
+        pairs = guarantee.compose_any(self.epsilon, self.delta, self.releases)
+        return guarantee.evidence_bound(*pairs, self.failure)
 
     @property
-    def odds(self) -> str:
-        """The largest factor of change of odds, except with probability `failure`: three digits, rounded up."""
-        return factor(self.evidence)
+    def suspicion(self) -> str:
+        """The percentage to which a suspicion of 10 % rises at most, except with probability `failure`, rounded up."""
+        return percent(float(guarantee.posterior(SUSPICION, self.evidence)))
 
     @property
     def guess_words(self) -> str:
@@ -86,15 +94,15 @@ class Promise:
         )
 
     @property
-    def odds_words(self) -> str:
-        """The sentence that states how far odds change."""
-        rarely = f", except {one_in(self.failure)} each" if self.delta else ", without exception"
-        return f"Nobody becomes more than {self.odds} times surer, or less sure, about {self.who}{rarely}."
+    def suspicion_words(self) -> str:
+        """The sentence that states what a suspicion may become."""
+        rarely = f", except {one_in(self.failure)}" if self.delta else ", without exception"
+        return f"A suspicion of {percent(SUSPICION)} about {self.who} rises to {self.suspicion} at most{rarely}."
 
     @property
     def words(self) -> str:
-        """The sentences about a guess and about odds."""
-        return f"{self.odds_words} {self.guess_words}"
+        """The sentences about a suspicion and about a guess."""
+        return f"{self.suspicion_words} {self.guess_words}"
 
     def to_json(self) -> dict[str, Any]:
         """The numbers behind the sentences, unrounded, by name."""
@@ -110,14 +118,11 @@ def _apart(rho: float) -> float:
     return high
 
 
-def factor(evidence: float) -> str:
-    """The factor e^evidence, rounded up, as a person writes it."""
-    if evidence >= 700:
-        return "more than any number in use"
-    value = math.exp(evidence)
-    step = 10.0 ** (math.floor(math.log10(value)) - 2)
-    shown = math.ceil(value / step * (1 - 1e-12)) * step
-    return f"{shown:.3g}" if shown < 1000 else f"{shown:,.0f}" if shown < 1e9 else f"{shown:.2e}"
+def percent(chance: float) -> str:
+    """A probability as "23.4 %", rounded up to a decimal, or to three near 1, where digits matter."""
+    digits = 1 if chance <= 0.99 else 3
+    shown = math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
+    return f"{shown:g} %" if shown < 100 else "almost 100 %"
 
 
 def times_in_100(chance: float) -> str:

@@ -31,7 +31,7 @@ def measure(moves: int, folder: Path) -> dict[str, object]:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(server.address.replace("127.0.0.1", "localhost"))
-        slider = page.get_by_role("slider", name="ε, privacy budget")
+        slider = page.get_by_role("slider", name="Privacy budget (ε)")
         slider.wait_for()
         page.wait_for_timeout(3000)
         box = slider.bounding_box()

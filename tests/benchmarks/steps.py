@@ -35,7 +35,7 @@ WATCH = """words => { window.times = {};
 def step(page: Page, key: str) -> dict[str, float]:
     """One press of an arrow key on the slider of ε."""
     before = page.locator(".st-key-verdict").inner_text().split("Largest")[0]
-    slider = page.get_by_role("slider", name="ε, privacy budget")
+    slider = page.get_by_role("slider", name="Privacy budget (ε)")
     slider.focus()
     page.evaluate(WATCH, before)
     page.keyboard.press(key)

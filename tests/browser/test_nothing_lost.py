@@ -12,7 +12,7 @@ OFF = "?sample=berkeley&epsilon=0.3&delta=1e-6"
 
 def says(page, name, value):
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
-    expect(page.get_by_role("slider", name="ε, privacy budget")).to_have_attribute("aria-valuetext", value)
+    expect(page.get_by_role("slider", name="Privacy budget (ε)")).to_have_attribute("aria-valuetext", value)
 
 
 def in_address(page, *parts):
@@ -34,7 +34,7 @@ def test_settings_survive_the_menu_back_forward_and_reload(page, server):
     says(page, "Explore", "0.3")
     page.get_by_role("link", name=MEANT).click()
     says(page, "Guarantee", "0.3")
-    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
+    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowRight")
     in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-6", "sample=berkeley")
     says(page, "Guarantee", "0.5")
     page.go_back()
@@ -74,7 +74,7 @@ def test_what_the_hand_just_moved_is_what_a_click_takes_along(page, server):
     says(page, "Explore", "0.3")
     link = page.get_by_role("link", name=MEANT)
     expect(link).to_be_visible()
-    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
+    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowRight")
     link.click(no_wait_after=True)
     says(page, "Guarantee", "0.5")
     menu(page, "Start")
@@ -92,11 +92,11 @@ def test_what_the_hand_just_moved_is_what_a_click_takes_along(page, server):
 
 def test_start_is_explained_as_it_opens_and_comes_back_as_it_was(page, server):
     page.goto(server)
-    slider = page.get_by_role("slider", name="ε, privacy budget")
+    slider = page.get_by_role("slider", name="Privacy budget (ε)")
     opening = slider.get_attribute("aria-valuetext").split(". ")[0].removeprefix("ε = ")
     page.get_by_role("link", name=MEANT).click()
     says(page, "Guarantee", opening)
-    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
+    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowRight")
     in_address(page, "epsilon=0.05")
     page.go_back()
     expect(slider).to_have_attribute("aria-valuetext", re.compile(f"^ε = {re.escape(opening)}\\."))

@@ -348,7 +348,7 @@ def test_the_card_of_people_says_what_their_number_tells(here):
     assert release("out", "--person=name", "--most-rows=2") == 0
     said = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert html.escape(COUNTED) in said
-    assert "surer, or less sure, about one person, except" in said
+    assert "about one person rises to" in said
     told = facts()["protects"]
     assert "have as many rows after that choice" in told["neighbours"]
     assert "at most 2, chosen by a public hash of that person" in told["unit"]

@@ -62,7 +62,7 @@ def test_the_noise_is_replayed_and_its_range_is_said_and_drawn():
     assert f"largest {low:g} to {high:g}" in captions(app)
     bar = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "synthetic")
     assert max(numbers_of(bar["error_y"]["array"])) + max(numbers_of(bar["error_y"]["arrayminus"])) > 0
-    assert any(t.get("fill") == "toself" for t in chart(app, "plain noise")["data"])
+    assert any(t.get("fill") == "toself" for t in chart(app, "raw noise")["data"])
 
 
 def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
@@ -91,7 +91,7 @@ def numbers_of(values):
 def test_one_repeat_draws_no_bars_and_says_no_range():
     app = open_page(EXPLORE, sample="berkeley", repeats="1")
     assert "fresh noise" not in captions(app)
-    assert not any(t.get("fill") for t in chart(app, "plain noise")["data"])
+    assert not any(t.get("fill") for t in chart(app, "raw noise")["data"])
 
 
 def test_the_first_seed_is_what_is_shown_whatever_is_replayed():
@@ -144,8 +144,8 @@ def test_the_peek_is_said_once():
 def test_alpha_stands_beside_epsilon_where_the_algorithm_has_it(name):
     app = open_page(EXPLORE, sample="berkeley", algorithm=ALGORITHMS[name].about.title)
     sliders = [w.label for w in app.sidebar.select_slider]
-    assert sliders[:2] == ["ε, privacy budget", "δ, failure probability"]
-    assert (sliders[2:3] == ["α, entropy weight"]) == hasattr(ALGORITHMS[name](), "alpha")
+    assert sliders[:2] == ["Privacy budget (ε)", "Failure probability (δ)"]
+    assert (sliders[2:3] == ["Smoothness (α)"]) == hasattr(ALGORITHMS[name](), "alpha")
 
 
 def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
@@ -160,7 +160,7 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
 
     monkeypatch.setattr(ALGORITHMS["mwem"], "plan", pure)
     settled(app.selectbox(key="algorithm").set_value(ALGORITHMS["mwem"].about.title).run())
-    greyed = next(w for w in app.select_slider if w.label.startswith("δ"))
+    greyed = next(w for w in app.select_slider if w.label.endswith("(δ)"))
     assert greyed.disabled
     assert greyed.value == 0.0
     assert not app.error
@@ -234,7 +234,7 @@ def test_the_band_holds_a_run_that_has_ended_where_it_ended():
 
 def test_lines_are_in_points_with_people_beside():
     figure = screen.convergence_chart(curve(), "epsilon_spent", "ε used", 1000, "people", screen.CurveContext())
-    line = next(t for t in figure.data if t.name == "largest")
+    line = next(t for t in figure.data if t.name == "largest error")
     assert line.y[0] == pytest.approx(10)
     assert line.customdata[0] == pytest.approx(100)
     assert line.x[0] == pytest.approx(0.1)

@@ -16,7 +16,7 @@ from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
 from dpcore.privacy.accounting.lifetime import Lifetime
 from dpcore.publishing.ledger_store import Store
 from dpcore.theory import accountants
-from dpcore.theory.meaning import factor, times_in_100
+from dpcore.theory.meaning import Promise, times_in_100
 from pages._ui.charts import privacy as promise
 from pages._ui.guarantee.planned import DELTAS
 from pages._ui.guarantee.promise import share
@@ -80,11 +80,14 @@ def test_what_epsilon_alone_allows_stands_behind_the_number():
     assert f"alone allow any algorithm {times_in_100(promised)}" in page().metric[0].help
 
 
-def test_why_bounds_fail_more_often_than_delta_is_said_with_its_price():
-    told = " ".join(c.value for c in page().caption)
-    moved = guarantee.evidence_bound(1.0, 1e-9, 1e-7)
-    assert "Why 1 time in 10 million and not δ = 1e-9?" in told
-    assert f"as often lets odds change by a factor of {factor(moved)} at most; e^ε is 2.72" in told
+def test_both_small_chances_are_said():
+    app = page()
+    told = " ".join(c.value for c in app.caption)
+    assert "δ = 1e-9 is the setting" in told
+    assert "A belief may pass its limit 1 time in 10 million" in told
+    app.slider(key="releases").set_value(4).run()
+    assert f"{Promise(1.0, 1e-9, releases=4).suspicion_words}" in said(app)
+    assert "except 1 time in 2.5 million" in said(app)
 
 
 def test_posteriors_are_bayes_rule_on_the_bounds():

@@ -140,7 +140,7 @@ def test_the_frames_of_start_are_runs_with_the_same_noise_at_every_epsilon():
         assert released == run.release.answers(shown).tolist()
         off = float(np.abs(np.subtract(released, data["real"])).max())
         said = data["words"][seed][EPSILONS.index(epsilon)]
-        assert f"off by **{100 * off:.2g} points** at most (≈ {round(rows.n * off):,} of 4,526 people)" in said
+        assert f"off by **{100 * off:.2g} points** (≈ {round(rows.n * off):,} of 4,526 people)" in said
     assert np.array_equal(data["low"], np.min(data["synthetic"], axis=0))
     assert np.array_equal(data["high"], np.max(data["synthetic"], axis=0))
     assert np.max(data["synthetic"]) <= data["top"]
@@ -211,7 +211,7 @@ def test_a_pinned_run_stands_beside_the_next_one():
     settled(app.select_slider(key="epsilon").set_value(0.1).run())
     table = next(f.value for f in app.dataframe if "A (pinned)" in f.value)
     assert table.loc["ε"].tolist() == ["1", "0.1"]
-    assert any(trace.get("name") == "largest, pinned A" for trace in figures(app)[0]["data"])
+    assert any(trace.get("name") == "largest error, A" for trace in figures(app)[0]["data"])
 
 
 @pytest.mark.parametrize("key", lessons.LESSONS)

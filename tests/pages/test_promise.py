@@ -9,7 +9,7 @@ import pytest
 from dpcore.cli import main
 from dpcore.data import samples
 from dpcore.data.schema import domain_to_json
-from dpcore.theory.meaning import Promise, factor, times_in_100
+from dpcore.theory.meaning import Promise, times_in_100
 from pages._ui.compare import report
 from tests.pages.test_compare import compared
 from tests.pages.test_pages import EXPLORE, open_page, said
@@ -35,7 +35,7 @@ def facts(tmp_path_factory):
 def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     release, run = json.loads(facts["release.json"]), json.loads(facts["run.json"])
     promise = Promise.of_release(release)
-    right, odds = times_in_100(promise.guess()), promise.odds
+    right, risen = times_in_100(promise.guess()), promise.suspicion
     assert release["promise"]["means"] == run["promise"] == promise.to_json()
     explore, guarantee = open_page(EXPLORE, sample="berkeley"), open_page("pages/guarantee.py", sample="berkeley")
     for words in (said(explore).replace("\\", ""), facts["card.html"], facts["review.html"]):
@@ -44,17 +44,16 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
         assert set(found) == {right}
     assert guarantee.metric[0].value == right
     for name in ("card.html", "review.html"):
-        assert re.findall(r"more than ([\d.,]+) times surer", facts[name]) == [odds]
-    assert f"change by a factor of {odds} at most" in " ".join(c.value for c in guarantee.caption)
-    assert odds == factor(promise.evidence)
+        assert re.findall(r"rises to ([\d.]+ %) at most", facts[name]) == [risen]
+    assert f"rises to {risen} at most" in said(guarantee)
 
 
 def test_the_report_says_what_any_algorithm_allows_by_the_same_functions():
     held = compared().session_state["session"]
     text = report.page(held.table, held.held["sweep"], ["every pair"])
-    rows = re.findall(rf"<td>([\d.]+)</td><td>([\d.,]+)</td><td>{TIMES}</td>", text)
+    rows = re.findall(rf"<td>([\d.]+)</td><td>([\d.]+ %)</td><td>{TIMES}</td>", text)
     delta = held.held["sweep"].shown[0].point.delta
     assert rows
     assert rows == [
-        (e, Promise(float(e), delta).odds, times_in_100(Promise(float(e), delta).guess())) for e, _, _ in rows
+        (e, Promise(float(e), delta).suspicion, times_in_100(Promise(float(e), delta).guess())) for e, _, _ in rows
     ]

@@ -28,5 +28,7 @@ def test_a_release_that_does_not_fit_is_said_and_drawn_in_another_colour():
     picture, words = gauge(0.9, 0.2)
     assert words == "Used before 90 % · this release needs 20 % · left 10 %"
     assert gauge(0.0, 1.5)[1] == "Used before 0 % · this release needs more than the whole budget · left 100 %"
-    fits, _ = gauge(0.9, 0.1)
+    fits, words = gauge(0.9, 0.1)
+    assert words.endswith("left 0 %")
+    assert gauge(0.1, 0.3)[1].endswith("left 60 %, enough for about 2 more like it")
     assert set(re.findall("#[0-9a-f]+", picture)) != set(re.findall("#[0-9a-f]+", fits))

@@ -7,7 +7,7 @@ from html import unescape
 
 import numpy as np
 import pytest
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr, logit, ndtr
 
 from dpcore.cli import main
 from dpcore.numbers import brief
@@ -16,7 +16,15 @@ from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, events_to_json, reserved
-from dpcore.theory.meaning import Promise, delta_words, factor, one_in, times_in_100
+from dpcore.theory.meaning import SUSPICION, Promise, delta_words, one_in, percent, times_in_100
+
+
+def moved(promise: Promise) -> float:
+    """How far log odds move where a suspicion rises as far as the words say."""
+    if promise.suspicion == "almost 100 %":
+        return math.inf
+    risen = float(promise.suspicion.removesuffix(" %")) / 100
+    return float(logit(risen) - logit(SUSPICION))
 
 
 def told(plan: Plan, *, adaptive: bool = False) -> dict:
@@ -40,7 +48,7 @@ def test_losses_exceed_epsilon_much_more_often_than_delta(epsilon, times):
     plan = Plan(Budget(epsilon, delta), (Charge("measure", Gaussian(mu)),))
     for promise in (Promise(epsilon, delta), Promise.of_release(told(plan))):
         assert promise.failure == pytest.approx(100 * delta)
-        assert exceeds(math.log(float(promise.odds))) <= promise.failure
+        assert exceeds(moved(promise)) <= promise.failure
         assert promise.guess() >= ndtr(mu / 2) - 1e-15
 
 
@@ -50,9 +58,9 @@ def test_the_guess_is_exact_for_gaussian_noise_and_both_sentences_are_said():
     assert Promise.of_release(told(plan)).to_json() == own.to_json()
     assert own.guess() == pytest.approx(ndtr(conversions.gdp_mu(1, 1e-9) / 2), rel=1e-12)
     assert alone.guess() == pytest.approx(math.e / (1 + math.e), rel=1e-6)
-    assert own.odds_words == alone.odds_words, "odds are those of the promise"
-    assert own.odds_words == (
-        "Nobody becomes more than 2.75 times surer, or less sure, about one person, except 1 time in 10 million each."
+    assert own.suspicion_words == alone.suspicion_words, "what beliefs may become is the promise's"
+    assert own.suspicion_words == (
+        "A suspicion of 10 % about one person rises to 23.4 % at most, except 1 time in 10 million."
     )
     assert "at most 54 times in 100 (a coin: 50)" in own.guess_words
     assert "at most 74 times in 100 (a coin: 50)" in alone.guess_words
@@ -80,7 +88,7 @@ def test_the_guess_bounds_every_mechanism_of_its_rho(epsilon, prior):
 def test_the_words_hold_for_the_worst_mechanism_of_a_promise(epsilon, delta):
     """It tells the truth with probability δ, else randomised response: L is ∞, ε or −ε under P_1."""
     promise = Promise(epsilon, delta)
-    exceeds = delta + (1 - delta) * (math.log(float(promise.odds)) < epsilon) / (1 + math.exp(-epsilon))
+    exceeds = delta + (1 - delta) * (moved(promise) < epsilon) / (1 + math.exp(-epsilon))
     assert exceeds <= promise.failure * (1 + 1e-5)
     assert promise.guess() >= guarantee.best_guess(0.5, epsilon, delta) - 1e-12
 
@@ -95,12 +103,13 @@ def test_releases_add_up():
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1, 50, 1e6])
 @pytest.mark.parametrize("delta", [0, 1e-9])
-def test_odds_are_said_at_every_epsilon(epsilon, delta):
+def test_both_sentences_are_said_at_every_epsilon(epsilon, delta):
     promise = Promise(epsilon, delta)
     said = float(promise.guess_words.split("at most ")[1].split(" ")[0]) / 100
     assert promise.guess() - 1e-9 <= said <= promise.guess() + 0.01
     assert ("without exception" in promise.words) == (delta == 0)
-    assert ("more than any number in use" in promise.words) == (epsilon > 700)
+    assert moved(promise) >= promise.evidence * (1 - 1e-9)
+    assert ("almost 100 %" in promise.words) == (epsilon >= 50)
 
 
 def test_probabilities_are_rounded_up_and_keep_three_digits():
@@ -127,13 +136,14 @@ def test_card_review_file_and_run_say_one_number(here, capsys):
     for page in ("card.html", "review.html"):
         words = unescape((here / "out" / page).read_text(encoding="utf-8"))
         assert promise.guess_words in words
-        assert promise.odds_words in words
+        assert promise.suspicion_words in words
 
 
-def test_numbers_are_rounded_up():
-    for evidence in np.linspace(0, 60, 500):
-        shown = float(factor(evidence).replace(",", ""))
-        assert math.exp(evidence) * (1 - 1e-9) <= shown <= math.exp(evidence) * 1.011
+def test_percentages_are_rounded_up():
+    for chance in np.linspace(0, 0.99995, 500):
+        shown = float(percent(chance).removesuffix(" %")) / 100
+        assert chance - 1e-9 <= shown <= chance + 0.001
+    assert percent(0.9999999) == "almost 100 %"
 
 
 def test_a_large_epsilon_is_cautioned_by_the_same_number():

@@ -16,10 +16,8 @@ SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first 
 TEXT = {"size": 13}
 LETTER = 7  # pixels of one, about
 LINES = {  # error: colour, dash, words
-    "max_error": (SYNTHETIC, "solid", "largest"),
-    "mean_error": (REAL, "dash", "typical"),
-    "population_max_error": (FOURTH, "dot", "largest, population"),
-    "population_mean_error": (THIRD, "dashdot", "typical, population"),
+    "max_error": (SYNTHETIC, "solid", "largest error"),
+    "mean_error": (REAL, "dash", "typical error"),
 }
 
 

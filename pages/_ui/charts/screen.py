@@ -51,9 +51,9 @@ def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: s
     if beside.pinned is not None:
         own = beside.pinned[beside.pinned["seed"] == beside.pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
-        lines.append(_line(own[x], own["max_error"], "largest, pinned A", line, n, noun))
+        lines.append(_line(own[x], own["max_error"], "largest error, A", line, n, noun))
     for name, value in beside.theory.items():
-        words = "plain noise" if name == "max_error" else "plain noise, typical"
+        words = "raw noise" if name == "max_error" else "raw noise, typical"
         line = {"color": LINES[name][0], "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
         flat = _line(ends, pd.Series([value, value]), words, line, n, noun) | {"mode": "lines"}

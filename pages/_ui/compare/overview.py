@@ -56,7 +56,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
         words = "Runs of each algorithm at each ε, with fresh noise."
         seeds = st.number_input("Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=words)
         delta = st.select_slider(
-            "δ, failure probability", controls.DELTAS, 1e-9, controls.number, key="delta", bind="query-params"
+            "Failure probability (δ)", controls.DELTAS, 1e-9, controls.number, key="delta", bind="query-params"
         )
 
     budgets = [Budget(float(v), delta) for v in sorted(values)]

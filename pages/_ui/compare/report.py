@@ -13,7 +13,7 @@ from dpcore.numbers import brief
 from dpcore.problems import QueryRelease
 from dpcore.publishing import printing
 from dpcore.tags import Tag
-from dpcore.theory.meaning import Promise, one_in, times_in_100
+from dpcore.theory.meaning import SUSPICION, Promise, one_in, percent, times_in_100
 
 from ..charts import frontier
 from ..charts import svg as drawing
@@ -90,14 +90,18 @@ def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
 
 def _odds(epsilons: Sequence[float], delta: float) -> str:
     promises = [Promise(e, delta) for e in epsilons]
-    moved, guesses = [p.odds for p in promises], [times_in_100(p.guess()) for p in promises]
-    rarely = f" (except {one_in(promises[0].failure)} each way)" if delta else ""
+    risen, guesses = [p.suspicion for p in promises], [times_in_100(p.guess()) for p in promises]
+    rarely = f" (except {one_in(promises[0].failure)})" if delta else ""
     words = (
         "<p>Someone knows everyone else and sees what is released. They guess which of two values the last row has. "
         "Without the release a guess is right 50 times in 100.</p>"
     )
-    head = ("ε", f"odds change by at most a factor of{rarely}", "guesses are right at most, whatever the algorithm")
-    return words + _table(zip(map("{:g}".format, epsilons), moved, guesses, strict=True), head)
+    head = (
+        "ε",
+        f"a suspicion of {percent(SUSPICION)} rises to at most{rarely}",
+        "guesses are right at most, whatever the algorithm",
+    )
+    return words + _table(zip(map("{:g}".format, epsilons), risen, guesses, strict=True), head)
 
 
 def _groups(sweep: Sweep) -> str:

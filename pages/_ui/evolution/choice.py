@@ -58,8 +58,8 @@ def choose() -> None:
             "Two or three columns", list(columns), list(columns)[:2], max_selections=3, format_func=clean,
             key=f"choice-{hash(tuple(columns))}", **shared(),
         )  # fmt: skip
-        epsilon = middle.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="choice-epsilon", **KEPT)
-        delta = right.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="choice-delta", **KEPT)
+        epsilon = middle.select_slider("Privacy budget (ε)", EPSILONS, 1.0, number, key="choice-epsilon", **KEPT)
+        delta = right.select_slider("Failure probability (δ)", DELTAS, 1e-9, number, key="choice-delta", **KEPT)
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
             st.caption(plain(f"Protected: {table.unit.words}. Columns are scaled to 0..1 by their public bounds.", 300))

@@ -49,8 +49,8 @@ def on_a_table() -> None:
     st.caption(f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say so where you use it.")
     with st.container(border=True, key="recipe-settings"):
         left, middle, right = st.columns(3)
-        epsilon = left.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="recipe-epsilon", **KEPT)
-        delta = middle.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="recipe-delta", **KEPT)
+        epsilon = left.select_slider("Privacy budget (ε)", EPSILONS, 1.0, number, key="recipe-epsilon", **KEPT)
+        delta = middle.select_slider("Failure probability (δ)", DELTAS, 1e-9, number, key="recipe-delta", **KEPT)
         rounds = right.slider("T, steps", 1, 20, 6, key="recipe-rounds", **KEPT)
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")

@@ -72,14 +72,14 @@ def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, those for experts folded."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
     sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
-    epsilon = st.select_slider("ε, privacy budget", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
+    epsilon = st.select_slider("Privacy budget (ε)", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
     with st.popover("For experts", icon=":material/tune:"):
         n = st.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
         preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
         words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
         rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
-        delta = st.select_slider("δ, failure probability", DELTAS, 1e-4, number, key="pe-delta", **KEPT)
+        delta = st.select_slider("Failure probability (δ)", DELTAS, 1e-4, number, key="pe-delta", **KEPT)
         listed = {p.name: p for p in parameters(PE) if p.name in ("post", "sampling", "release")}
         texts = dict(PE.presets.get(preset, {}))
         for p in listed.values():

@@ -183,7 +183,7 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
         more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if theory:
-        more += f"Plain noise, in theory: up to {points(theory['max_error'])} points. "
+        more += f"Dotted, raw noise on every answer, by theory: up to {points(theory['max_error'])} points. "
     if frame["epsilon_spent"].nunique() == 1:
         more += "The whole budget is used before the first step. "
     if "population_max_error" in frame:
@@ -225,6 +225,6 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
                     f"{points(left)} to {points(jump)} points, and falls as the steps settle."
                 )
             words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget: only the fit is new."
-            found.append((i, name, words))
+            found.append((i, "new fit" if i else name, words))
         before = name
     return found

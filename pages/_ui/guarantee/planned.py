@@ -61,11 +61,6 @@ class Planned:
         return guarantee.gaussian_trade_off(alarms, mu)
 
 
-def total_delta(budget: Budget, times: int) -> float:
-    """The δ at which so many releases together are accounted for: their sum, at most .9."""
-    return min(times * budget.delta, 0.9)
-
-
 def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None:
     """The plan of the algorithm chosen in `place` for the chosen questions, as Explore would run it; None if none."""
     if table.peeked and stakeholder():
@@ -94,7 +89,8 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     if wrong:
         st.error(plain(wrong, 400))
         return None
-    deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total_delta(budget, times)) if d)])
+    total = Promise(budget.epsilon, budget.delta, releases=times).total_delta
+    deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total) if d)])
     title = ALGORITHMS[name].about.title
     key = repr(charges)
     curves = _curves if table.uploaded else _curves_of_samples

@@ -12,14 +12,14 @@ from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.publishing.card import OTHERS, SEVERAL
 from dpcore.theory import accountants
-from dpcore.theory.meaning import Promise, factor, one_in, times_in_100
+from dpcore.theory.meaning import Promise, one_in, times_in_100
 
 from ..charts import privacy as promise
 from ..shell import controls
 from ..shell.results import panel
 from ..shell.table import Table
 from ..shell.text import plain
-from .planned import Planned, total_delta
+from .planned import Planned
 
 PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 MOST = 100  # releases like this one
@@ -40,10 +40,10 @@ def releases() -> int:
     return st.slider("Releases like this one", 1, MOST, 1, key="releases", help=words, **controls.KEPT)
 
 
-def guess(budget: Budget, times: int, planned: Planned | None) -> float:
-    """Return how often someone who knows everyone else guesses right, at most, after `times` releases."""
-    promise = Promise(budget.epsilon, budget.delta) if planned is None else planned.promise
-    return replace(promise, releases=times).guess()
+def promised(budget: Budget, times: int, planned: Planned | None = None) -> Promise:
+    """Return the promise of `times` releases: by the noise that is planned, else by ε and δ alone."""
+    one = Promise(budget.epsilon, budget.delta) if planned is None else planned.promise
+    return replace(one, releases=times)
 
 
 def picture(right: float) -> None:
@@ -58,16 +58,17 @@ def picture(right: float) -> None:
 
 
 def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -> None:
-    """State the one number of this page, and what ε alone would allow behind its ⓘ."""
-    alone = guess(budget, times, None)
+    """State the one number of this page, with what ε alone would allow behind its ⓘ, and an example of a belief."""
+    alone = promised(budget, times)
     whose = f"The noise of {planned.name} gives this number." if planned else "This number is for any algorithm."
     st.metric(
         "Someone who knows everyone else guesses right" + (f", after {times} releases" if times > 1 else ""),
         times_in_100(right),
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
-        f"{times_in_100(alone)}. A coin is right 50 times.",
+        f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
     st.markdown("Which table was used: the one **with you**, or one **with someone else** in your place? A coin: 50.")
+    st.markdown(alone.suspicion_words)
 
 
 def limits(table: Table) -> None:
@@ -93,38 +94,26 @@ def belief() -> float:
 def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
     """Show what a belief becomes after one release and after `times` of them."""
     prior = belief()
-    total = total_delta(budget, times)
-    one = evidence(np.array([budget.epsilon]), np.array([budget.delta]), budget.delta)
-    lines = {"one release, any algorithm": one}
+    one, all_of_them = promised(budget, 1), promised(budget, times)
+    lines = {"one release, any algorithm": one.evidence}
     if times > 1:
-        lines[f"{times} releases, any algorithm"] = evidence(
-            *guarantee.compose_any(budget.epsilon, budget.delta, times), total
-        )
+        lines[f"{times} releases, any algorithm"] = all_of_them.evidence
     if planned is not None:
-        lines[f"{times} × {planned.name}" if times > 1 else planned.name] = evidence(
-            *planned.pairs(together=True), total
-        )
+        moved = guarantee.evidence_bound(*planned.pairs(together=True), all_of_them.failure)
+        lines[f"{times} × {planned.name}" if times > 1 else planned.name] = moved
     frame, here = beliefs(lines, prior)
     first = next(iter(lines))
     summary = f"A belief of {share(prior)} becomes at most {share(here[f'{first} at most'])} after one release."
     if budget.delta:
-        summary += f" Each bound may fail with probability {guarantee.small_failure(budget.delta):.0e} a release"
-        summary += f", {guarantee.small_failure(total):.0e} for all." if times > 1 else "."
-        st.caption(why_not_delta(budget, one))
+        summary += f" This may fail {one_in(one.failure)}"
+        summary += f", and after all {times} releases {one_in(all_of_them.failure)}." if times > 1 else "."
+        st.caption(
+            f"There are two small chances. δ = {brief(budget.delta)} is the setting: so rarely may a release give "
+            f"everything away. A belief may pass its limit {one_in(one.failure)}: that follows from δ."
+        )
     panel(promise.posteriors(frame, prior), summary, frame, "posterior")
     if times > 1:
-        _totals(budget, times, total, planned)
-
-
-def why_not_delta(budget: Budget, moved: float) -> str:
-    """Explain why a bound on beliefs fails more often than δ, and what that costs: odds move by e^`moved`."""
-    failure = guarantee.small_failure(budget.delta)
-    return (
-        f"Why {one_in(failure)} and not δ = {brief(budget.delta)}? δ limits all surprises together, not how often one "
-        "happens. With probability δ a release may give everything away, so at δ itself no belief is bounded. "
-        f"A bound that may fail {failure / budget.delta:.3g} times as often lets odds change by a factor of "
-        f"{factor(moved)} at most; e^ε is {factor(budget.epsilon)}."
-    )
+        _totals(budget, times, planned)
 
 
 def beliefs(lines: dict[str, float], prior: float) -> tuple[pd.DataFrame, pd.Series]:
@@ -140,13 +129,9 @@ def beliefs(lines: dict[str, float], prior: float) -> tuple[pd.DataFrame, pd.Ser
     return frame, here
 
 
-def evidence(epsilons: np.ndarray, deltas: np.ndarray, delta: float) -> float:
-    """Return how far log odds move, except with the small probability of a promise with `delta`, by (ε, δ) pairs."""
-    return guarantee.evidence_bound(epsilons, deltas, guarantee.small_failure(delta))
-
-
-def _totals(budget: Budget, times: int, total: float, planned: Planned | None) -> None:
+def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
     """List ε of all releases together by each accounting."""
+    total = promised(budget, times).total_delta
     e = guarantee.composed_epsilon(budget.epsilon, budget.delta, times, total)
     rows = [(times * budget.epsilon, "sum of ε", "always true, and nearly always too much")]
     rows.append((e, "optimal for any algorithm", "knows only that each is (ε, δ)-DP (Kairouz, Oh, Viswanath 2015)"))

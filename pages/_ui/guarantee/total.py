@@ -12,6 +12,7 @@ from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import DataSet
 from dpcore.theory import accountants
+from dpcore.theory.meaning import one_in
 
 from ..charts import privacy as promise
 from ..shell import ledger as release_ledger
@@ -20,7 +21,7 @@ from ..shell.session import session
 from ..shell.table import Table
 from ..shell.text import clean, plain
 from .planned import DELTAS
-from .promise import belief, beliefs, evidence, share
+from .promise import belief, beliefs, share
 
 
 def total(table: Table) -> None:
@@ -51,16 +52,17 @@ def total(table: Table) -> None:
     )
     spent = accountants.pairs(curves, deltas, sum(n * event.failure for event, n in events))
     ever = accountants.pairs({str(life.accounting): most}, deltas, life.failure)
+    failure = guarantee.small_failure(budget.delta)
     lines = {
-        f"used so far ({len(found.releases)})": evidence(*spent, budget.delta),
-        "all that may ever be released": evidence(*ever, budget.delta),
+        f"used so far ({len(found.releases)})": guarantee.evidence_bound(*spent, failure),
+        "all that may ever be released": guarantee.evidence_bound(*ever, failure),
     }
     prior = belief()
     frame, here = beliefs(lines, prior)
     last = list(lines)[-1]
     summary = f"A belief of {share(prior)} becomes at most {share(here[f'{last} at most'])}, whatever is still to come."
     if budget.delta:
-        summary += f" Each bound may fail with probability {guarantee.small_failure(budget.delta):.0e}."
+        summary += f" This may fail {one_in(failure)}."
     left, right = st.columns(2, gap="large")
     with left:
         panel(promise.posteriors(frame, prior), summary, frame, "posterior-total")

@@ -64,7 +64,7 @@ def budget(place: Any) -> Budget:
     """Ask for ε, and for δ in `place`."""
     epsilon = controls.epsilon_slider()
     delta = place.select_slider(
-        "δ, failure probability", controls.DELTAS[1:], 1e-6, controls.number, key="learn-delta", bind="query-params"
+        "Failure probability (δ)", controls.DELTAS[1:], 1e-6, controls.number, key="learn-delta", bind="query-params"
     )
     return Budget(epsilon, delta)
 

@@ -67,8 +67,8 @@ LESSONS = {
         runs.SMALLER_EPSILON,
         "Noise grows about tenfold, but the error less than that. Fitting a smooth, non-negative distribution "
         "takes off most of a large noise and only little of a small one. Move ε from 1 to 0.1 and watch the "
-        f"verdict. The promise changes much more. At ε = 1: {Promise(1, 1e-9).odds_words} At ε = 0.1 the factor is "
-        f"{Promise(0.1, 1e-9).odds}.",
+        f"verdict. The promise changes much more. At ε = 1: {Promise(1, 1e-9).suspicion_words} At ε = 0.1 "
+        f"it rises to {Promise(0.1, 1e-9).suspicion}.",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
         ("marginal", "point"),
     ),

@@ -29,6 +29,11 @@ class Desk:
     note: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def released(self) -> bool:
+        """Whether a release that is done is shown."""
+        return self.work is not None and self.work.state == "done"
+
     def offer(self, plan: Any) -> str:
         """The token that releases `plan`, a new one for another plan; "" while a release is under way or shown."""
         with self._lock:

@@ -43,7 +43,7 @@ def epsilon_slider() -> float:
     """ε on a logarithmic scale."""
     words = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
     first = unless_given("epsilon", 1.0)
-    return st.select_slider("ε, privacy budget", EPSILONS, first, number, key="epsilon", help=words, **KEPT)
+    return st.select_slider("Privacy budget (ε)", EPSILONS, first, number, key="epsilon", help=words, **KEPT)
 
 
 def delta_slider(place: Any = st, *, zero: bool = False) -> float:
@@ -51,10 +51,10 @@ def delta_slider(place: Any = st, *, zero: bool = False) -> float:
     if zero:
         words = "This algorithm keeps its promise without any failure probability: δ must be 0."
         return place.select_slider(
-            "δ, failure probability", DELTAS, 0.0, number, key="no-delta", help=words, disabled=True
+            "Failure probability (δ)", DELTAS, 0.0, number, key="no-delta", help=words, disabled=True
         )
     words = "Probability that the promise of ε does not hold; keep it far below 1/n. 0 asks for pure DP."
-    return place.select_slider("δ, failure probability", DELTAS, 1e-9, number, key="delta", help=words, **KEPT)
+    return place.select_slider("Failure probability (δ)", DELTAS, 1e-9, number, key="delta", help=words, **KEPT)
 
 
 def algorithm() -> str:
@@ -132,7 +132,9 @@ def _options(p: Param) -> list:
 
 def _widget(p: Param, key: str, place: Any, star: float | None, *, named: bool = False) -> Any:
     """`named`: in words, as the sliders of ε and δ are."""
-    label = f"{p.symbol}, {p.doc.split(':')[0].split(',')[0]}" if named else f"{p.name} {p.symbol}".strip()
+    label = (
+        f"{p.doc.split(':')[0].split(',')[0].capitalize()} ({p.symbol})" if named else f"{p.name} {p.symbol}".strip()
+    )
     words = p.doc[0].upper() + p.doc[1:] + f" ({p.range})." + (f" Auto: from {p.auto}." if p.auto else "")
     if p.choices:
         return place.selectbox(label, p.choices, p.choices.index(p.default), key=key, help=words, **KEPT)

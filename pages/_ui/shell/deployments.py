@@ -59,7 +59,7 @@ def known(epsilon: float) -> None:
     """All of them behind a button, with what an ε means nothing without, and a sentence that says so."""
     table, found = stated(), near(epsilon)
     table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))
-    with st.popover(f"{len(table)} deployments", icon=":material/public:", type="tertiary"):
+    with st.popover(f"{len(table)} real uses of ε", icon=":material/public:", type="tertiary"):
         st.text(f"Nearest to ε = {epsilon:g}: {sentence(found)}.")
         st.text(WARNING)
         columns = ["epsilon", "delta", "unit", "model", "year", "variant", "name", "curator"]

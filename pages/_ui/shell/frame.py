@@ -119,6 +119,8 @@ def _badge(entry: Entry) -> Tag | None:
     """The one badge of a page."""
     if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
         return None
+    if entry.spends and getattr(session().held.get("desk"), "released", False):
+        return Tag.PAID
     return Tag.PEEK if _rests_on_data(entry) or (table().uploaded and entry.says_later) else entry.shows
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.publishing.card import ACCURACY
+from dpcore.publishing.card import ACCURACY, SAMPLED
 from dpcore.theory.meaning import times_in_100
 
 from .text import amount, plain, points
@@ -28,7 +28,7 @@ def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, nou
     if sizes is None:
         return []
     (typical, most), beside = ACCURACY, "by the noise alone"
-    return [error(typical, sizes[0], n, noun, beside), error(most, sizes[1], n, noun), *exactness(exact, beside)]
+    return [error(typical, sizes[0], n, noun, beside), error(most, sizes[1], n, noun), *exactness(exact)]
 
 
 def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
@@ -37,10 +37,9 @@ def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
     return name, counted, f"{of_all}, {where}" if where else of_all
 
 
-def exactness(share: float | None, how: str = "") -> list[Tile]:
-    """The tile of `as_exact_as_sample`, and `how` it is known; none where it is not known."""
-    beside = f"of the rows, {how}" if how else "of the rows"
-    return [] if share is None else [("As exact as", f"a sample of {points(share)} %", beside)]
+def exactness(share: float | None) -> list[Tile]:
+    """The tile of `as_exact_as_sample`; none where it is not known."""
+    return [] if share is None else [("As exact as", f"a sample of {points(share)} %", SAMPLED)]
 
 
 def guess(chance: float, epsilon: float) -> Tile:

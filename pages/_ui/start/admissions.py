@@ -99,7 +99,9 @@ def draw(epsilon: float) -> None:
     frame = pd.DataFrame({"value": made.labels} | ({} if hidden else {"real": made.real}))
     for i, shares in enumerate(made.synthetic[:, at]):
         frame[f"synthetic, noise {i + 1}"] = shares
-    summary = f"Shares of {made.n:,} applicants, " + ("" if hidden else "real and ") + "differentially private."
+    summary = (
+        f"Shares of {made.n:,} applicants, " + ("" if hidden else "real and ") + "with noise that protects each person."
+    )
     below(summary, frame, "start")
 
 
@@ -112,7 +114,7 @@ def frames(made: Releases, *, hidden: bool) -> Frames:
         words.append([said for said, _ in lines])
         spoken.append([short for _, short in lines])
     return Frames(
-        title=TITLE, name="ε, privacy budget", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
+        title=TITLE, name="Privacy budget (ε)", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
         ends=("stronger promise", "more accurate"), labels=made.labels, real=None if hidden else made.real,
         synthetic=made.synthetic, words=words, spoken=spoken,
     )  # fmt: skip
@@ -122,11 +124,11 @@ def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> t
     """The sentence of a frame, and the short one."""
     right = times_in_100(guess)
     words = (
-        f"At **ε = {number(epsilon)}**, someone who knows every other applicant guesses right whether the last was "
-        f"admitted at most **{right}** (a coin: 50)."
+        f"At **ε = {number(epsilon)}**, someone who knows every other applicant guesses whether one was admitted. "
+        f"That is right at most **{right}** (a coin: 50)."
     )
     short = f"A guess is right at most {right}"
     if hidden:
         return words, f"{short}."
-    off = f"off by **{points(error)} points** at most (≈ {round(n * error):,} of {n:,} people)"
-    return f"{words} These bars are {off}.", f"{short}; these bars are {off.replace('**', '')}."
+    off = f"the worst bar is off by **{points(error)} points** (≈ {round(n * error):,} of {n:,} people)"
+    return f"{words} This time {off}.", f"{short}; {off.replace('**', '')}."

@@ -34,7 +34,7 @@ def test_the_answer_to_a_question_is_used_on_explore(page, server):
     epsilon = re.match(r"ε = ([\d.]+) ", said.inner_text())[1]
     page.get_by_role("link", name="Use this on Explore").click()
     page.wait_for_url(re.compile(rf"/explore\?.*epsilon={re.escape(epsilon)}(&|$)"))
-    slider = page.get_by_role("slider", name="ε, privacy budget")
+    slider = page.get_by_role("slider", name="Privacy budget (ε)")
     expect(slider).to_have_attribute("aria-valuetext", epsilon)
     for column in ("Department", "Gender"):
         expect(page.get_by_text(column, exact=True).first).to_be_visible()

@@ -46,7 +46,7 @@ def test_start_shows_a_chart_before_any_click_and_the_slider_redraws_it(page, se
     visit(page, server, "/", "What does privacy cost on my table?")
     expect(page.locator(".drag-group .drag-synthetic").first).to_be_visible()
     expect(page.get_by_text("at most 50.2 times in 100")).to_be_visible()
-    slider = page.get_by_role("slider", name="ε, privacy budget")
+    slider = page.get_by_role("slider", name="Privacy budget (ε)")
     for _ in range(9):
         slider.press("ArrowRight")
     expect(page.get_by_text("at most 54 times in 100")).to_be_visible()
@@ -97,7 +97,7 @@ def test_changing_pages_loses_nothing(page, server, people):
     visit(page, server, "/data", "Data")
     upload(page, *people)
     page.get_by_role("link", name="Explore it").click()
-    page.get_by_role("slider", name="ε, privacy budget").press("ArrowLeft")
+    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowLeft")
     expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     page.get_by_role("link", name="Data", exact=True).click()
     expect(page.get_by_text("people.csv: 3,000 rows")).to_be_visible()
@@ -147,7 +147,7 @@ def test_hostile_names_and_values_are_shown_not_interpreted(page, server, tmp_pa
 
 def test_a_link_opens_the_same_state(page, server, chromium):
     visit(page, server, "/explore?sample=titanic", "Explore")
-    page.get_by_role("slider", name="ε, privacy budget").press("ArrowLeft")
+    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowLeft")
     page.get_by_role("combobox", name="Algorithm").click()
     page.get_by_role("option", name="Frank-Wolfe").click()
     expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()

@@ -17,7 +17,7 @@ def test_sliders_change_the_number_the_picture_and_the_address_and_every_tab_ope
     expect(number).to_contain_text("54 times in 100")
     picture = page.get_by_role("img", name=re.compile("54 are right"))
     assert picture.evaluate("e => e.complete && e.naturalWidth > 0")
-    page.get_by_role("slider", name="ε, privacy budget").press("ArrowRight")
+    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowRight")
     expect(page.get_by_role("img", name=re.compile("56 are right"))).to_be_visible()
     expect(page.get_by_text("A belief of 10% becomes, at least")).to_be_visible()
     page.get_by_role("slider", name="Belief before the release").press("ArrowRight")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CELLS = ("convergence", "queries", "marginal", "pair")
-NAMES = ("ε, privacy budget", "δ, failure probability", "α, entropy weight")
+NAMES = ("Privacy budget (ε)", "Failure probability (δ)", "Smoothness (α)")
 REPLAYED = "5 repeats with fresh noise"
 
 
@@ -203,9 +203,9 @@ def test_questions_are_marked_by_the_keyboard_too(page, server):
 def test_the_jump_between_stages_is_marked_and_explained(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-convergence")
-    expect(cell.locator(".annotation-text", has_text="fit 2 of 2")).to_be_visible()
+    expect(cell.locator(".annotation-text", has_text="new fit")).to_be_visible()
     cell.get_by_role("button", name="Table").click()
-    expect(page.get_by_text(re.compile("fit 2 of 2.{1,2} At step .* a new fit begins"))).to_be_visible()
+    expect(page.get_by_text(re.compile("new fit.{1,2} At step .* a new fit begins"))).to_be_visible()
 
 
 def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):

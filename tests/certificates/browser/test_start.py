@@ -11,7 +11,7 @@ from pages._ui.start.admissions import frames, releases
 from tests.conftest import HOSTILE
 
 CODE = Path(__file__).parents[3] / "pages/_ui/charts"
-NAME = "ε, privacy budget"
+NAME = "Privacy budget (ε)"
 DRAWN = """() => ({
     at: +document.querySelector('.drag input').value,
     synthetic: [...document.querySelectorAll('.drag-group .drag-synthetic')].map(e => +e.dataset.to),
