@@ -126,6 +126,6 @@ def _groups(sweep: Sweep) -> str:
 
 
 def _table(lines, head: Sequence[str] = ()) -> str:  # noqa: ANN001 - lines of texts
-    top = f"<tr>{''.join(f'<th>{escape(h)}</th>' for h in head)}</tr>" if head else ""
+    top = f"<thead><tr>{''.join(f'<th>{escape(h)}</th>' for h in head)}</tr></thead>" if head else ""  # on each page
     body = "".join(f"<tr>{''.join(f'<td>{escape(str(c))}</td>' for c in line)}</tr>" for line in lines)
     return f"<table>{top}{body}</table>"
