@@ -284,20 +284,11 @@ def transcript_figure(frame: pd.DataFrame, evidence: AuditResult) -> go.Figure:
 
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     """Draw curves of a frame over its false alarms, the measured one first."""
-    out = go.Figure()
-    x = frame["false alarms"]
-    lines = (
-        {"color": charts.REAL, "width": 3},
-        {"color": charts.SYNTHETIC, "dash": "dash"},
-        {"color": charts.THIRD, "dash": "dashdot"},
-    )
-    for (column, title), line in zip(names.items(), lines, strict=False):
-        out.add_scatter(x=x, y=frame[column], name=title, mode="lines", line=line)
-    out.add_scatter(x=[0, 1], y=[0, 1], name="a coin", mode="lines", line={"color": charts.GREY, "dash": "dot"})
+    frame = frame.assign(coin=frame["false alarms"])
+    titles = "false alarms: says second, is first", "right: says second, is second"
     share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
-    out.update_xaxes(title="false alarms: says second, is first", **share)
-    out.update_yaxes(title="right: says second, is second", **share)
-    return charts.finish(out, 440)
+    figure = charts.curves(frame, "false alarms", names | {"coin": "a coin"}, titles)
+    return figure.update_xaxes(**share).update_yaxes(**share)
 
 
 def _lesson(played: Judged, planted: bool) -> str:

@@ -1,6 +1,6 @@
 """The Evolution page's figures: arrays and DataFrames to Plotly, nothing here computes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -116,19 +116,3 @@ def ranking(found: pd.DataFrame, off: str) -> go.Figure:
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", title="method")
     figure.update_xaxes(title="distance W1 (share of a column's range)", rangemode="tozero")
     return finish(figure, 150 + 50 * len(names))
-
-
-def promises(
-    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, *, log: str = ""
-) -> go.Figure:
-    """Lines by name; `log` says which axes are logarithmic, e.g. "xy"."""
-    figure = go.Figure()
-    for i, (name, (at, values)) in enumerate(lines.items()):
-        colour, symbol = MARKS[i % len(MARKS)]
-        figure.add_scatter(
-            x=at, y=values, mode="lines+markers", name=figure_text(name, 60),
-            line={"color": colour, "dash": DASHES[i % len(DASHES)]}, marker={"symbol": symbol, "size": 7},
-        )  # fmt: skip
-    figure.update_xaxes(title=x, **({"type": "log", "exponentformat": "power", "dtick": 1} if "x" in log else {}))
-    figure.update_yaxes(title=y, **({"type": "log", "exponentformat": "power", "dtick": 1} if "y" in log else {}))
-    return finish(figure, 420)
