@@ -45,6 +45,15 @@ def test_the_law_of_a_line_is_that_of_the_runs(stages, calibration, budget):
     assert law.stages == stages
 
 
+def test_nine_of_ten_answers_lie_in_the_interval_where_values_are_few():
+    problem, rows = column(2000)
+    few = Rows(np.array([[-1.0], [0.0], [0.2], [1.0]]), np.array([600, 500, 500, 400]))
+    law = laws.line_law(problem, few, Budget(0.3, 1e-9))
+    step = law.x[1] - law.x[0]
+    below = np.cumsum(law.density * step)
+    assert np.interp([law.low, law.high], law.x + step / 2, below) == pytest.approx([0.05, 0.95], abs=1e-3)
+
+
 def test_stages_by_quadrature_are_those_of_finer_grids_and_of_shared_values(monkeypatch):
     problem, rows = column(3000)
     problem = RiskMinimisation(problem.loss, problem.region, 6000, problem.names, True)
