@@ -21,7 +21,9 @@ BUDGET = Budget(1, 1e-6)
 
 
 def column(n=5000):
-    b = np.random.default_rng(0).gamma(2, 0.15, (n, 1)).clip(0, 2) - 1
+    b = (
+        np.random.default_rng(0).gamma(2, 0.15, (n, 1)).clip(0, 2).round(1) - 1
+    )  # few values, between which a law is no straight line
     return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True), group(b)
 
 
@@ -39,19 +41,9 @@ def test_the_law_of_a_line_is_that_of_the_runs(stages, calibration, budget):
     assert below[-1] == pytest.approx(1, abs=1e-3)
     assert kstest(x, lambda v: np.interp(v, ends, below)).pvalue > 1e-3
     assert kstest(law.truth + (x - law.truth) * 0.6, lambda v: np.interp(v, ends, below)).pvalue < 1e-3
-    assert abs((x < law.low).mean() - 0.05) < 0.06
-    assert abs((x > law.high).mean() - 0.05) < 0.06
+    assert np.interp([law.low, law.high], ends, below) == pytest.approx([0.05, 0.95], abs=1e-3)
     assert law.truth == pytest.approx(runs[0].truth.optimum[0])
     assert law.stages == stages
-
-
-def test_nine_of_ten_answers_lie_in_the_interval_where_values_are_few():
-    problem, rows = column(2000)
-    few = Rows(np.array([[-1.0], [0.0], [0.2], [1.0]]), np.array([600, 500, 500, 400]))
-    law = laws.line_law(problem, few, Budget(0.3, 1e-9))
-    step = law.x[1] - law.x[0]
-    below = np.cumsum(law.density * step)
-    assert np.interp([law.low, law.high], law.x + step / 2, below) == pytest.approx([0.05, 0.95], abs=1e-3)
 
 
 def test_stages_by_quadrature_are_those_of_finer_grids_and_of_shared_values(monkeypatch):

@@ -12,19 +12,22 @@ from .frontier import COLOURS, look
 
 
 def density(law: LineLaw, column: str) -> go.Figure:
-    """The law of the private answer, and the true one as a line."""
+    """The law of the private value with the part that holds nine of ten, and the real value as a line."""
     figure = go.Figure()
     figure.add_scatter(
         x=law.x, y=law.density, mode="lines", fill="tozeroy", line={"color": SYNTHETIC, "width": 1.5},
-        name="private answer", hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
+        hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
     )  # fmt: skip
-    top = float(law.density.max())
-    figure.add_scatter(
-        x=[law.truth, law.truth], y=[0, top], mode="lines", name="real value",
-        line={"color": REAL, "dash": "dash"}, hovertemplate=f"{law.truth:.6g}<extra></extra>",
+    figure.add_vline(
+        x=law.truth, line={"color": REAL, "dash": "dash"}, annotation_text="real value", annotation_position="top"
+    )
+    figure.add_vrect(
+        x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0,
+        annotation_text="9 of 10<br>private values<br>fall in here", annotation_position="outside top right",
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(column))
-    return finish(figure.update_yaxes(title="probability density", rangemode="tozero"), 340)
+    figure.update_yaxes(title="how often", rangemode="tozero", showticklabels=False)
+    return finish(figure, 300)
 
 
 def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure:
