@@ -36,6 +36,9 @@ if ledger is None and owner.asked_for():
 # before the ledger is read, so that what has just been released is in it
 with top:
     if desk.work is not None and watch(desk.work, "release", final=release_desk.FINAL):
+        if desk.shown is not desk.work:  # the head of the page was drawn before the end
+            desk.shown = desk.work
+            st.rerun()
         if desk.released:
             release_files.outputs(desk.work.result)
         else:

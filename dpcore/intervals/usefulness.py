@@ -77,12 +77,6 @@ def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
     return pooled(problem.domain, tables) if tables else None
 
 
-def even_shares(tables: Marginals) -> np.ndarray:
-    """The shares (m,) of the table in which all combinations are equally frequent."""
-    sizes = [math.prod(shape) for shape in tables.shapes]
-    return np.repeat(1 / np.array(sizes, dtype=float), sizes)
-
-
 def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> np.ndarray | None:
     """The standard errors (m,) of the shares of all cells asked, by the noise alone, before any fit.
 
@@ -105,15 +99,15 @@ def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload, *, laplace
     return MEAN * float(errors.mean()), quantile(0.95, laplace=laplace) * float(errors.max())
 
 
-def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Any = None) -> float | None:
-    """The value of `as_exact_as_sample` by noise alone: variances of all cells, at `shares` (m,) or even ones.
+def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: np.ndarray) -> float | None:
+    """The value of `as_exact_as_sample` by noise alone: variances of all cells, at the released `shares` (m,).
 
     None where `foreseen_errors` knows none.
     """
     errors = foreseen_errors(known, workload)
     if errors is None or not isinstance(workload, Marginals):
         return None
-    return as_exact_as_sample(float(errors @ errors), even_shares(workload) if shares is None else shares, n)
+    return as_exact_as_sample(float(errors @ errors), shares, n)
 
 
 @dataclass(frozen=True)

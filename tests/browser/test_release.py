@@ -59,7 +59,7 @@ def test_release_fits_a_phone(page, server, tmp_path):
     open_release(page, server, tmp_path)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name=NOW).click()
-    expect(page.get_by_text("The budget record holds it.")).to_be_visible()
+    expect(page.get_by_text("This release is in the budget record.")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -103,5 +103,5 @@ def test_uses_follow_from_half_widths():
 def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():
     plan = make_plan(ALGORITHMS["mwem"](), PROBLEM, Budget(1.0, 1e-6))
     assert foreseen(PROBLEM, plan) is None
-    assert foreseen_exactness(None, PAIRS, N) is None
+    assert foreseen_exactness(None, PAIRS, N, np.zeros(1)) is None
     assert "not known" in uses(None, N).sentence

@@ -50,4 +50,4 @@ def test_what_was_released_is_called_protected(tmp_path):
     app = opened(tmp_path)
     button(app, NOW).click().run()
     assert app.session_state["session"].held["desk"].work.wait(60)
-    assert Tag.PAID in badges(settled(app.run()))
+    assert badges(settled(app.run()))[0] is Tag.PAID, "no badge says that no data was used"

@@ -86,8 +86,7 @@ def test_both_small_chances_are_said():
     assert "δ = 1e-9 is the setting" in told
     assert "A belief may pass its limit 1 time in 10 million" in told
     app.slider(key="releases").set_value(4).run()
-    assert f"{Promise(1.0, 1e-9, releases=4).suspicion_words}" in said(app)
-    assert "except 1 time in 2.5 million" in said(app)
+    assert Promise(1.0, 1e-9, releases=4).suspicion_words in said(app)
 
 
 def test_posteriors_are_bayes_rule_on_the_bounds():

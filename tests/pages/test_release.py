@@ -234,7 +234,7 @@ def test_every_page_shows_what_is_left_of_a_named_budget_and_a_damaged_record_is
 def test_after_a_reload_the_files_are_there_again_and_nothing_is_spent(tmp_path):
     press(opened(tmp_path))
     app = opened(tmp_path)
-    assert "The budget record holds it." in [c.value for c in app.caption]
+    assert "This release is in the budget record." in [c.value for c in app.caption]
     assert "All files (ZIP)" in {e.proto.label for e in app.get("download_button")}
     assert len(releases(tmp_path)) == 1
 

@@ -138,8 +138,8 @@ def scale(found: Audit) -> go.Figure:
     texts = ["a coin: 50", f"guessed: {right:.0f}", f"allowed: {times_in_100(allowed / 100).split()[0]}"]
     chance = 100 / np.sqrt(found.runs)  # 19 of 20 games are as near as that
     out = go.Figure().add_scatter(
-        x=[50, right, allowed], y=[0, 0, 0], text=texts, mode="markers+text", cliponaxis=False,
-        textposition=["bottom left", "top center", "bottom right"], hoverinfo="skip",
+        x=[50, right, allowed], y=[0, 0, 0], text=texts, mode="markers+text",
+        textposition=["bottom left", "top center", "bottom right"],
         error_x_array=[0, chance, 0],
         marker={"size": 14, "color": [charts.GREY, charts.SYNTHETIC, charts.REAL]}, error_x_color=charts.SYNTHETIC,
     )  # fmt: skip

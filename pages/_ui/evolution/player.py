@@ -46,7 +46,7 @@ def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
 def watch_it() -> None:
     """Draw the whole part. Raises InputError for settings that do not go together."""
     main, side = st.columns([3, 2], gap="large")  # side by side, so that nothing has to be scrolled while it plays
-    experts = st.expander("For experts: settings, and budget used", icon=":material/tune:")
+    experts = st.expander("For experts: settings, and budget used")
     with side:
         sample, n, budget, texts, seeds = _settings(experts)
     problem, rows = points(sample, n)

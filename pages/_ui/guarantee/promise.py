@@ -67,7 +67,7 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    st.markdown("Which table was used: the one **with you**, or one **with someone else** in your place? A coin: 50.")
+    st.markdown("Was it the table **with you**, or **with someone else** in your place? A coin: 50.")
     st.markdown(alone.suspicion_words)
 
 

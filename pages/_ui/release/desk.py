@@ -26,7 +26,7 @@ class Desk:
     token: str = ""
     of: Any = None
     work: Work | None = None
-    note: str = ""
+    shown: Work | None = None  # whose end the page has shown
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property

@@ -90,7 +90,7 @@ def _kept(ledger: Path) -> None:
             "All files (ZIP)", lambda: archive(_read(folder)), f"release-{number}.zip", "application/zip",
             icon=":material/folder_zip:", on_click="ignore", disabled=not held, key="again-zip",
         )  # fmt: skip
-    st.caption("The budget record holds it." if held else "This budget record does not hold that release.")
+    st.caption("This release is in the budget record." if held else "This release is not in this budget record.")
 
 
 def _read(folder: Path) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.privacy_unit import COUNTED
 from dpcore.errors import InputError, OverspendError
-from dpcore.intervals.usefulness import foreseen, foreseen_exactness, foreseen_sizes, uses
+from dpcore.intervals.usefulness import foreseen, foreseen_sizes, uses
 from dpcore.numbers import MAX_ROWS, brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
@@ -145,9 +145,9 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
         if isinstance(ready, OpenRelease)
         else session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
     )
-    sizes, exact = foreseen_sizes(known, asked, laplace=laplace), foreseen_exactness(known, asked, n)
+    sizes = foreseen_sizes(known, asked, laplace=laplace)
     unknown = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
-    tiles = tiled.foretold(sizes, exact, n, noun(group)) or unknown
+    tiles = tiled.foretold(sizes, None, n, noun(group)) or unknown
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
     tiled.draw([*tiles, tiled.guess(guess, budget.epsilon)], uses(known, n, laplace=laplace).sentence)
     if ready.plan.exact:

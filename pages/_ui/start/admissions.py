@@ -124,8 +124,8 @@ def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> t
     """The sentence of a frame, and the short one."""
     right = times_in_100(guess)
     words = (
-        f"At **ε = {number(epsilon)}**, someone who knows every other applicant guesses whether one was admitted. "
-        f"That is right at most **{right}** (a coin: 50)."
+        f"At **ε = {number(epsilon)}**, someone who knows everyone else guesses one applicant's result right "
+        f"at most **{right}** (a coin: 50)."
     )
     short = f"A guess is right at most {right}"
     if hidden:

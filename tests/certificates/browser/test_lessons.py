@@ -39,7 +39,7 @@ def test_the_bars_follow_epsilon_and_the_charts_follow_the_bars(page, server, fr
         )
         assert page.evaluate(DRAWN) == frames.synthetic[0][stop].tolist()
     page.wait_for_url(re.compile(r"epsilon=0\.02"))
-    expect(page.get_by_text("ε = 0.02, δ").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("· ε = 0.02").first).to_be_visible(timeout=60_000)
     expect(slider).to_be_focused()
     plot, control = page.locator(".drag-plot").bounding_box(), slider.bounding_box()
     assert control["y"] + control["height"] - plot["y"] < size[1], "slider and bars in one view"
