@@ -10,6 +10,7 @@ from pages._ui.shell.text import plain
 game = audits.current()
 left, right = st.columns([5, 3], gap="large")
 with right:
+    place = st.container()
     try:
         audits.settings(game)
     except InputError as error:
@@ -21,7 +22,7 @@ with left:
     if played is not None:
         audits.picture(played.found)
 if played is not None:
-    with right:
+    with place:
         audits.verdict(played)
     with st.expander("For experts: bounds and curves", icon=":material/monitoring:"):
         audits.experts(played)

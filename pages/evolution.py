@@ -13,9 +13,9 @@ from pages._ui.shell.text import plain
 
 PARTS = {
     "Watch it evolve": evolution.watch_it,
-    "The paper's figures": evolution_figures.figures,
     "Which should I use?": evolution_choice.choose,
     "On a table": evolution_table.on_a_table,
+    "Research figures": evolution_figures.figures,
     "Two lessons": evolution_lessons.lessons,
 }
 FIRST = next(iter(PARTS))

@@ -1,13 +1,14 @@
-"""Lessons: six links for a classroom, each predict → reveal → explain."""
+"""Lessons: what a published count may tell about one patient, then six links: each predict → reveal → explain."""
 
 import streamlit as st
 
+from pages._ui.lessons import patient
 from pages._ui.lessons.lesson import LESSONS
 
-for number, (key, lesson) in enumerate(LESSONS.items(), 1):
-    with st.container(border=True):
-        st.subheader(f"{number}. {lesson.title}", anchor=False)
-        st.markdown(lesson.question)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.link_button("Open", lesson.link(key), icon=":material/school:")
-            st.link_button("Present", lesson.link(key) + "&present=true", icon=":material/slideshow:")
+patient.problem()
+query = "&present=true" * st.toggle("Large type, for a projector", st.session_state["present"], key="large")
+places = [*st.columns(3), *st.columns(3)]
+for number, (place, (key, lesson)) in enumerate(zip(places, LESSONS.items(), strict=True), 1):
+    with place.container(border=True, height="stretch"):
+        st.markdown(f"**{number}. {lesson.title}**")
+        st.link_button("Start", lesson.link(key) + query, type="secondary" if number > 1 else "primary")

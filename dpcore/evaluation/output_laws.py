@@ -101,13 +101,14 @@ def line_law(
         places, cumulative = cells, np.concatenate([[0.0], np.cumsum(each)]) / each.sum()
         middle = (cells[1:] + cells[:-1]) / 2
         excess = float(each @ (values(density.risk, middle) - values(density.risk, truth)) / each.sum())
-    ends = np.interp([SHOWN, 0.05, 0.95, 1 - SHOWN], cumulative, places)
-    span = max(ends[3] - ends[0], 1e-9)
-    edges = np.linspace(max(ends[0] - span / 5, places[0]), min(ends[3] + span / 5, places[-1]), POINTS + 1)
+    ends = np.interp([SHOWN, 1 - SHOWN], cumulative, places)
+    span = max(ends[1] - ends[0], 1e-9)
+    edges = np.linspace(max(ends[0] - span / 5, places[0]), min(ends[1] + span / 5, places[-1]), POINTS + 1)
     below = law.cdf(edges) if law else np.interp(edges, places, cumulative)
     mass = np.diff(below)  # masses, so that no narrow peak is missed
+    low, high = np.interp([0.05, 0.95], below, edges)
     return LineLaw(
-        (edges[1:] + edges[:-1]) / 2, mass / np.diff(edges), excess, float(truth[0]), float(ends[1]), float(ends[2]),
+        (edges[1:] + edges[:-1]) / 2, mass / np.diff(edges), excess, float(truth[0]), float(low), float(high),
         density.mu, density.k, plan["stages"],
     )  # fmt: skip
 

@@ -54,10 +54,10 @@ def _moons(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 POINT_SAMPLES = {
-    "quarter": PointSample("Quarter disc (the paper's)", _quarter),
+    "quarter": PointSample("A quarter of a disc", _quarter),
     "clusters": PointSample("Two clusters, 70 % and 30 %", _clusters),
     "ring": PointSample("Ring", _ring),
     "moons": PointSample("Two half moons", _moons),
-    "tight": PointSample("Disc of radius 0.02 (the paper's clustered one)", disc(0.02)),
-    "spread": PointSample("Disc of radius 0.5 (the paper's spread one)", disc(0.5)),
+    "tight": PointSample("A small disc, of radius 0.02", disc(0.02)),
+    "spread": PointSample("A large disc, of radius 0.5", disc(0.5)),
 }

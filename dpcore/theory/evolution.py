@@ -74,16 +74,6 @@ def error(*, alpha: float, sigma: float, levels: int, samples: int, d: int, D: f
     return (alpha + noisy + sampling_distance(samples=samples, d=d, D=D)) / contraction(d)
 
 
-def recursion(*, start: float, error: float, steps: int, d: int) -> float:
-    """Γ_T ≤ (1 − γ)^T (Γ_0 − err) + err, equation (2): more steps help only while Γ_0 > err."""
-    return (1 - contraction(d)) ** steps * (start - error) + error
-
-
-def rate(*, sigma: float, d: int, D: float) -> float:
-    """The rate d D σ^{1/max(d,2)} of Theorem 4.1, up to constants and logarithms. It prints σ^{1/d}, unproved."""
-    return d * D * sigma ** (1 / max(d, 2))
-
-
 def partition_cells(*, n: float, epsilon: float, delta: float) -> float:
     """m = nε/√log(1/δ) of Theorem H.1, without its 1/D; m = nε for δ = 0 (He, Vershynin, Zhu 2023)."""
     return n * epsilon / (math.sqrt(math.log(1 / delta)) if delta > 0 else 1.0)

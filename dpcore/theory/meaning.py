@@ -42,7 +42,8 @@ class Promise:
     def guess(self, prior: float = 0.5) -> float:
         """The highest chance of a right guess between two neighbouring tables, one of which has the `prior`.
 
-        Exact for Gaussian noise (`guarantee.gaussian_guess`). Else no more than (ε, δ) allows (`guarantee.best_guess`),
+        Exact for Gaussian noise (`guarantee.gaussian_guess`); samplers' errors τ move the law on either table, and so
+        any chance, by at most τ. Else no more than (ε, δ) allows (`guarantee.best_guess`),
         nor than the plan's ρ: an event of probability p under one table and q under the other has
         (p − q)(logit p − logit q) ≤ 2ρ, the sum of both divergences after post-processing; at a distance t = p − q the
         left side is least at p = (1 + t)/2, so t log((1 + t)/(1 − t)) ≤ ρ, and a guess is right at most
@@ -54,8 +55,8 @@ class Promise:
         sums = Sums.of([(event, times) for event, times in events if not isinstance(event, Drawn)])
         if not self.events:
             return best
-        if sums.mu_squared < math.inf and not lost:
-            return min(best, guarantee.gaussian_guess(prior, math.sqrt(sums.mu_squared)))
+        if sums.mu_squared < math.inf:
+            return min(best, guarantee.gaussian_guess(prior, math.sqrt(sums.mu_squared)) + lost)
         if sums.rho == math.inf:
             return best
         return min(best, max(prior, 1 - prior) + min(prior, 1 - prior) * min(_apart(sums.rho) + 2 * lost, 1.0))

@@ -1,6 +1,5 @@
 """The Learning page, headless: what its charts say is what the library says."""
 
-import base64
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.evaluation.output_laws import line_law
 from dpcore.evaluation.run import Run
 from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting.budget import Budget
@@ -16,6 +16,7 @@ from pages._ui.learning import quantile as learning
 from pages._ui.learning import runs as learning_runs
 from pages._ui.learning.quantile import PARTS
 from pages._ui.shell.state import sample_table
+from tests.pages.test_compare import _plain
 from tests.pages.test_pages import figures, open_page, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -36,9 +37,18 @@ def captions(app):
 
 
 def plain(values):
-    if isinstance(values, dict):
-        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
-    return np.array(values)
+    return np.array(_plain(values))
+
+
+def experts(app, part="Other methods"):
+    app.session_state["line-more"], app.session_state["line-part"] = True, part
+    return settled(app.run())
+
+
+def tiles(app):
+    """The texts of the tiles, by what they measure."""
+    lines = [m.value.replace("\\", "").replace("\u2060", "").replace("**", "").split("  \n") for m in app.markdown]
+    return {line[0]: line[1:] for line in lines if len(line) == 3}
 
 
 def press(app, label):
@@ -55,30 +65,38 @@ def test_one_column_shows_the_exact_law_and_follows_the_sliders():
     assert (y * (x[1] - x[0])).sum() == pytest.approx(1, abs=1e-3)
     table = sample_table("census")
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
-    draws = [
-        Run(ALGORITHMS["regularized_exponential"](), problem, rows, Budget(1, 1e-6), seed=s).finish() for s in range(60)
-    ]
-    mean = np.mean([run.release.x[0] for run in draws])
-    spread = np.sqrt((y / y.sum()) @ (x - (y / y.sum()) @ x) ** 2)
-    assert mean == pytest.approx((y / y.sum()) @ x, abs=4.5 * spread / np.sqrt(60))
+    assert y == pytest.approx(line_law(problem, rows, Budget(1, 1e-9)).density)
     app.segmented_control(key="line-stages").set_value(3).run()
     assert "(after 3 steps, by quadrature over the draw before)" in captions(app)
     assert np.ptp(plain(figures(app)[0]["data"][0]["x"])) < np.ptp(x) / 2
     app.segmented_control(key="line-stages").set_value(1)
     app.segmented_control(key="line-calibration").set_value("sco").run()
-    plan = ALGORITHMS["regularized_exponential"](calibration="sco").plan(problem, Budget(1, 1e-6))
+    plan = ALGORITHMS["regularized_exponential"](calibration="sco").plan(problem, Budget(1, 1e-9))
     assert f"μ = {plan['mu']:.3g}, k = {plan['k']:.4g} in the first step" in captions(app)
     app.segmented_control(key="line-calibration").set_value("erm")
     app.select_slider(key="epsilon").set_value(0.1).run()
     wider = plain(figures(app)[0]["data"][0]["x"])
     assert np.ptp(wider) > 2 * np.ptp(x)
     app.slider(key="level").set_value(0.9).run()
-    assert app.metric[0].value.startswith("6"), "the 90 % quantile of ages"
+    assert tiles(app)["Real value"][0].startswith("6"), "the 90 % quantile of ages"
+
+
+def test_below_the_picture_a_person_reads_an_answer_how_far_off_and_how_private():
+    app = opened()
+    law = figures(app)[0]
+    x, y = (plain(law["data"][0][axis]) for axis in "xy")
+    low, high = np.interp([0.05, 0.95], np.cumsum(y) / y.sum(), x)
+    read = tiles(app)
+    example, among = read["Private value, for example"]
+    assert read["Real value"] == ["42", "public range 17–90"]
+    assert low < float(example) < high
+    assert [float(end) for end in among.removeprefix("9 of 10: ").split("–")] == pytest.approx([low, high], abs=0.02)
+    assert f"are off by {high - 42:.2g}" in captions(app)
+    assert read["Someone who knows everyone else"][0] == "guesses right 54 times in 100", "as on other pages"
 
 
 def test_the_curve_over_mu_marks_the_theorys_and_is_u_shaped():
-    app = opened()
-    app.session_state["line-part"] = "Theory's choice of μ"
+    app = experts(opened(), "Theory's choice of μ")
     app.selectbox(key="learn-column").set_value("hours").run()
     data = figures(app)[1]["data"]
     assert [trace["name"] for trace in data] == ["excess risk", "theory's μ", "μ in use"]
@@ -90,19 +108,23 @@ def test_the_curve_over_mu_marks_the_theorys_and_is_u_shaped():
 
 
 def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
-    app = settled(opened(line_seeds="1"))
+    app = opened(line_seeds="1")
+    assert len(figures(app)) == 1, "methods are for experts, and run where they look"
+    app = experts(app)
     assert not app.error
-    drawn = {trace["name"]: trace for trace in figures(app)[1]["data"] if "name" in trace}
+    assert "privacy adds least error by" in captions(app)
+    data = figures(app)[1]["data"]
+    drawn = {trace["name"]: trace for trace in data if "name" in trace}
     assert set(drawn) == set(learning.METHODS)
     table = sample_table("census")
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
-    run = Run(ALGORITHMS["exponential"](), problem, rows, Budget(1.0, 1e-6), seed=0).finish()
+    run = Run(ALGORITHMS["exponential"](), problem, rows, Budget(1.0, 1e-9), seed=0).finish()
     at = list(plain(drawn["Exponential mechanism"]["x"])).index(1.0)
     assert plain(drawn["Exponential mechanism"]["y"])[at] == pytest.approx(
         run.records[-1].empirical.excess_risk, rel=1e-6
     )
-    app.slider(key="level").set_value(0.9).run()
-    assert "of another column, share or δ" in app.warning[0].value
+    settled(app.slider(key="level").set_value(0.9).run())
+    assert figures(app)[1]["data"] != data, "runs follow the question"
 
 
 def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
@@ -173,6 +195,8 @@ def test_cancel_stops_what_runs_and_keeps_what_is_there():
         runs, 1, (problem, rows, None), ["Exponential mechanism", "Noisy gradient descent"], Budget(1, 1e-6), 20
     )
     runs.jobs[0][1].wait(30)
+    runs.gather()
+    assert "Not all methods have run" in learning.finding(runs, runs.table())
     runs.cancel()
     assert not runs.jobs
     there = len(runs.found)

@@ -1,7 +1,6 @@
 """The lessons' answers are what runs at their settings give: at every seed, and by an independent count."""
 
-import math
-from urllib.parse import parse_qs, urlsplit
+import re
 
 import numpy as np
 import pytest
@@ -12,14 +11,15 @@ from dpcore.algorithms.maximum_entropy import GaussianMaxEnt
 from dpcore.data import samples
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
-from pages._ui.evolution import lessons as printed
 from pages._ui.lessons.lesson import LESSONS
 from pages._ui.lessons.runs import EVOLVED, SEEDS, Ran, nearest, sampling
 from pages._ui.shell.controls import EPSILONS
 from pages._ui.shell.words import meaning
-from tests.pages.test_pages import EXPLORE, button, dragged, open_page, said, settled
+from tests.pages.test_compare import _plain
+from tests.pages.test_pages import EXPLORE, button, dragged, figures, open_page, said, settled
 
 each = pytest.mark.parametrize("key", LESSONS)
 
@@ -47,15 +47,19 @@ def test_what_the_questions_say_of_the_samples_is_so():
     assert (titanic["Age"] == "Child").sum() == 109
     assert len(titanic) == 2201
     assert len(samples.census().frame) == 20_000
-    assert f"{math.exp(1):.2g} {math.exp(0.1):.2g}" == "2.7 1.1"
 
 
-@each
-def test_a_lesson_opens_explore_at_its_own_settings(key):
-    lesson = LESSONS[key]
-    asked = {name: values[0] for name, values in parse_qs(urlsplit(lesson.link(key)).query).items()}
-    title = ALGORITHMS[lesson.settings["algorithm"]].about.title
-    assert asked == {"lesson": key} | lesson.settings | {"algorithm": title}
+def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
+    app = open_page("pages/lessons.py")
+    told = next(m.value for m in app.markdown if "Anna" in m.value)
+    noise = np.random.default_rng(1).standard_normal(2) / gdp_mu(1, 1e-9)
+    shown = [int(number) for number in re.findall(r"\*\*(\d+)\*\*", told)]
+    assert shown[:2] == [120, 121]
+    assert shown[2:] == pytest.approx(np.array(shown[:2]) + noise, abs=0.5)
+    assert [y for trace in figures(app)[0]["data"] for y in _plain(trace["y"])] == shown
+    app.toggle(key="large").set_value(True).run()
+    links = [link.proto.url for link in app.get("link_button")]
+    assert links == [lesson.link(key) + "&present=true" for key, lesson in LESSONS.items()]
 
 
 @each
@@ -126,14 +130,6 @@ def test_no_pair_of_columns_shows_the_rule_and_evolution_finds_it():
     assert frames.synthetic[:, -1, 1].min() > 0.97
 
 
-def test_lessons_without_moving_bars_draw_none():
-    lesson = LESSONS["population"]
-    app = open_page(EXPLORE, lesson="population", sample="census", epsilon="0.1")
-    app.radio[0].set_value(lesson.answers[1]).run()
-    settled(button(app, "Reveal").click().run())
-    assert [component.key for component in app.get("bidi_component")] == ["copy-link"]
-
-
 def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
     assert [nearest(ratio, (1, 3, 6, 10)) for ratio in (0.2, 1.6, 1.8, 4.1, 4.3, 7.7, 7.8, 99)] == [
         0,
@@ -155,14 +151,6 @@ def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
             return [Ran(0.0, (1.0, 0.1)[i], self.people[i], {})]
 
     assert [sampling(Told(p)).right for p in ((1.0, 0.11), (1.0, 0.4), (0.4, 0.5))] == [0, 1, 2]
-
-
-def test_the_lessons_on_printed_noise_are_decided_by_theory():
-    assert [lesson.answers[lesson.found().right] for lesson in (printed.PARTITION, printed.COMPOSITION)] == [
-        "About 40 times as much",
-        "Far more than 4",
-    ]
-    assert printed.PARTITION.found().words == "It keeps 0.0043, 43 times what is claimed."
 
 
 def _slider_beside_a_drag():

@@ -35,15 +35,6 @@ def test_golden_schedules(n, row):
     assert ALGORITHMS["private_evolution"]().plan(problem, Budget(1, 1e-4))["rounds"] == round(math.log(n))
 
 
-def test_the_recursion_is_its_closed_form_and_tends_to_the_error():
-    start, err, gamma = 1.4, 0.3, theory.contraction(2)
-    value = start
-    for T in range(1, 30):
-        value = (1 - gamma) * value + gamma * err
-        assert theory.recursion(start=start, error=err, steps=T, d=2) == pytest.approx(value, rel=1e-12)
-    assert theory.recursion(start=start, error=err, steps=10**5, d=2) == pytest.approx(err)
-
-
 @pytest.mark.parametrize("d", [1, 2, 3, 8])
 def test_bounds_shrink_with_the_data_and_scale_with_the_space(d):
     complexity = [theory.gaussian_complexity(count=m, d=d, D=1.0) for m in (10, 10**4, 10**8, 10**12)]
@@ -52,7 +43,6 @@ def test_bounds_shrink_with_the_data_and_scale_with_the_space(d):
     assert theory.gaussian_complexity(count=500, d=d, D=3.0) == pytest.approx(
         3 * theory.gaussian_complexity(count=500, d=d, D=1.0)
     )
-    assert theory.rate(sigma=1e-4, d=d, D=2.0) == pytest.approx(2 * d * 1e-4 ** (1 / max(d, 2)))
     err = theory.error(alpha=0.1, sigma=1e-3, levels=4, samples=100, d=d, D=1.0)
     assert err > 0.1 / theory.contraction(d)
 

@@ -8,26 +8,26 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
-from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short
+from dpcore.algorithms.base import make_plan
+from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short, two_questions
 from dpcore.experiments.transcripts import TRUST, AuditResult, Judged, trade_off, transcribe
-from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease
-from dpcore.theory.meaning import times_in_100
+from dpcore.theory.meaning import Promise, times_in_100
 
 from ..charts import base as charts
 from ..jobs.work import Work, begin
 from ..shell import controls
-from ..shell.results import panel
+from ..shell.results import QUIET, panel
 from ..shell.session import session
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
-OPENING = 1.0  # ε of the game that the page opens with
+OPENING, DELTA = 1.0, 1e-9  # of the game that the page opens with: those that other pages open with
 PILES = 24  # bars
 
 
@@ -68,19 +68,19 @@ def current() -> Game:
 @st.cache_resource(show_spinner="Playing the opening game…")
 def opening() -> Judged:
     """Return the finished game that every visitor finds first: public tables, played once for all."""
-    algorithm, budget = short(ALGORITHMS["gaussian_maxent"]()), Budget(OPENING, 0.01)
-    found = audit(algorithm, budget, runs=RUNS[1])
-    return Judged(found, transcribe(algorithm, budget, transcripts=2 * RUNS[1]))
+    algorithm, budget = short(ALGORITHMS["gaussian_maxent"]()), Budget(OPENING, DELTA)
+    found = audit(algorithm, budget, runs=RUNS[2])
+    return Judged(found, transcribe(algorithm, budget, transcripts=RUNS[2]))
 
 
 def settings(game: Game) -> None:
     """Draw the widgets, and the button that plays."""
     bug = st.toggle(
-        "Plant a bug: half of the noise", key="audit-bug", **controls.KEPT,
+        "Plant a bug: half the noise", key="audit-bug", **controls.KEPT,
         help="All noise is half of what the plan says, as a programmer's mistake in the sensitivity would make it.",
     )  # fmt: skip
     epsilon = st.select_slider(
-        "ε, promised", controls.EPSILONS, OPENING, controls.number, key="audit-epsilon", **controls.KEPT
+        "Promised privacy budget (ε)", controls.EPSILONS, OPENING, controls.number, key="audit-epsilon", **controls.KEPT
     )
     play = st.container()
     with st.expander("For experts", icon=":material/tune:"):
@@ -88,7 +88,7 @@ def settings(game: Game) -> None:
         words = "It uses its default parameters and as few steps as it can: the game needs many short runs."
         title = st.selectbox("Algorithm", list(titles), key="audit-algorithm", help=words, **controls.KEPT)
         delta = st.select_slider(
-            "δ, promised", DELTAS, 0.01, controls.number, key="audit-delta", **controls.KEPT,
+            "δ, promised", DELTAS, DELTA, controls.number, key="audit-delta", **controls.KEPT,
             help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
         )  # fmt: skip
         runs = st.select_slider(
@@ -104,10 +104,11 @@ def settings(game: Game) -> None:
 
 
 def picture(found: Audit) -> None:
-    """Draw the two piles of releases and the line between them, under the finding."""
-    right, allowed = guesses(found)
+    """Draw how often a guess is right beside what is allowed, and the two piles of releases, under the finding."""
+    right, _ = guesses(found)
     st.subheader(f"Someone guesses the right table {100 * right:.0f} times in 100", anchor=False)
-    summary = f"Give or take {100 / np.sqrt(found.runs):.0f}. The promise allows {times_in_100(allowed)} (a coin: 50)."
+    st.plotly_chart(scale(found), key="scale", alt=score(found), config=QUIET)
+    summary = "The less the two piles overlap, the more often a guess is right."
     panel(piles(found), summary, pile_table(found), "piles")
 
 
@@ -118,21 +119,49 @@ def guesses(found: Audit) -> tuple[float, float]:
     """
     beyond = int(np.sum(found.thresholds >= found.line))
     alarms, hits = (float(np.append(0.0, share)[beyond]) for share in (found.false_alarms, found.hits))
-    right = (hits + 1 - alarms) / 2
-    if found.accounting is Accounting.GDP:
-        return right, guarantee.gaussian_guess(0.5, gdp_mu(found.promised, found.budget.delta))
-    return right, float(guarantee.best_guess(0.5, found.promised, found.budget.delta))
+    algorithm = short(ALGORITHMS[found.algorithm]())
+    plan = make_plan(algorithm, two_questions(found.records), found.budget)
+    return (hits + 1 - alarms) / 2, Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
+
+
+def score(found: Audit) -> str:
+    """Say how often the guesser was right, and how often the promise allows."""
+    right, allowed = guesses(found)
+    least = times_in_100(allowed).split()[0]
+    said = f"{100 * right:.0f} right guesses in 100, give or take {100 / np.sqrt(found.runs):.0f}."
+    return f"{said} {least} are allowed (a coin: 50)."
+
+
+def scale(found: Audit) -> go.Figure:
+    """Draw on one line how often a coin and the guesser are right, and the limit of the promise."""
+    right, allowed = (100 * share for share in guesses(found))
+    texts = ["a coin: 50", f"guessed: {right:.0f}", f"allowed: {times_in_100(allowed / 100).split()[0]}"]
+    chance = 100 / np.sqrt(found.runs)  # 19 of 20 games are as near as that
+    out = go.Figure().add_scatter(
+        x=[50, right, allowed], y=[0, 0, 0], text=texts, mode="markers+text",
+        textposition=["bottom left", "top center", "bottom right"],
+        error_x_array=[0, chance, 0],
+        marker={"size": 14, "color": [charts.GREY, charts.SYNTHETIC, charts.REAL]}, error_x_color=charts.SYNTHETIC,
+    )  # fmt: skip
+    out.add_shape(type="rect", x0=50, x1=allowed, y0=-1, y1=1, fillcolor=charts.REAL, opacity=0.15, line_width=0)
+    room = (max(allowed, right) - 50) / 2 + chance
+    out.update_xaxes(title="right guesses in 100", range=[50 - room, max(allowed, right) + room])
+    return charts.finish(out.update_yaxes(range=[-3, 3], visible=False), 140)
 
 
 def pile_table(found: Audit) -> pd.DataFrame:
-    """Return how many of each table's releases fall where the test's score is, in `PILES` equal steps."""
+    """Return the share of each table's releases in `PILES` equal steps of the test's score.
+
+    Scores are in standard deviations from the line between the piles.
+    """
     ends = np.quantile(found.thresholds, [0.005, 0.995])
     edges = np.linspace(*ends, PILES + 1) if ends[0] < ends[1] else np.array([ends[0] - 0.5, ends[0] + 0.5])
     at = np.clip(found.thresholds, edges[0], edges[-1])
     counts = {}
     for name, share in (("first table", found.false_alarms), ("second table", found.hits)):
         counts[name] = np.histogram(at, edges, weights=np.diff(share, prepend=0.0))[0]
-    return pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2, **counts})
+    middle = (edges[:-1] + edges[1:]) / 2 - found.line
+    return pd.DataFrame({"score": middle / (np.std(found.thresholds) or 1.0), **counts})
 
 
 def piles(found: Audit) -> go.Figure:
@@ -143,33 +172,26 @@ def piles(found: Audit) -> go.Figure:
             x=frame["score"], y=frame[name], name=f"releases of the {name}", opacity=0.7,
             marker={"color": colour, "pattern": {"shape": pattern}}, hovertemplate="%{y:.1%}<extra></extra>",
         )  # fmt: skip
-    out.add_vline(x=found.line, line={"color": charts.GREY, "width": 2})
-    out.add_annotation(
-        x=found.line, y=1, yref="paper", text="left: says first · right: says second", showarrow=False, yshift=10
-    )
+    out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
     out.update_layout(barmode="overlay", bargap=0.05)
-    out.update_xaxes(title="what the guesser sees", showticklabels=False)
-    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 400)
+    out.update_xaxes(title="below 0 the guess is “first”, above it “second”")
+    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 300)
 
 
 def verdict(played: Judged) -> None:
-    """Say in one sentence whether the promise is kept, and what that shows."""
+    """Say whether a breach was found, and what that shows."""
     found, evidence = played.found, played.evidence
-    low = max(found.epsilon_low, found.accounted_low)
-    shown = f"The game shows that ε is at least {low:.3g}"
-    allowed = f"{found.promised:.3g} (at δ = {brief(found.budget.delta)})."
-    if found.kept and evidence is not None and not evidence.kept:
+    if played.kept:
+        st.success(f"**No breach found:** {score(found)}", icon=":material/check_circle:")
+    else:
+        least, most, what = max(found.epsilon_low, found.accounted_low), found.promised, "ε"
+        if found.kept and evidence is not None:
+            least, most, what = evidence.sure_low, evidence.promised, symbol(evidence)
         st.error(
-            f"The promise is broken. The plan uses {symbol(evidence)} = {evidence.promised:.3g}. What leaves the "
-            f"Curator needs at least {evidence.sure_low:.3g}, with {CONFIDENCE:.1%} confidence.",
+            f"**The promise is broken:** {score(found)} With {CONFIDENCE:.1%} confidence, {what} is at least "
+            f"{least:.3g}. Promised was {most:.3g}.",
             icon=":material/gpp_bad:",
         )
-    elif found.kept:
-        words = f"The promise held in this game. {shown}. The promise allows up to {allowed}"
-        st.success(words, icon=":material/check_circle:")
-    else:
-        words = f"The promise is broken. {shown}, with {CONFIDENCE:.1%} confidence. The promise allows only {allowed}"
-        st.error(words, icon=":material/gpp_bad:")
     st.markdown(_lesson(played, found.bug == HALF))
 
 
@@ -284,20 +306,11 @@ def transcript_figure(frame: pd.DataFrame, evidence: AuditResult) -> go.Figure:
 
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     """Draw curves of a frame over its false alarms, the measured one first."""
-    out = go.Figure()
-    x = frame["false alarms"]
-    lines = (
-        {"color": charts.REAL, "width": 3},
-        {"color": charts.SYNTHETIC, "dash": "dash"},
-        {"color": charts.THIRD, "dash": "dashdot"},
-    )
-    for (column, title), line in zip(names.items(), lines, strict=False):
-        out.add_scatter(x=x, y=frame[column], name=title, mode="lines", line=line)
-    out.add_scatter(x=[0, 1], y=[0, 1], name="a coin", mode="lines", line={"color": charts.GREY, "dash": "dot"})
+    frame = frame.assign(coin=frame["false alarms"])
+    titles = "false alarms: says second, is first", "right: says second, is second"
     share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
-    out.update_xaxes(title="false alarms: says second, is first", **share)
-    out.update_yaxes(title="right: says second, is second", **share)
-    return charts.finish(out, 440)
+    figure = charts.curves(frame, "false alarms", names | {"coin": "a coin"}, titles)
+    return figure.update_xaxes(**share).update_yaxes(**share)
 
 
 def _lesson(played: Judged, planted: bool) -> str:
@@ -315,8 +328,8 @@ def _lesson(played: Judged, planted: bool) -> str:
         )
     if played.kept:
         return (
-            "**Passing proves little.** A better test may show more; the guarantee rests on the proof. Plant the bug "
-            "and play again to see the game catch it."
+            "**One game cannot prove more.** The guarantee rests on the proof. A result near the limit is good: more "
+            "noise would cost accuracy. Plant the bug and play to see it caught."
         )
     return (
         "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of a thousand. "

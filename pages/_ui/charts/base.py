@@ -14,6 +14,7 @@ from ..shell.text import figure_text, short_names
 REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 10))
 SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
 TEXT = {"size": 13}
+POWERS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER = 7  # pixels of one, about
 LINES = {  # error: colour, dash, words
     "max_error": (SYNTHETIC, "solid", "largest error"),
@@ -70,9 +71,7 @@ def room(lines: Sequence[End]) -> int:
 
 
 def short(title: str) -> str:
-    """What a line is called at its end: the name in the title's brackets, else the title on two lines if it is long."""
-    if title.endswith(")") and "(" in title:
-        return title[title.rindex("(") + 1 : -1]
+    """What a line is called at its end: the title, on two lines if it is long."""
     spaces = (i for i, c in enumerate(title) if c == " " and len(title) > 14)
     middle = min(spaces, key=lambda i: abs(i - len(title) / 2), default=None)
     return title if middle is None else f"{title[:middle]}\n{title[middle + 1 :]}"
@@ -93,6 +92,16 @@ def ticks(labels: list[str], most: int) -> dict[str, list]:
     """Tick positions and texts, thinned so that they do not overlap."""
     shown = list(range(0, len(labels), max(1, -(-len(labels) // most))))
     return {"tickvals": shown, "ticktext": [labels[i] for i in shown]}
+
+
+def curves(frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str, str], *, log: str = "") -> go.Figure:
+    """Columns of a table against one of them; `lines` maps columns to words, `log` says which axes are: "xy", "y"."""
+    figure = go.Figure()
+    styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
+    for (column, words), (colour, dash) in zip(lines.items(), styles, strict=False):
+        figure.add_scatter(x=frame[x], y=frame[column], mode="lines", name=words, line={"color": colour, "dash": dash})
+    figure.update_xaxes(title=titles[0], **(POWERS if "x" in log else {}))
+    return finish(figure.update_yaxes(title=titles[1], **(POWERS if "y" in log else {})))
 
 
 def groups(frame: pd.DataFrame, title: str) -> go.Figure:

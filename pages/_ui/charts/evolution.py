@@ -1,7 +1,5 @@
 """The Evolution page's figures: arrays and DataFrames to Plotly, nothing here computes."""
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -15,13 +13,15 @@ LARGEST = 26.0  # pixels of the heaviest candidate's dot
 
 
 def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.ndarray, np.ndarray]) -> go.Figure:
-    """Private points (n, 2), candidates V (r, 2) and the chosen ones among them; a dot's area is its weight."""
+    """Private points (n, 2), candidates V (r, 2) in the ellipse that fills the box; a dot's area is its weight."""
     low, high = (np.asarray(end, dtype=float) for end in box)
     margin = 0.03 * (high - low)
     figure = go.Figure(_clouds(private, V, weights))
-    figure.update_xaxes(title="x (unit of length)", range=[low[0] - margin[0], high[0] + margin[0]], constrain="domain")
+    figure.add_shape(type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY)
+    plain = {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": False}
+    figure.update_xaxes(title="west – east", range=[low[0] - margin[0], high[0] + margin[0]], **plain)
     figure.update_yaxes(
-        title="y (unit of length)", range=[low[1] - margin[1], high[1] + margin[1]], scaleanchor="x", constrain="domain"
+        title="south – north", range=[low[1] - margin[1], high[1] + margin[1]], scaleanchor="x", **plain
     )
     return finish(figure, 400)  # beside its settings it is in view as a whole while it plays
 
@@ -35,21 +35,19 @@ def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.
     chosen = {"color": SYNTHETIC, "size": np.maximum(size, 4), "opacity": 0.75, "symbol": "diamond"}
     place = {"mode": "markers", "hovertemplate": "(%{x:.3f}, %{y:.3f})"}
     return [
-        go.Scatter(x=private[:, 0], y=private[:, 1], name="private points", marker=dots, **place),
-        go.Scatter(x=V[:, 0], y=V[:, 1], name="candidates", marker=crosses, **place),
+        go.Scatter(x=private[:, 0], y=private[:, 1], name="real points", marker=dots, **place),
+        go.Scatter(x=V[:, 0], y=V[:, 1], name="without votes", marker=crosses, **place),
         go.Scatter(
-            x=V[kept, 0], y=V[kept, 1], mode="markers", name="chosen by votes",
+            x=V[kept, 0], y=V[kept, 1], mode="markers", name="invented points, by votes",
             marker=chosen, customdata=weights[kept], hovertemplate="(%{x:.3f}, %{y:.3f}): %{customdata:.2%}",
         ),
     ]  # fmt: skip
 
 
-def distances(
-    records: pd.DataFrame, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], levels: Mapping[str, float]
-) -> go.Figure:
-    """Draw W1 against t: the median over repeats and their range; theory's curves and levels by name, dashed."""
+def distances(records: pd.DataFrame) -> go.Figure:
+    """Draw the distance against t: the median over repeats and their range."""
     figure = go.Figure()
-    by = records.groupby("t")["w1"]
+    by = records.groupby("t")["distance"]
     middle, low, high = by.median(), by.min(), by.max()
     if records["seed"].nunique() > 1:
         figure.add_scatter(
@@ -60,13 +58,8 @@ def distances(
     figure.add_scatter(
         x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7
     )
-    for (name, (x, y)), dash in zip(curves.items(), DASHES[1:], strict=False):
-        figure.add_scatter(x=x, y=y, mode="lines", name=name, line={"color": GREY, "dash": dash})
-    ends = [int(middle.index.min()), max(int(middle.index.max()), 1)]
-    for name, level in levels.items():
-        figure.add_scatter(x=ends, y=[level] * 2, mode="lines", name=name, line={"color": THIRD, "dash": "longdash"})
-    figure.update_xaxes(title="step t", rangemode="tozero", dtick=max(1, ends[1] // 10))
-    return finish(figure.update_yaxes(title="distance W1 (unit of length)", rangemode="tozero"), 400)
+    figure.update_xaxes(title="step", rangemode="tozero", dtick=max(1, int(middle.index.max()) // 10))
+    return finish(figure.update_yaxes(title="mean distance", rangemode="tozero", tickformat=".0%"), 260)
 
 
 def settings(
@@ -116,19 +109,3 @@ def ranking(found: pd.DataFrame, off: str) -> go.Figure:
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", title="method")
     figure.update_xaxes(title="distance W1 (share of a column's range)", rangemode="tozero")
     return finish(figure, 150 + 50 * len(names))
-
-
-def promises(
-    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, *, log: str = ""
-) -> go.Figure:
-    """Lines by name; `log` says which axes are logarithmic, e.g. "xy"."""
-    figure = go.Figure()
-    for i, (name, (at, values)) in enumerate(lines.items()):
-        colour, symbol = MARKS[i % len(MARKS)]
-        figure.add_scatter(
-            x=at, y=values, mode="lines+markers", name=figure_text(name, 60),
-            line={"color": colour, "dash": DASHES[i % len(DASHES)]}, marker={"symbol": symbol, "size": 7},
-        )  # fmt: skip
-    figure.update_xaxes(title=x, **({"type": "log", "exponentformat": "power", "dtick": 1} if "x" in log else {}))
-    figure.update_yaxes(title=y, **({"type": "log", "exponentformat": "power", "dtick": 1} if "y" in log else {}))
-    return finish(figure, 420)

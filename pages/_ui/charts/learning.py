@@ -7,26 +7,27 @@ import plotly.graph_objects as go
 from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, REAL, SHADES, SYNTHETIC, THIRD, finish
+from .base import GREY, POWERS, REAL, SHADES, SYNTHETIC, THIRD, finish
 from .frontier import COLOURS, look
-
-SCALE = {"type": "log", "exponentformat": "power", "dtick": 1}
 
 
 def density(law: LineLaw, column: str) -> go.Figure:
-    """The law of the private answer, and the true one as a line."""
+    """The law of the private value with the part that holds nine of ten, and the real value as a line."""
     figure = go.Figure()
     figure.add_scatter(
         x=law.x, y=law.density, mode="lines", fill="tozeroy", line={"color": SYNTHETIC, "width": 1.5},
-        name="private answer", hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
+        hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
     )  # fmt: skip
-    top = float(law.density.max())
-    figure.add_scatter(
-        x=[law.truth, law.truth], y=[0, top], mode="lines", name="real value",
-        line={"color": REAL, "dash": "dash"}, hovertemplate=f"{law.truth:.6g}<extra></extra>",
+    figure.add_vline(
+        x=law.truth, line={"color": REAL, "dash": "dash"}, annotation_text="real value", annotation_position="top"
+    )
+    figure.add_vrect(
+        x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0,
+        annotation_text="9 of 10<br>private values<br>fall in here", annotation_position="outside top right",
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(column))
-    return finish(figure.update_yaxes(title="probability density", rangemode="tozero"), 340)
+    figure.update_yaxes(title="how often", rangemode="tozero", showticklabels=False)
+    return finish(figure, 300)
 
 
 def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure:
@@ -37,7 +38,7 @@ def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure
     for value, words, colour, dash in ((star, "theory's μ", GREY, "dash"), (used, "μ in use", REAL, "dot")):
         figure.add_scatter(x=[value, value], y=span, mode="lines", name=words, line={"color": colour, "dash": dash})
     figure.update_xaxes(title="μ, weight of the regulariser", type="log", exponentformat="power")
-    return finish(figure.update_yaxes(title=f"mean excess risk{unit}", **SCALE))
+    return finish(figure.update_yaxes(title=f"mean excess risk{unit}", **POWERS))
 
 
 def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool) -> go.Figure:
@@ -59,7 +60,7 @@ def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *,
         )  # fmt: skip
     values = sorted(frame["epsilon"].unique())
     figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
-    return finish(figure.update_yaxes(title=title, **(SCALE if log else {})), 460)
+    return finish(figure.update_yaxes(title=title, **(POWERS if log else {})), 460)
 
 
 def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]) -> go.Figure:
@@ -83,16 +84,6 @@ def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...
     figure.update_yaxes(autorange="reversed", title="coefficient", **ticks)
     figure.update_xaxes(title="value (features scaled by bounds)")
     return finish(figure, 160 + 34 * min(len(names), 24))
-
-
-def curves(frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str, str], *, log: bool) -> go.Figure:
-    """Columns of a table against one of them; `lines` maps columns to words."""
-    figure = go.Figure()
-    styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
-    for (column, words), (colour, dash) in zip(lines.items(), styles, strict=False):
-        figure.add_scatter(x=frame[x], y=frame[column], mode="lines", name=words, line={"color": colour, "dash": dash})
-    figure.update_xaxes(title=titles[0])
-    return finish(figure.update_yaxes(title=titles[1], **(SCALE if log else {})))
 
 
 def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:

@@ -17,7 +17,7 @@ from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, Runs, WantedRun, tab_runs
 from ..shell import results
-from ..shell.controls import DELTAS, EPSILONS, KEPT, number
+from ..shell.controls import delta_slider, epsilon_slider
 from ..shell.frame import heading, peek
 from ..shell.state import shared
 from ..shell.table import Table
@@ -58,14 +58,14 @@ def choose() -> None:
             "Two or three columns", list(columns), list(columns)[:2], max_selections=3, format_func=clean,
             key=f"choice-{hash(tuple(columns))}", **shared(),
         )  # fmt: skip
-        epsilon = middle.select_slider("Privacy budget (ε)", EPSILONS, 1.0, number, key="choice-epsilon", **KEPT)
-        delta = right.select_slider("Failure probability (δ)", DELTAS, 1e-9, number, key="choice-delta", **KEPT)
+        with middle:
+            budget = Budget(epsilon_slider(), delta_slider(right))
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
             st.caption(plain(f"Protected: {table.unit.words}. Columns are scaled to 0..1 by their public bounds.", 300))
     mine = tab_runs("choice")
     if pressed:
-        _start(mine, table, [columns[name] for name in names], Budget(epsilon, delta))
+        _start(mine, table, [columns[name] for name in names], budget)
     if not mine.jobs:
         st.info("Nothing has run yet. Three runs of each method take some seconds; of 20,000 rows about ten.")
         return

@@ -128,7 +128,9 @@ def figures() -> None:
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Run the figure", type="primary", icon=":material/play_arrow:")
-            st.caption("ε = 1, δ = 10⁻⁴ and the settings of the paper's simulations; every run ends with an exact W1.")
+            st.caption(
+                "Settings of Gonzalez, Fanti and Ramdas (2025): ε = 1, δ = 10⁻⁴. Every run ends with an exact W1."
+            )
     mine = tab_runs("figures")
     if pressed:
         mine.start((name, n, int(runs)), _wanted(figure, n, int(runs)), (name, n))

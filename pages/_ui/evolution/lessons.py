@@ -12,7 +12,7 @@ from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
-from ..charts import evolution as evolution_charts
+from ..charts.base import curves
 from ..lessons.lesson import Lesson, predict
 from ..lessons.runs import LessonFinding, Tries, nearest
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
@@ -81,11 +81,8 @@ def _partition(epsilon: float, delta: float) -> None:
         lines.append({"claimed δ": claimed, "printed noise": printed, "true δ": true, "corrected noise": exact})
     frame = pd.DataFrame(lines)
     here = frame[frame["claimed δ"] == delta].iloc[0]
-    curves = {
-        "printed noise": (frame["claimed δ"].tolist(), frame["true δ"].tolist()),
-        "corrected noise": (frame["claimed δ"].tolist(), frame["claimed δ"].tolist()),
-    }
-    figure = evolution_charts.promises(curves, "δ that is claimed", "δ that is kept", log="xy")
+    lines = {"true δ": "printed noise", "claimed δ": "corrected noise"}
+    figure = curves(frame, "claimed δ", lines, ("δ that is claimed", "δ that is kept"), log="xy")
     summary = (
         f"At ε = {epsilon:g} and δ = {brief(delta)} the printed standard deviation on counts is "
         f"{here['printed noise']:.4g}, its true δ {here['true δ']:.2g}, {here['true δ'] / delta:.3g} times the claim; "
@@ -102,14 +99,13 @@ def _composition(epsilon: float, delta: float) -> None:
         together = conversions.optimal_epsilon(epsilon, T, delta)
         each = equal_thresholded(Budget(epsilon, delta), T).epsilon
         lines.append({"steps": T, "true ε": together, "failures δ": T * delta / 2, "corrected ε₀ a step": each})
-    frame = pd.DataFrame(lines)
-    rounds = frame["steps"].tolist()
-    curves = {
-        "printed: ε in every step": (rounds, frame["true ε"].tolist()),
-        "claimed, and kept by the corrected noise": (rounds, [epsilon] * len(rounds)),
-        "corrected: ε₀ of one step": (rounds, frame["corrected ε₀ a step"].tolist()),
+    frame = pd.DataFrame(lines).assign(claimed=epsilon)
+    names = {
+        "true ε": "printed: ε in every step",
+        "claimed": "claimed, and kept by the corrected noise",
+        "corrected ε₀ a step": "corrected: ε₀ of one step",
     }
-    figure = evolution_charts.promises(curves, "T, steps", "ε", log="y" if epsilon < 10 else "")
+    figure = curves(frame, "steps", names, ("T, steps", "ε"), log="y" if epsilon < 10 else "")
     at = frame[frame["steps"] == ROUNDS].iloc[0]
     summary = (
         f"After {ROUNDS} steps at ε = {epsilon:g} each, the best that can be said is ε = {at['true ε']:.3g} at δ = "

@@ -22,13 +22,13 @@ from ..charts import screen
 from ..jobs.job import watch
 from ..jobs.runs import WantedRun, tab_runs
 from ..shell import results
-from ..shell.controls import DELTAS, EPSILONS, KEPT, number
+from ..shell.controls import KEPT, delta_slider, epsilon_slider
 from ..shell.frame import heading, in_memory, line, peek, tried, unfinished
 from ..shell.opened import WHOLE
 from ..shell.results import panel
 from ..shell.state import shared, table
 from ..shell.table import Table
-from ..shell.text import clean, plain, points
+from ..shell.text import clean, points
 
 RECIPE = ALGORITHMS["private_evolution_table"]
 
@@ -49,22 +49,20 @@ def on_a_table() -> None:
     st.caption(f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say so where you use it.")
     with st.container(border=True, key="recipe-settings"):
         left, middle, right = st.columns(3)
-        epsilon = left.select_slider("Privacy budget (ε)", EPSILONS, 1.0, number, key="recipe-epsilon", **KEPT)
-        delta = middle.select_slider("Failure probability (δ)", DELTAS, 1e-9, number, key="recipe-delta", **KEPT)
+        with left:
+            budget = Budget(epsilon_slider(), delta_slider(middle))
         rounds = right.slider("T, steps", 1, 20, 6, key="recipe-rounds", **KEPT)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
-            st.caption(plain(f"Protected: {mine.unit.words}.", 300))
+        pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
     runs = tab_runs("recipe")
     if pressed:
         rows = mine.rows(mine.domain.names)
         workload = Marginals.all(mine.domain, min(2, len(mine.domain.columns)))
         problem = QueryRelease(workload, rows.n, mine.unit.most_rows)
         algorithm = build(RECIPE, {"rounds": str(rounds)})
-        algorithm.plan(problem, Budget(epsilon, delta))  # says now what is wrong
-        facts: dict[str, Any] = {"algorithm": algorithm, "problem": problem, "budget": Budget(epsilon, delta)}
+        algorithm.plan(problem, budget)  # says now what is wrong
+        facts: dict[str, Any] = {"algorithm": algorithm, "problem": problem, "budget": budget}
         wanted = WantedRun("recipe", rows, {**facts, "seeds": (0,), "every": 1, "path": True})
-        runs.start((mine.version, epsilon, delta, rounds), [wanted], problem)
+        runs.start((mine.version, budget, rounds), [wanted], problem)
     if not runs.jobs:
         st.info("Nothing has run yet. 20,000 rows of seven columns take some seconds.")
         return

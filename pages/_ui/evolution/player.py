@@ -16,13 +16,16 @@ from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
+from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
+from dpcore.theory.meaning import Promise
 
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, WantedRun, tab_runs
 from ..shell import results
-from ..shell.controls import DELTAS, EPSILONS, KEPT, number
+from ..shell import verdict as tiled
+from ..shell.controls import KEPT, delta_slider, epsilon_slider, number
 from ..shell.frame import heading, peek
 from ..shell.state import stakeholder
 
@@ -43,11 +46,16 @@ def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
 def watch_it() -> None:
     """Draw the whole part. Raises InputError for settings that do not go together."""
     main, side = st.columns([3, 2], gap="large")  # side by side, so that nothing has to be scrolled while it plays
+    experts = st.expander("For experts: settings, and budget used")
     with side:
-        sample, n, budget, texts, seeds = _settings()
+        sample, n, budget, texts, seeds = _settings(experts)
     problem, rows = points(sample, n)
     algorithm = build(PE, texts)
     plan = algorithm.plan(problem, budget)
+    right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
+    with side:
+        words = "Publish only the orange points. Blue ones would be real people's."
+        tiled.draw([tiled.guess(right, budget.epsilon)], words)
     mine = tab_runs("evolve")
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
     if mine.asked != asked:
@@ -59,27 +67,26 @@ def watch_it() -> None:
         found.setdefault(what, []).append(result)
     if "path" in found and "start" in found and not stakeholder():
         with main:
-            _player(rows, found["start"][0], found["path"][0], POINT_SAMPLES[sample].title)
+            _player(rows, found["start"][0], found["path"][0])
     if mine.ended and "curve" in found and "start" in found:
         if not stakeholder():
             with side:
                 _curve(found, problem)
-        with st.expander("Budget used and settings", icon=":material/receipt:"):
+        with experts:
             results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
 
 
-def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
-    """Draw the widgets, those for experts folded."""
+def _settings(experts: Any) -> tuple[str, int, Budget, dict[str, str], int]:
+    """Draw the widgets, those for `experts` in their place."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
     sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
-    epsilon = st.select_slider("Privacy budget (ε)", EPSILONS, 1.0, number, key="pe-epsilon", **KEPT)
-    with st.popover("For experts", icon=":material/tune:"):
+    budget = Budget(epsilon_slider(), delta_slider(experts))
+    with experts:
         n = st.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
         preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
         words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
         rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
-        delta = st.select_slider("Failure probability (δ)", DELTAS, 1e-4, number, key="pe-delta", **KEPT)
         listed = {p.name: p for p in parameters(PE) if p.name in ("post", "sampling", "release")}
         texts = dict(PE.presets.get(preset, {}))
         for p in listed.values():
@@ -89,7 +96,7 @@ def _settings() -> tuple[str, int, Budget, dict[str, str], int]:
         words = "The chart shows the range over runs with repeat numbers 0, 1, …"
         seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
         texts |= {"rounds": str(rounds)} if rounds != AS_PRESET else {}
-    return sample, n, Budget(epsilon, delta), texts, int(seeds)
+    return sample, n, budget, texts, int(seeds)
 
 
 def _wanted(
@@ -113,18 +120,17 @@ def _wanted(
 
 
 @peek
-def _player(rows: Rows, start: Result, path: Result, title: str) -> None:
-    heading("How do random points become the private ones?")
+def _player(rows: Rows, start: Result, path: Result) -> None:
+    heading("Invented points move towards real ones", Tag.PUBLIC)
     above, place = st.container(), st.container()
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
     with above:
         _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
-    place.caption(f"{title}: invented points. Nobody may see the blue points of a real table.")
+    place.caption("Real points vote for the nearest invented point. Noise hides each vote.")
     kept = [int(np.count_nonzero(weights)) for _, weights in steps]
     summary = (
-        f"It starts from {len(steps[0][0])} random points. After {len(steps) - 1} steps of voting, {kept[-1]:,} of "
-        f"{len(steps[-1][0]):,} candidates hold all the weight."
+        f"It starts from {len(steps[0][0])} random points and ends with {kept[-1]:,}. Points without votes are dropped."
     )
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
@@ -156,7 +162,7 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
         chart = st.container()
         t = st.slider("Step t", 0, T, key=key, disabled=now[plays])
         V, weights = steps[t]
-        alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} candidates hold all the weight."
+        alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
         figure = evolution_charts.step(private, V, weights, DISC.bounds)
         chart.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET)
 
@@ -167,22 +173,16 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
 
 @peek
 def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
-    """W1 against t, the recursion of the proof and the bound of the theorem."""
-    heading("How near does it come?")
+    """W1 against t as a share of the width; a theorem whose error exceeds the width is a sentence, not a line."""
     frame = results.curves(found["start"] + found["curve"])
     settled = found["curve"][0].summary["parameters"]
     D, d, T = problem.diameter, problem.d, int(settled["rounds"])
-    by = frame.groupby("t")["w1"].mean()
+    frame["distance"] = frame["w1"] / D
+    by = frame.groupby("t")["distance"].mean()
     first, last = float(by.iloc[0]), float(by.iloc[-1])
     noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
     err = theory.error(**noise, d=d, D=D)
-    t = np.arange(T + 1)
-    curves = {}
-    if err < D:  # a bound that promises nothing is a sentence, not a line
-        curves["recursion, with the proof's err"] = (t, theory.recursion(start=first, error=err, steps=t, d=d))  # type: ignore[arg-type]
-    bound = theory.rate(sigma=settled["sigma"], d=d, D=D)
-    levels = {"bound of Theorem 4.1, up to constants": bound} if err < D else {}
-    best = int(by.idxmin())
-    summary = f"The distance falls from {first:.3g} to {last:.3g} after {T} steps. It is smallest after {best}."
-    words = "" if err < D else " The theorem promises nothing here: its error term is larger than the whole disc."
-    results.panel(evolution_charts.distances(frame, curves, levels), summary + words, frame, "distance")
+    heading(f"Invented points come {first / last:.2g} times nearer")
+    summary = f"From {first:.0%} to {last:.0%} of the map's width, in {T} steps."
+    words = "" if err < D else " This was measured: for so few points no theorem guarantees it."
+    results.panel(evolution_charts.distances(frame), summary + words, frame, "distance")

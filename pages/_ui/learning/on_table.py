@@ -39,6 +39,20 @@ def targets(table: Table, loss: str) -> list[Column]:
     return [c for c in columns if not c.values and c.missing != "category"]
 
 
+def pairs(table: Table) -> list[tuple[str, str]]:
+    """Return every loss with every target that it can have."""
+    return [(loss, column.name) for loss in LOSSES for column in targets(table, loss)]
+
+
+def predicted(possible: list[tuple[str, str]], where: str) -> tuple[str, str]:
+    """Ask for one of the `possible` pairs of a loss and its target."""
+    losses = list(dict(possible))
+    loss = st.selectbox("Learn a", losses, format_func=LOSSES.__getitem__, key=f"{where}loss", **shared())
+    names = [name for kind, name in possible if kind == loss]
+    last = len(names) - 1
+    return loss, st.selectbox("Predict", names, last, format_func=clean, key=f"{where}target-{loss}", **shared())
+
+
 def features(table: Table, target: str) -> list[str]:
     """Return the columns that may be features."""
     columns = () if table.domain is None else table.domain.columns
@@ -48,14 +62,12 @@ def features(table: Table, target: str) -> list[str]:
 @peek
 def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw what is learned: excess risk, then held-out risk, accuracy and coefficients."""
-    possible = [loss for loss in LOSSES if targets(table, loss)]
+    possible = pairs(table)
     if not possible:
         left.info("This table has neither a column of two values nor one of numbers to learn.")
         return
     with right:
-        loss = st.selectbox("Learn a", possible, format_func=LOSSES.__getitem__, key="loss", **shared())
-        names = [c.name for c in targets(table, loss)]
-        target = st.selectbox("Predict", names, len(names) - 1, format_func=clean, key=f"target-{loss}", **shared())
+        loss, target = predicted(possible, "")
         others = features(table, target)
         chosen = st.multiselect("From", others, others[:4], format_func=clean, key=f"features-{target}", **shared())
         spend = budget(experts)

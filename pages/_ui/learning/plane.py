@@ -16,17 +16,15 @@ from ..shell.results import panel
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean
-from .on_table import LOSSES, targets
+from .on_table import pairs, predicted
 from .quantile import budget, calibration, cautions, made, numeric
 
 
 def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw where both coefficients of a line fall and what they predict; then the sampler's steps."""
-    possible = [loss for loss in LOSSES if targets(table, loss)]
-    pairs = [(loss, c.name) for loss in possible for c in targets(table, loss)]
-    pairs = [(loss, name) for loss, name in pairs if set(numeric(table)) - {name}]
-    if pairs:
-        _law(table, pairs, left, right, experts)
+    possible = [pair for pair in pairs(table) if set(numeric(table)) - {pair[1]}]
+    if possible:
+        _law(table, possible, left, right, experts)
     else:
         left.info("The picture needs a column of numbers as the feature, and another column as the target.")
     with st.expander("How does the published sampler work?", icon=":material/footprint:"):
@@ -34,15 +32,10 @@ def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
 
 
 @peek
-def _law(table: Table, pairs: list[tuple[str, str]], left: Any, right: Any, experts: Any) -> None:
+def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, experts: Any) -> None:
     """Draw predictions of many private draws, and the law of their two coefficients for experts."""
     with right:
-        losses = list(dict.fromkeys(loss for loss, _ in pairs))
-        loss = st.selectbox("Learn a", losses, format_func=LOSSES.__getitem__, key="plane-loss", **shared())
-        names = [name for kind, name in pairs if kind == loss]
-        target = st.selectbox(
-            "Predict", names, len(names) - 1, format_func=clean, key=f"plane-target-{loss}", **shared()
-        )
+        loss, target = predicted(possible, "plane-")
         others = [name for name in numeric(table) if name != target]
         feature = st.selectbox("From", others, format_func=clean, key=f"plane-feature-{target}", **shared())
         spend = budget(experts)

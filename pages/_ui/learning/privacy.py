@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve, neighbour_s
 from dpcore.privacy.accounting.budget import Budget
 
-from ..charts import learning as learning_charts
+from ..charts.base import curves
 from ..shell.results import panel
 from ..shell.table import Table
 from .quantile import budget
@@ -34,16 +34,16 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
             f"At ε = {row['epsilon']:.3g} the exact s is {row['exact'] / row['printed']:.2f} times the closed form's. "
             "The risk bound is smaller by that factor, for the same promise."
         )
-        figure = learning_charts.curves(table, "epsilon", lines, ("ε", "s, GDP parameter"), log=True)
-        panel(figure.update_xaxes(type="log"), summary, table, "calibration")
+        figure = curves(table, "epsilon", lines, ("ε", "s, GDP parameter"), log="xy")
+        panel(figure, summary, table, "calibration")
     with printed:
         lines = {"spent": "used by Theorem 6.4 as printed", "promised": "promised δ"}
         summary = (
             f"As printed, 2δ/3 is for the density and (1 + e^ε)δ/3 for the sampler. That is "
             f"{row['spent'] / row['promised']:.3g} times δ at ε = {row['epsilon']:.3g}. Here both together use δ."
         )
-        figure = learning_charts.curves(table, "epsilon", lines, ("ε", "δ"), log=True)
-        panel(figure.update_xaxes(type="log"), summary, table, "overspent")
+        figure = curves(table, "epsilon", lines, ("ε", "δ"), log="xy")
+        panel(figure, summary, table, "overspent")
 
 
 def _curves(spend: Budget, n: int) -> None:
@@ -64,5 +64,5 @@ def _curves(spend: Budget, n: int) -> None:
         f"Two invented tables of {n} numbers differ in one row. The median's exact δ(ε) stays below the Gaussian's "
         f"promise everywhere. At ε = 0 it is {ratio:.0%} of it."
     )
-    figure = learning_charts.curves(frame, "epsilon", lines, ("ε", "δ(ε)"), log=True)
+    figure = curves(frame, "epsilon", lines, ("ε", "δ(ε)"), log="y")
     panel(figure.update_yaxes(dtick=2), summary, frame, "privacy-curve")

@@ -1,22 +1,25 @@
-"""Draw the Learning page's first part: one column's quantile, the law of its private answer, and other methods."""
+"""Draw the Learning page's first part: one column's quantile, its private answer, and other methods for experts."""
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.data.domain import Rows
-from dpcore.evaluation.output_laws import line_law, risk_by_mu
+from dpcore.evaluation.output_laws import LineLaw, line_law, risk_by_mu
 from dpcore.params import build
 from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
+from dpcore.theory.meaning import Promise
 
 from ..charts import learning as learning_charts
 from ..jobs.job import watch
 from ..shell import controls
+from ..shell import verdict as tiled
 from ..shell.frame import peek
 from ..shell.results import panel
 from ..shell.session import session
@@ -62,11 +65,7 @@ def question(part: str) -> str:
 
 def budget(place: Any) -> Budget:
     """Ask for ε, and for δ in `place`."""
-    epsilon = controls.epsilon_slider()
-    delta = place.select_slider(
-        "Failure probability (δ)", controls.DELTAS[1:], 1e-6, controls.number, key="learn-delta", bind="query-params"
-    )
-    return Budget(epsilon, delta)
+    return Budget(controls.epsilon_slider(), controls.delta_slider(place))
 
 
 def calibration(where: str) -> str:
@@ -97,7 +96,7 @@ def made(table: Table, text: str, radius: float | None = None) -> tuple[RiskMini
 
 @peek
 def line(table: Table, left: Any, right: Any, experts: Any) -> None:
-    """Draw the law of one column's private quantile; below it, other methods and theory's choice of μ."""
+    """Draw the law of one column's private quantile with an example; other methods and the choice of μ for experts."""
     names = numeric(table)
     if not names:
         left.info("This table has no column of numbers with public bounds. Choose another table or schema on Data.")
@@ -127,19 +126,37 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     )
     with left:
         cautions(spend, table)
-        with st.container(horizontal=True):
-            st.metric("Real value", f"{law.truth:.5g}")
-            st.metric("Private value, 9 of 10 times", f"{law.low:.4g}–{law.high:.4g}")
-        summary = "The private value is drawn at random. Where the curve is high, it falls often."
+        off = max(law.truth - law.low, law.high - law.truth)
+        summary = f"9 of 10 private values are off by {off:.3g} at most."
         frame = pd.DataFrame({clean(column): law.x, "density": law.density})
         panel(learning_charts.density(law, column), summary, frame, "density")
-    others, theory = st.tabs(("Other methods", "Theory's choice of μ"), key="line-part", on_change="rerun")
-    with others:
-        if others.open:
-            _rivals(table, problem, rows, spend, (column, level))
-    with theory:
-        if theory.open:
-            _theory(problem, rows, spend, aim, law.mu)
+        _answer(problem, spend, law)
+    more = st.expander(
+        "For experts: other methods, theory's choice of μ", icon=":material/monitoring:", key="line-more",
+        on_change="rerun",
+    )  # fmt: skip
+    if more.open:
+        others, theory = more.tabs(("Other methods", "Theory's choice of μ"), key="line-part", on_change="rerun")
+        with others:
+            if others.open:
+                _rivals(table, problem, rows, spend, (column, level))
+        with theory:
+            if theory.open:
+                _theory(problem, rows, spend, aim, law.mu)
+
+
+def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw) -> None:
+    """Draw tiles: the real value, a private one, and how often a guess about one person is right."""
+    algorithm = build(solving(RiskMinimisation)["regularized_exponential"], {"stages": str(law.stages)})
+    promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
+    example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
+    (low,), (high,) = problem.region.bounds
+    tiles = [
+        ("Real value", f"{law.truth:.4g}", f"public range {low:g}–{high:g}"),
+        ("Private value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
+        tiled.guess(promise.guess(), spend.epsilon),
+    ]
+    tiled.draw(tiles, "The private value is drawn at random. It may be published, the real one never.")
 
 
 def cautions(spend: Budget, table: Table) -> None:
@@ -164,16 +181,13 @@ def _theory(problem: RiskMinimisation, rows: Rows, spend: Budget, aim: str, used
 
 
 def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, of: Any) -> None:
-    """Run every method at several ε, on a sample at once; draw their errors."""
+    """Run every method at several ε; draw their errors."""
     runs = session().own("line", LearningRuns)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        seeds = st.number_input("Repeats", 1, 20, 5, key="line-seeds", bind="query-params", width=120)
-        pressed = st.button("Run all methods", type="primary", icon=":material/play_arrow:", key="run-line")
-    if pressed or (runs.asked is None and not table.uploaded):
-        begin(runs, (table.version, of, spend.delta), (problem, rows, None), list(METHODS), spend, int(seeds))
+    seeds = st.number_input("Repeats", 1, 20, 5, key="line-seeds", bind="query-params", width=120)
+    asked = (table.version, of, spend, seeds)
+    if runs.asked != asked:
+        begin(runs, asked, (problem, rows, None), list(METHODS), spend, int(seeds))
     watch(runs, "line")
-    if runs.asked is not None and runs.asked != (table.version, of, spend.delta):
-        st.warning("These runs are of another column, share or δ. Press “Run all methods” to renew them.")
     excess_by_epsilon(runs, "line-rivals")
 
 
@@ -188,6 +202,14 @@ def begin(
     runs.start(of, problem, algorithms, budgets, range(seeds))
 
 
+def finding(runs: LearningRuns, frame: pd.DataFrame) -> str:
+    """Name the method to which privacy adds least error, once all have run."""
+    if not runs.ended:
+        return "Not all methods have run yet, so lines may still move."
+    last = frame[frame["epsilon"] == frame["epsilon"].max()].groupby("algorithm")["excess_risk"].median()
+    return f"At ε = {frame['epsilon'].max():g} privacy adds least error by {last.idxmin()}: {last.min():.3g}."
+
+
 def excess_by_epsilon(runs: LearningRuns, key: str) -> None:
     """Draw excess risk against ε with bands over repeats; name each method without a dot, and why."""
     frame = runs.table()
@@ -195,13 +217,9 @@ def excess_by_epsilon(runs: LearningRuns, key: str) -> None:
         if runs.ended:
             st.info("Nothing has run yet. Every method at four budgets takes some seconds.")
         return
-    last = frame[frame["epsilon"] == frame["epsilon"].max()].groupby("algorithm")["excess_risk"].median()
-    summary = (
-        f"At ε = {frame['epsilon'].max():g} the smallest median excess risk is {last.min():.3g}, by {last.idxmin()}."
-    )
     shown = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
-    figure = learning_charts.by_epsilon(shown, "excess_risk", "excess empirical risk", list(METHODS), log=True)
-    panel(figure, summary + " Lines are medians over repeats, bands their range.", frame, key)
+    figure = learning_charts.by_epsilon(shown, "excess_risk", "error added (excess risk)", list(METHODS), log=True)
+    panel(figure, finding(runs, frame) + " Lines are medians over repeats, bands their range.", frame, key)
     refused = {run.point.algorithm: run.point.message for run in runs.shown if run.point.state != "done"}
     for name, why in refused.items():
         st.caption(plain(f"{name} has no dot: {why}", 400))

@@ -60,9 +60,9 @@ class Lesson:
 
 LESSONS = {
     "epsilon": Lesson(
-        "What ε does",
-        "These are all pairs of columns of 20,000 people at ε = 1. With ε ten times smaller, how much larger is "
-        "the typical error?",
+        "How much accuracy does stronger protection cost?",
+        "Random noise hides each of 20,000 people in counts. Now take a privacy budget (ε) ten times smaller: 0.1 "
+        "instead of 1. How much larger is the typical error?",
         ("About the same", "About 3 times", "About 6 times", "About 10 times"),
         runs.SMALLER_EPSILON,
         "Noise grows about tenfold, but the error less than that. Fitting a smooth, non-negative distribution "
@@ -73,9 +73,9 @@ LESSONS = {
         ("marginal", "point"),
     ),
     "small-groups": Lesson(
-        "Why small groups suffer",
-        "109 of the 2,201 people on the Titanic were children. At ε = 0.3, about whom do the real and the synthetic "
-        "table disagree more: children or adults?",
+        "Why are results about small groups less exact?",
+        "109 of the 2,201 people on the Titanic were children. The same noise hides everyone. About whom do the real "
+        "and the published table disagree more: children or adults?",
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
         runs.small_groups,
         "The noise on every count is the same, whoever is counted. For 2,092 adults it is nothing, for 109 "
@@ -85,10 +85,10 @@ LESSONS = {
         moving.disagreement,
     ),
     "noise": Lesson(
-        "Fresh against reused noise",
-        "This algorithm looks at the data in every step. Fresh noise in every step, or one noisy look reused in "
-        "all steps, for the same ε: which is more accurate?",
-        ("Fresh noise: it averages out", "Both cost the same, so they are equal", "One look, reused"),
+        "Look at the data often, or only once?",
+        "A table is improved in many steps. Look at the real data with fresh noise in every step, or once and reuse "
+        "that look? Both protect equally. Which is more accurate?",
+        ("In every step: noise averages out", "Both cost the same, so they are equal", "One look, reused"),
         runs.FRESH_NOISE,
         "T fresh looks share one budget, so each is √T times noisier, and the algorithm chases the noise of each. "
         "One look has the whole budget; everything computed from it afterwards is free. Pin this run, set noise to"
@@ -96,10 +96,10 @@ LESSONS = {
         {"sample": "census", "epsilon": "1", "algorithm": "dpam", "dpam.noise": "fresh"},
     ),
     "constants": Lesson(
-        "Paper constants against exact accounting",
-        "This run uses step size, number of steps and output as the theorem has them, corrected. A practical "
-        "schedule keeps the same promise. How much smaller is its worst error?",
-        ("It is larger: theory is optimal", "About equal", "About 3 times smaller"),
+        "Textbook settings, or practical ones?",
+        "The same release is made twice: once with the cautious settings of the textbook, once with practical ones. "
+        "Both protect equally. How much smaller is the largest error with the practical ones?",
+        ("It is larger: the textbook is optimal", "About equal", "About 3 times smaller"),
         runs.PAPER_CONSTANTS,
         "Theorems fix constants so that a proof goes through for the worst table. The promise of privacy must hold"
         " for the worst table too; accuracy need not be planned for it. Pin this run, set schedule to “practical” "
@@ -107,10 +107,10 @@ LESSONS = {
         {"sample": "berkeley", "epsilon": "1", "algorithm": "dpfw", "dpfw.schedule": "paper"},
     ),
     "population": Lesson(
-        "Empirical against population",
-        "The table is a sample of 20,000 from a population that we know. When ε grows from 0.1 to 10, does the "
-        "error against the population go to zero?",
-        ("Yes, like the error against the table", "No: it stops at what sampling costs", "It grows: overfitting"),
+        "Does less noise bring you to the truth?",
+        "A table has 20,000 people out of a population that we know. We take less and less noise. Does the error about "
+        "the population go to zero?",
+        ("Yes, like the error about the table", "No: it stops at what sampling costs", "It grows"),
         runs.sampling,
         "Two lines: against the table, and against the population it was drawn from. Privacy noise vanishes with "
         "growing ε, sampling error does not. Once the first is far below the second, more ε buys nothing that "
@@ -119,10 +119,10 @@ LESSONS = {
         ("sampling floor",),
     ),
     "unseen-rule": Lesson(
-        "What pairs of columns cannot show",
+        "Which rule do pairs of columns never show?",
         "Two coins were thrown, and a third column says whether they show the same side. A release measures all pairs "
-        "of columns at ε = 10. In how many of its rows is the third column right?",
-        ("In nearly all: ε is large", "In three of four", "In half of them, as by a guess"),
+        "of columns with little noise. In how many of its rows is the third column right?",
+        ("In nearly all: there is little noise", "In three of four", "In half of them, as by a guess"),
         runs.unseen_rule,
         "Any two of these columns look independent, so no pair holds the rule, however large ε is. Evolution votes for "
         "whole rows that resemble real ones, and rows that break the rule die out. **Remember: a release knows only "

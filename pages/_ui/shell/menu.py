@@ -80,14 +80,14 @@ MENU: dict[str, list[Entry]] = {
             "pages/audit.py",
             "Audit",
             "Audit",
-            "Is the promise kept? Run an algorithm many times on two tables that differ in one row, and guess.",
+            "Is the promise kept? See many releases of two tables that differ in one person, and guess which table.",
             shows=Tag.PUBLIC,
         ),
         Entry(
             "pages/lessons.py",
             "Lessons",
             "Lessons",
-            "Six questions for a classroom: guess, reveal, explain.",
+            "Six questions for a class or a meeting, five minutes each: guess, reveal, explain. No mathematics.",
         ),
         Entry(
             "pages/glossary.py",
@@ -101,7 +101,7 @@ MENU: dict[str, list[Entry]] = {
             "pages/evolution.py",
             "Evolution",
             "Evolution",
-            "Random points evolve towards the private data by voting. It is for places and measurements.",
+            "Publishes similar, invented points, for example instead of the places to which ambulances drove.",
         ),
         Entry(
             "pages/learning.py",
