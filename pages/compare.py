@@ -9,13 +9,18 @@ from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
 from pages._ui.shell.frame import heading, tried, unfinished
-from pages._ui.shell.state import give, stakeholder
+from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 from pages._ui.shell.words import meaning
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
+
+
+def press() -> None:
+    """Note that a person wants the comparison to run."""
+    st.session_state[PRESSED] = True
 
 
 table, sweep = current_table(), sweeps.current()
@@ -28,12 +33,14 @@ try:
         texts, workload, start = compare.settings(table, sweep)
     if not counting.have(table, workload):
         st.stop()
-    wish = ask.front_door(table, st.session_state["delta"], st.session_state["compared"])
+    ask.front_door(table, st.session_state["delta"], st.session_state["compared"])
     with st.container(horizontal=True, vertical_alignment="center"):
-        heading("What does each algorithm cost?", Tag.PEEK, meaning("frontier", "workload", "sampling floor", "point"))
+        words = meaning("frontier", "workload", "sampling floor", "point")
+        heading("What does each algorithm cost?", Tag.PEEK, words)
+        words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
         st.button(
-            "Run the comparison", type="primary", icon=":material/play_arrow:", key="compare-run", on_click=give,
-            args=(PRESSED, True),
+            "Run the comparison", type="primary", icon=":material/play_arrow:", key="compare-run", on_click=press,
+            help=words,
         )  # fmt: skip
     if st.session_state.pop(PRESSED, False):
         start()
@@ -42,15 +49,16 @@ except InputError as error:
     st.stop()
 
 watch(sweep, "sweep")
-if not sweep.shown:
+if not sweep.shown or sweep.problem is None:
     if sweep.ended:
-        st.info("Nothing has run yet. Run the comparison to see what each algorithm costs.")
+        planned = (len(st.session_state[key]) for key in ("compared", "epsilons"))
+        st.info("Nothing has run yet. Chosen: {} algorithms at {} budgets.".format(*planned))
     st.stop()
 if stakeholder():
     st.stop()
 if sweep.stale(table):
     st.warning("These points are of another table or schema. Run the comparison to renew them.")
-look = st.sidebar.expander("For experts", icon=":material/monitoring:")
+look = st.sidebar.expander("The chart", icon=":material/monitoring:")
 with look:
     measure = measures.choose(sweep)
 chart = st.container(key="chart")
@@ -60,7 +68,7 @@ ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
 with others_tab:
     other = others.bring(table, sweep)
 with chart:
-    chosen = compare.panel(sweep, measure, other, look, wish)
+    chosen = compare.panel(sweep, measure, other, look)
     if chosen is not None:
         compare.dot(table, sweep, chosen)
 with ranking:

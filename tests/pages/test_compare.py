@@ -30,7 +30,7 @@ from tests.pages.test_pages import figures, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 ROOT = Path(__file__).parents[2]
-RUN, CHANCE = "Run the comparison", "chance error in the real table"
+RUN = "Run the comparison"
 
 
 def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=2, **query):
@@ -77,7 +77,7 @@ def _plain(values):
 def test_before_anything_ran_the_page_says_what_to_do():
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app = app.switch_page(str(ROOT / "pages/compare.py")).run()
-    assert "Nothing has run yet." in app.info[0].value
+    assert "Nothing has run yet. Chosen: 6 algorithms at 4 budgets" in app.info[0].value
     assert not figures(app)
 
 
@@ -105,6 +105,8 @@ def test_every_dot_is_the_run_with_its_seed():
     assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
     for key in (("gaussian_maxent", 1.0, 1), ("dpfw", 0.1, 0)):
         assert found[key] == pytest.approx(100 * berkeley(*key).records[-1].empirical.max_error, rel=1e-6), "in points"
+    names = {trace.get("name") for trace in figures(app)[0]["data"]}
+    assert {"frontier", "knowing nothing", "ignoring links", "a sample of this size"} <= names
 
 
 def test_more_budgets_add_dots_and_keep_the_others():
@@ -146,12 +148,13 @@ def test_the_truth_is_the_table_or_the_population_it_was_drawn_from():
     app = compared(seeds=1)
     app.selectbox(key="records").set_value("ten times as many")
     app = again(app)
-    own = dots(app)
+    own, floor = dots(app), "the table's own sampling error"
+    assert floor not in {trace.get("name") for trace in figures(app)[0]["data"]}
     app.segmented_control(key="truth").set_value("its population").run()
     named = {trace.get("name"): trace for trace in figures(app)[0]["data"]}
     beyond = dots(app)
     assert beyond.keys() == own.keys()
-    sampling = named[CHANCE]["y"][0]
+    sampling = named[floor]["y"][0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
 
 

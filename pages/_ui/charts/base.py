@@ -71,7 +71,9 @@ def room(lines: Sequence[End]) -> int:
 
 
 def short(title: str) -> str:
-    """What a line is called at its end: the title, on two lines if it is long."""
+    """What a line is called at its end: the name in the title's brackets, else the title on two lines if it is long."""
+    if title.endswith(")") and "(" in title:
+        return title[title.rindex("(") + 1 : -1]
     spaces = (i for i, c in enumerate(title) if c == " " and len(title) > 14)
     middle = min(spaces, key=lambda i: abs(i - len(title) / 2), default=None)
     return title if middle is None else f"{title[:middle]}\n{title[middle + 1 :]}"

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from ..shell.text import figure_text
 from .base import FOURTH, GREY, REAL, SYNTHETIC, TEXT, THIRD, finish
+from .svg import DASHES
 
 # Okabe–Ito without its yellow and grey, then Tol's muted ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -36,16 +37,14 @@ def frontier(
     n: float | None = None,
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
     half: float | None = None,
-    wish: str = "",
 ) -> go.Figure:
     """Error against ε: a dot a run, a line of medians and a band over seeds for each algorithm, and the step frontier.
 
-    `floors` are horizontal lines with their names on them, the one named `wish` without dashes; `curves` is theory
-    by name. A dot's customdata is (algorithm, ε, seed). Lines are called by their `titles`, at their right ends. With
-    `n` the axis is n·ε. With `half`, the error of a sample of half the rows, there is an axis of samples on the right.
+    `floors` are horizontal lines by name, `curves` theory by name. A dot's customdata is (algorithm, ε, seed). Lines
+    are called by their `titles`, at their right ends. With `n` the axis is n·ε. With `half`, the error of a sample of
+    half the rows, there is an axis of samples on the right.
     """
     figure = go.Figure()
-    floors = {figure_text(name, 40): value for name, value in floors.items() if value > 0 or not log}
     curves = {name: (x * (n or 1), y) for name, (x, y) in (curves or {}).items()}
     ticks = sorted(dots["epsilon"].unique())
     spent = dots[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object)
@@ -75,18 +74,17 @@ def frontier(
         )  # fmt: skip
     if len(steps):
         figure.add_scatter(
-            x=steps["epsilon"], y=steps["error"], mode="lines", name="best method at each ε", hoverinfo="skip",
+            x=steps["epsilon"], y=steps["error"], mode="lines", name="frontier", hoverinfo="skip",
             line={"color": GREY, "width": 5, "shape": "hv"}, opacity=0.4,
         )  # fmt: skip
     for name, (x, y) in curves.items():
         line = {"color": GREY, "dash": "dash", "width": 1}
         figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
     span = [float(dots["epsilon"].min()), float(dots["epsilon"].max())]
-    for name, value in floors.items():
+    for (name, value), dash in zip(floors.items(), DASHES, strict=False):
         figure.add_scatter(
-            x=span, y=[value, value], mode="lines", name=name, showlegend=False,
-            line={"color": GREY, "dash": "solid" if name == wish else "dash"},
-            hovertemplate=f"{name}: %{{y:.3g}}<extra></extra>",
+            x=span, y=[value, value], mode="lines", name=figure_text(name, 40), line={"color": GREY, "dash": dash},
+            hovertemplate=f"{figure_text(name, 40)}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
     kind = "log" if log else "linear"
     figure.update_yaxes(title=title, type=kind, **({"exponentformat": "power", "dtick": 1} if log else {}))
@@ -94,14 +92,9 @@ def frontier(
     words = "ε" if n is None else f"n·ε (n = {n:,.0f}): what error goes with, whatever the table's size"
     figure.update_xaxes(title=words, type="log", tickvals=values, ticktext=[f"{v:,.6g}" for v in values])
     figure.update_layout(clickmode="event+select")
-    finish(figure, 400)
+    finish(figure, 440)
     if half:
         _sampled(figure, half, kind)
-    for i, (name, value) in enumerate(sorted(floors.items(), key=lambda floor: floor[1])):
-        figure.add_annotation(
-            text=name, x=0, xref="x domain", y=np.log10(value) if log else value, showarrow=False,
-            xanchor="left", yanchor="bottom" if i else "top", font=TEXT | {"weight": 700 if name == wish else 400},
-        )  # fmt: skip
     return figure
 
 

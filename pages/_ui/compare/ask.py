@@ -38,15 +38,13 @@ KINDS = ["every single column", "every pair", "every triple"]  # by the number o
 class Forecast:
     """The smallest ε of the sliders at which the noisy answers are near enough, by the noise alone; None: no ε is.
 
-    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is; `before` says what
-    the next smaller ε reaches.
+    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is.
     """
 
     name: str
     epsilon: float | None
     chance: float
     sigma: float
-    before: str = ""
 
 
 def forecasts(problem: QueryRelease, delta: float, tolerance: float, share: float) -> list[Forecast]:
@@ -61,7 +59,7 @@ def forecasts(problem: QueryRelease, delta: float, tolerance: float, share: floa
 
 
 def _forecast(name, algorithm, problem, delta, tolerance, share) -> list[Forecast]:  # noqa: ANN001
-    chance, sigma, before = 0.0, 0.0, ""
+    chance = sigma = 0.0
     for epsilon in controls.EPSILONS:
         noise = public_noise(algorithm, problem, Budget(epsilon, delta))
         if noise is None:
@@ -69,44 +67,38 @@ def _forecast(name, algorithm, problem, delta, tolerance, share) -> list[Forecas
         # Where it is published exactly, noise is whole: in steps of one record.
         sigma, chance = noise, all_within(tolerance, noise, problem.workload.m, step=1 / problem.n)
         if chance >= share:
-            return [Forecast(name=name, epsilon=epsilon, chance=chance, sigma=sigma, before=before)]
-        before = f" You asked for {100 * share:g}%; the next smaller, ε = {controls.number(epsilon)}, reaches only "
-        before += f"{_percent(chance)}."
+            return [Forecast(name=name, epsilon=epsilon, chance=chance, sigma=sigma)]
     return [Forecast(name=name, epsilon=None, chance=chance, sigma=sigma)]
 
 
-def front_door(table: Table, delta: float, names: Sequence[str]) -> tuple[float, str] | None:
-    """The question, and the smallest ε that answers it: from public numbers; on a press also for `names`, from runs.
-
-    Returns the tolerance, and a sentence of the smallest ε if one is known; None where nothing is asked.
-    """
+def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
+    """The question, and the smallest ε that answers it: from public numbers; on a press also for `names`, from runs."""
     if table.peeked and stakeholder():
-        return None
+        return
     asked = _question(table)
     if asked is None:
-        return None
+        return
     columns, tolerance, share = asked
     workload = Marginals(table.domain.project(columns), [tuple(table.domain.project(columns).names)])
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     found = forecasts(problem, delta, tolerance, share)
     words = " × ".join(plain(name) for name in workload.domain.names)
-    left, right = st.columns([3, 2])
     for forecast in found:
         sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
-        left.markdown(
+        st.markdown(
             _said(forecast, problem, words, tolerance),
             help=f"Known with no data used: the noise's standard deviation is {sigma}, δ = {brief(delta)}. The "
             "fitted table is usually more accurate. Only simulated releases can tell.",
         )
     if not found:
-        left.markdown(
+        st.markdown(
             f"At δ = {brief(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
             "Simulated releases can tell."
         )
     if found and table.trial is not None:
-        left.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
+        st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
     best = found[0].epsilon if found else None
-    with right.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center"):
         if best is not None:
             _take(table, columns, best, delta, found[0].name)
         pressed = not stakeholder() and st.button(
@@ -114,7 +106,6 @@ def front_door(table: Table, delta: float, names: Sequence[str]) -> tuple[float,
             help=f"{RUNS} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
         )  # fmt: skip
     by_runs(pressed, table, problem, tolerance, share, delta, names)
-    return tolerance, "" if best is None else f"for {words} alone, ε = {controls.number(best)} is enough. "
 
 
 def _question(table: Table) -> tuple[list[str], float, float] | None:
@@ -142,17 +133,17 @@ def share_words(share: float) -> str:
 
 def _said(forecast: Forecast, problem: QueryRelease, words: str, tolerance: float) -> str:
     title, n = ALGORITHMS[forecast.name].about.title, problem.n
-    answers = f"{problem.workload.m:,} noisy answers about {words}"
+    answers = f"all {problem.workload.m:,} noisy answers about {words}"
     within = f"within {points_words(tolerance)} (≈ {n * tolerance:,.0f} of {n:,} rows)"
     chance = _percent(forecast.chance)
     if forecast.epsilon is None:
         return (
             f"**No ε of the sliders is enough with {title}**: even at ε = {controls.number(controls.EPSILONS[-1])} "
-            f"all {answers} are {within} in only {chance} of releases."
+            f"{answers} are {within} in only {chance} of releases."
         )
     return (
-        f"**ε = {controls.number(forecast.epsilon)} is enough, with {title}.** All {answers} are {within} in at least "
-        f"{chance} of releases.{forecast.before}"
+        f"**ε = {controls.number(forecast.epsilon)} with {title}**: {answers} are {within} in at least {chance} "
+        "of releases."
     )
 
 

@@ -31,7 +31,7 @@ from ..shell.table import Table
 from ..shell.text import clean, plain, question
 from ..shell.words import meaning
 from .summary import best
-from .sweeps import NAMES, TITLES, Dot, Sweep
+from .sweeps import TITLES, Dot, Sweep
 
 MOST_LISTED = 300
 PARTS = {
@@ -153,7 +153,7 @@ def conclusions(sweep: Sweep) -> None:
         f"(by {100 * abs(truth):.2g} points). The synthetic table says otherwise in {int(frame['flipped'].sum())} of "
         f"{len(frame)} runs."
     )
-    figure = frontier.flips(table, frontier.look(list(solving(QueryRelease))), NAMES)
+    figure = frontier.flips(table, frontier.look(list(solving(QueryRelease))), TITLES)
     st.plotly_chart(figure, key="flips", alt=summary, config=QUIET)
     below(summary, table.drop(columns="words").assign(algorithm=table["algorithm"].map(TITLES)), "flips")
 

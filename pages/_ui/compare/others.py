@@ -17,7 +17,7 @@ def bring(table: Table, sweep: Sweep) -> tuple[str, Comparison] | None:
     """The uploader; the name of the other table, and its answers beside the real ones."""
     words = "Any table with the same columns and values. It becomes a horizontal line of the chart."
     upload = st.file_uploader("Synthetic table", KINDS, key=f"other-{table.version}", help=words)
-    if upload is None or sweep.rows is None:
+    if upload is None or sweep.problem is None or sweep.rows is None:
         return None
     try:
         synthetic = sweep.problem.domain.encode(read(upload, upload.name, UPLOADED).frame)

@@ -9,9 +9,10 @@ from dpcore.numbers import brief
 from dpcore.theory import gaussian_width
 from dpcore.theory.rates import ROWS, Setting
 
+from ..charts.base import short
 from ..shell.session import session
 from ..shell.state import shared
-from ..shell.text import named, plain
+from ..shell.text import plain
 from .sweeps import TITLES, Sweep
 
 DRAWS = 20  # of the Gaussian width
@@ -26,7 +27,7 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
     ran = set(middle["algorithm"])
     rows = {TITLES[row.algorithm]: row for row in ROWS if row.bounds == "empirical" and row.algorithm in ran}
     name = st.selectbox("Proved error, up to constants", [NONE, *rows], key=f"theory-{sweep.id}", **shared())
-    if name == NONE:
+    if name == NONE or sweep.problem is None:
         return {}
     problem, delta = sweep.problem, sweep.planned[0].budget.delta
     low, high = float(middle["epsilon"].min()), float(middle["epsilon"].max())
@@ -47,7 +48,7 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
         f"δ = {brief(delta)}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). The curve is scaled to "
         "pass through the algorithm's median at a middle ε. Only its shape is proved."
     )
-    return {f"{named(name)}, theory × {constant:.2g}": (epsilons, np.array(values))}
+    return {f"{short(name).replace(chr(10), ' ')}, theory × {constant:.2g}": (epsilons, np.array(values))}
 
 
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> Setting:

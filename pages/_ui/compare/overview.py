@@ -30,12 +30,11 @@ from ..shell.table import Table
 from ..shell.text import clean, plain
 from . import forecast, overlay, unbiased
 from .measures import Measure
-from .solve import points_words
-from .sweeps import NAMES, TITLES, Dot, Sweep
+from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "dpam", "mwem", "pep", "dpfw")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-ALONE, FLOOR = "each column alone", "chance error in the real table"
+FLOOR = "a sample of this size"
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
 
@@ -45,9 +44,8 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
     workload, texts = questions.choose(table)
     first = [name for name in FIRST if name in known]
     names = st.multiselect(
-        "Algorithms", list(known), first, format_func=NAMES.__getitem__, key="compared", bind="query-params",
-        help="Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run.",
-    )  # fmt: skip
+        "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params"
+    )
     values = st.multiselect(
         "Privacy budgets (ε)", controls.EPSILONS, EPSILONS, controls.number, key="epsilons", bind="query-params"
     )
@@ -82,36 +80,18 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
 
 
 @peek
-def panel(
-    sweep: Sweep,
-    measure: Measure,
-    other: tuple[str, Comparison] | None,
-    look: DeltaGenerator,
-    wish: tuple[float, str] | None,
-) -> Dot | None:
-    """Draw the frontier with its sentences, its settings at `look`; returns the dot that was clicked, if any.
-
-    `wish`: how near all answers shall be, as a share of the rows, and what is enough for one question, in words.
-    """
+def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator) -> Dot | None:
+    """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any."""
     dots = sweep.table(measure.of)
     middle = middles(dots)
     if not len(middle):
         st.info("No finished run has this error yet.")
         return None
-    found = drawn = steps(middle)
+    found = steps(middle)
     floors = floors_of(sweep, measure.name, measure.scale, population=measure.population)
-    # Of a sample of half the rows too: one of a share f is off by sqrt(1/f - 1) times as much.
-    half = None if measure.population else floors.get(FLOOR)
+    half = floors.get(FLOOR)  # of a sample of half the rows too: it is off by sqrt(1/f - 1) times as much
     if other is not None and measure.name is not None and not measure.population:
         floors[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
-    wished = ""
-    if wish is not None and measure.name == "max_error" and not measure.population:
-        wished, goal = f"your wish: within {points_words(wish[0])}", measure.scale * wish[0]
-        floors[wished] = goal
-        st.markdown(
-            f"Within {points_words(wish[0])}: {wish[1]}For the worst of all {sweep.problem.workload.m:,} answers "
-            f"in the chart, it takes {enough(found, goal)} in a typical release."
-        )
     least = unbiased.line(sweep, middle)
     with look:
         log = st.segmented_control(
@@ -122,15 +102,12 @@ def panel(
             "Against", ["ε", "n·ε"], default="ε", required=True, key="scale", bind="query-params", help=words
         )
         curves = overlay.choose(sweep, middle)
-        if not st.toggle("More lines to compare with", key="more-lines", bind="query-params"):
-            floors.pop(ALONE, None)
-            drawn = drawn[:0]
     curves |= unbiased.curve(least, measure.scale) if measure.name == "rmse" and not measure.population else {}
     figure = frontier.frontier(
-        dots.dropna(subset=["error"]), middle, drawn, floors, frontier.look(list(solving(QueryRelease))),
-        title=measure.words, log=log == "logarithmic", curves=curves, titles=NAMES,
-        n=float(sweep.problem.n) if against_n == "n·ε" else None,
-        half=half, wish=wished,
+        dots.dropna(subset=["error"]), middle, found, floors, frontier.look(list(solving(QueryRelease))),
+        title=measure.words, log=log == "logarithmic", curves=curves, titles=TITLES,
+        n=float(sweep.problem.n) if against_n == "n·ε" and sweep.problem else None,
+        half=half,
     )  # fmt: skip
     best, seeds = found.iloc[-1], int(middle["runs"].max())
     median = "error is" if seeds == 1 else f"median error of {seeds} runs is"
@@ -141,8 +118,7 @@ def panel(
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
-    beside = "On the right: how many of the rows a sample without privacy would need to be as exact. " if half else ""
-    below(f"Lower is better. {beside}{summary} Click a dot to see its run.", lines(dots), "frontier")
+    below(summary + " Click a dot to see its run.", lines(dots), "frontier")
     unbiased.words(sweep, least)
     picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
     if not picked:
@@ -150,17 +126,6 @@ def panel(
     name, epsilon, seed = picked[0][:3]
     same = (d for d in sweep.shown if (d.point.algorithm, d.point.epsilon, d.point.seed) == (name, epsilon, seed))
     return next(same, None)
-
-
-def enough(found: pd.DataFrame, goal: float) -> str:
-    """The ε at which the step frontier comes down to an error, in words: by a straight line between logarithms."""
-    epsilons, errors = found["epsilon"].to_numpy(), found["error"].to_numpy()
-    if errors[-1] > goal:
-        return f"more than ε = {epsilons[-1]:g}"
-    if errors[0] <= goal:
-        return f"at most ε = {epsilons[0]:g}"
-    falling = -np.log(np.maximum(errors, 1e-12))
-    return f"about ε = {np.exp(np.interp(-np.log(goal), falling, np.log(epsilons))):.2g}"
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:
@@ -172,13 +137,13 @@ def lines(dots: pd.DataFrame) -> pd.DataFrame:
 
 def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0, *, population: bool = False) -> dict[str, float]:
     """The baselines of an error, against the table or its population, by their words; none for one without them."""
-    if name is None or not isinstance(sweep.rows, Rows):  # counts cannot be drawn from
+    if name is None or sweep.problem is None or not isinstance(sweep.rows, Rows):  # counts cannot be drawn from
         return {}
     if sweep.baselines is None:
         sweep.baselines = baselines(sweep.problem, sweep.rows, sweep.beside)
-    words = {"uniform": "guessing without data", "independent": ALONE, "resampling": FLOOR}
+    words = {"uniform": "knowing nothing", "independent": "ignoring links", "resampling": FLOOR}
     if population:
-        words = {"sampling": FLOOR}
+        words = {"sampling": "the table's own sampling error"}
     values = {words[key]: getattr(base.errors, name) for key, base in sweep.baselines.items() if key in words}
     return {key: scale * value for key, value in values.items() if value}
 
@@ -221,7 +186,7 @@ def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
         help=point.algorithm,
     )
     _link(point)
-    if sweep.pairs is None or chosen.pairs is None:
+    if sweep.pairs is None or chosen.pairs is None or sweep.problem is None:
         return
     domain = sweep.problem.domain
     column = st.selectbox("Column of this run", domain.names, format_func=clean, key=f"dot-{sweep.id}", **shared())

@@ -23,10 +23,8 @@ from ..jobs.several import Several
 from ..shell.opened import Trial
 from ..shell.session import session
 from ..shell.table import Table
-from ..shell.text import named
 
 TITLES = {name: cls.about.title for name, cls in ALGORITHMS.items()}
-NAMES = {name: named(title) for name, title in TITLES.items()}
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
 
 

@@ -20,6 +20,8 @@ Line = dict[float, float]  # the least root mean square error, in shares, by ε
 
 def line(sweep: Sweep, middle: pd.DataFrame) -> Line:
     """The least error at every ε of the comparison; empty where it is not known. Public numbers only."""
+    if sweep.problem is None:
+        return {}
     problem, budgets = sweep.problem, {job.budget.epsilon: job.budget for job in sweep.planned}
 
     def found() -> Line:

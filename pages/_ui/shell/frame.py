@@ -43,7 +43,6 @@ STYLE = """<style>
   .st-key-lead {display: none;} [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
   .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
-[data-tag] {height: auto !important;} [data-tag] > span {white-space: normal !important;}
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}

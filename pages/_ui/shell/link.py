@@ -10,7 +10,7 @@ from dpcore.algorithms import ALGORITHMS
 
 from .state import SAMPLES
 from .table import Table
-from .text import named, plain
+from .text import plain
 
 BAD = "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address
 COPY = """
@@ -120,8 +120,7 @@ def _now(name: str, value: str) -> str:
     """A code name, which settings may follow after a comma, as its title; steps by that name; 1e-09 as 1e-9."""
     if name in BY_TITLE:
         code, comma, settings = value.partition(",")
-        value = ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
-        return named(value) if name == "compared" else value
+        return ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
     return "step" if (name, value) == ("against", "round") else re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value)
 
 

@@ -63,8 +63,3 @@ def amount(probability: float, n: float, noun: str) -> str:
     """A difference of probabilities in points and, as seen by whoever counts, in people: `0.44 points ≈ 88 people`."""
     many = probability * n
     return f"{points(probability)} points ≈ {f'{many:,.0f}' if many >= 10 else f'{many:.2g}'} {noun}"
-
-
-def named(title: str) -> str:
-    """What an algorithm is called in lists and charts: the name in its title's brackets, else the title."""
-    return title[title.rindex("(") + 1 : -1] if title.endswith(")") and "(" in title else title

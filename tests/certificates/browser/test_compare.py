@@ -30,9 +30,7 @@ def small(page, server):
 
 def test_the_answer_to_a_question_is_used_on_explore(page, server):
     open_compare(page, server, "sample=berkeley&columns-berkeley=Gender&columns-berkeley=Admission")
-    said = page.get_by_text(
-        re.compile(r"^ε = [\d.]+ is enough, with Gaussian \+ maximum entropy\. All 12 noisy answers about")
-    )
+    said = page.get_by_text(re.compile(r"^ε = [\d.]+ with Gaussian \+ maximum entropy: all 12 noisy answers about"))
     epsilon = re.match(r"ε = ([\d.]+) ", said.inner_text())[1]
     page.get_by_role("link", name="Use this on Explore").click()
     page.wait_for_url(re.compile(rf"/explore\?.*epsilon={re.escape(epsilon)}(&|$)"))
@@ -45,7 +43,7 @@ def test_the_answer_to_a_question_is_used_on_explore(page, server):
 def test_an_older_link_with_code_names_still_selects(page, server):
     open_compare(page, server, "sample=berkeley&compared=mwem&compared=dpfw&sweep-seeds=2")
     chosen = page.locator(".st-key-compared")
-    for title, times in (("MWEM", 1), ("DPFW", 1), ("Gaussian", 0)):
+    for title, times in (("Multiplicative weights (MWEM)", 1), ("Private Frank-Wolfe (DPFW)", 1), ("Gaussian", 0)):
         expect(chosen.get_by_text(title)).to_have_count(times)
     page.goto(f"{server}/explore?sample=berkeley&algorithm=mwem")
     expect(page.get_by_role("combobox", name="Algorithm")).to_have_value("Multiplicative weights (MWEM)")
