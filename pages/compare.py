@@ -15,6 +15,9 @@ from pages._ui.shell.text import plain
 from pages._ui.shell.words import meaning
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
+AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press
+ORDER = """<style>@media (max-width: 640px), (max-height: 760px) {
+.st-key-front > :has(> .st-key-asked), .st-key-front > .st-key-asked {order: 1;}}</style>"""  # the picture first
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
 
 
@@ -28,52 +31,62 @@ tried(table)
 if unfinished(table, "compare here") or not counting.ready(table):
     st.stop()
 
+if sweep.asked is not None and sweep.asked[:2] != (table, table.version):
+    sweep.close()  # of another table or schema
 try:
     with st.sidebar:
-        texts, workload, start = compare.settings(table, sweep)
+        workload, plan = compare.settings(table, sweep)
     if not counting.have(table, workload):
         st.stop()
-    ask.front_door(table, st.session_state["delta"], st.session_state["compared"])
-    with st.container(horizontal=True, vertical_alignment="center"):
-        words = meaning("frontier", "workload", "sampling floor", "point")
-        heading("What does each algorithm cost?", Tag.PEEK, words)
-        words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
-        st.button(
-            "Run the comparison", type="primary", icon=":material/play_arrow:", key="compare-run", on_click=press,
-            help=words,
-        )  # fmt: skip
-    if st.session_state.pop(PRESSED, False):
+    with st.sidebar:
+        seconds, start = plan()
+    st.html(ORDER)
+    front = st.container(key="front")
+    with front.container(key="asked"):
+        asked = ask.front_door(table, st.session_state["delta"])
+    chart = front.container(key="chart")
+    first = sweep.asked is None and not (table.uploaded or stakeholder())
+    if st.session_state.pop(PRESSED, False) or (first and seconds < AT_ONCE):
         start()
 except InputError as error:
     st.error(plain(error, 400))
     st.stop()
 
-watch(sweep, "sweep")
+limit = asked and asked.tolerance
+with chart.container(horizontal=True, vertical_alignment="center"):
+    words = "At this ε the largest error is within your limit in the middle one of the repeats.\n\n"
+    words += meaning("frontier", "workload", "sampling floor", "point") or ""
+    heading(compare.finding(sweep, limit), Tag.PEEK, words)
+    if watch(sweep, "sweep"):
+        words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
+        st.button(
+            "Run the comparison", type="primary", icon=":material/play_arrow:", key="compare-run", on_click=press,
+            help=words,
+        )  # fmt: skip
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
-        planned = (len(st.session_state[key]) for key in ("compared", "epsilons"))
-        st.info("Nothing has run yet. Chosen: {} algorithms at {} budgets.".format(*planned))
+        chosen = (len(st.session_state[key]) for key in ("compared", "epsilons"))
+        st.info("Nothing has run yet. Chosen: {} algorithms at {} budgets.".format(*chosen))
     st.stop()
 if stakeholder():
     st.stop()
-if sweep.stale(table):
-    st.warning("These points are of another table or schema. Run the comparison to renew them.")
-look = st.sidebar.expander("The chart", icon=":material/monitoring:")
+look = st.sidebar.expander("For experts", icon=":material/monitoring:")
 with look:
     measure = measures.choose(sweep)
-chart = st.container(key="chart")
 ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
     TABS, key="details", on_change="rerun", bind="query-params"
 )
 with others_tab:
     other = others.bring(table, sweep)
 with chart:
-    chosen = compare.panel(sweep, measure, other, look)
+    chosen = compare.panel(sweep, measure, other, look, limit)
     if chosen is not None:
         compare.dot(table, sweep, chosen)
 with ranking:
     if ranking.open:
         compare.regrets(sweep, measure)
+        if asked is not None:
+            ask.by_runs(table, asked, st.session_state["compared"])
 with where:
     if where.open:
         summary.worst(sweep, chosen)
@@ -86,4 +99,4 @@ with purposed:
         purposes.served(sweep)
 with meeting:
     if meeting.open:
-        report.download(table, sweep, texts)
+        report.download(table, sweep)

@@ -64,7 +64,7 @@ def test_without_delta_nothing_is_known_beforehand():
     assert forecasts(problem(), 0.0, 0.01, 0.95) == []
     app = opened(delta="0")
     assert "no algorithm here says beforehand" in said(app)
-    assert "Use this on Explore" not in links(app)
+    assert "Use on Explore" not in links(app)
 
 
 @pytest.mark.parametrize(("tolerance", "share"), [(0.01, 0.95), (0.05, 0.99)])
@@ -73,12 +73,14 @@ def test_the_sentence_says_it_in_points_and_records(tolerance, share):
     app.select_slider(key="ask-tolerance").set_value(tolerance)
     app.select_slider(key="ask-share").set_value(share).run()
     (found,) = forecasts(problem(), 1e-9, tolerance, share)
-    words = next(m.value for m in app.markdown if m.value.startswith("**ε = "))
+    words = next(m for m in app.markdown if m.value.startswith("**For "))
+    kept = float(words.help.split("entropy, ")[1].split("%")[0])
+    words = words.value
     assert words.startswith(
-        f"**ε = {number(found.epsilon)} with {TITLE}**: all 4 noisy answers about Gender × Admission"
+        f"**For Gender × Admission alone, ε = {number(found.epsilon)} is enough.** All 4 shares are within"
     )
     assert f"≈ {4526 * tolerance:,.0f} of 4,526 rows" in words
-    kept = float(words.split("in at least ")[1].split("%")[0])
+    assert words.endswith(f"in at least {100 * share:g}% of releases."), "as it was asked"
     assert 100 * found.chance - 0.1 <= kept <= 100 * found.chance
     assert kept >= 100 * share
 
@@ -89,10 +91,10 @@ def test_what_no_slider_can_do_is_said_so():
     app.select_slider(key="ask-share").set_value(0.999)
     app.multiselect(key="ask-berkeley").set_value(["Department", "Gender", "Admission"])
     app.select_slider(key="delta").set_value(1e-12).run()
-    found = [m.value for m in app.markdown if "ε of the sliders is enough" in m.value or m.value.startswith("**ε =")]
+    found = [m.value for m in app.markdown if m.value.startswith("**For ")]
     domain = sample_table("berkeley").domain
     whole = QueryRelease(Marginals(domain, [domain.names]), 4526)
-    assert ("No ε" in found[0]) == (forecasts(whole, 1e-12, 0.001, 0.999)[0].epsilon is None)
+    assert ("no ε" in found[0]) == (forecasts(whole, 1e-12, 0.001, 0.999)[0].epsilon is None)
 
 
 def links(app):
@@ -103,7 +105,7 @@ def test_what_is_found_is_linked_to_explore_and_release():
     app = opened()
     epsilon = forecasts(problem(), 1e-9, 0.01, 0.95)[0].epsilon
     for page in ("Explore", "Release"):
-        asked = links(app)[f"Use this on {page}"]
+        asked = links(app)[f"Use on {page}"]
         assert asked["epsilon"] == [number(epsilon)]
         assert asked["delta"] == ["1e-9"]
         assert asked["algorithm"] == [TITLE]
@@ -117,11 +119,11 @@ def test_no_column_of_an_upload_is_in_an_address(hostile):
     app.session_state["session"].table = Table("mine.csv", frame, schema, "typed", uploaded=True)
     app = app.switch_page(str(ROOT / "pages/compare.py")).run()
     assert not app.exception
-    assert any("noisy answers about" in m.value for m in app.markdown)
-    asked = links(app)["Use this on Explore"]
+    assert any(" shares are within" in m.value for m in app.markdown)
+    asked = links(app)["Use on Explore"]
     assert set(asked) == {"epsilon", "delta", "algorithm"}
     assert any("as the columns" in c.value for c in app.caption)
-    bare = [m.value for m in app.markdown if "noisy answers" in m.value or "as the columns" in m.value]
+    bare = [m.value for m in app.markdown if " shares are within" in m.value or "as the columns" in m.value]
     assert bare
     assert not any(re.search(r"(?<!\\)[<$]|(?<!\\)!\[", text) for text in bare), "every such sign is escaped"
 
@@ -129,9 +131,10 @@ def test_no_column_of_an_upload_is_in_an_address(hostile):
 def test_runs_find_for_every_algorithm_what_runs_keep():
     app = opened()
     app.multiselect(key="compared").set_value(["dpfw", "gaussian_maxent"])
+    settled(app.run())
     settled(app.button(key="ask-by-runs").click().run())
     table = next(d.value for d in app.dataframe if "smallest ε" in d.value)
-    assert list(table["algorithm"]) == [TITLE, ALGORITHMS["dpfw"].about.title], "the smallest ε first"
+    assert list(table["algorithm"]) == [TITLE, "DPFW"], "the smallest ε first"
     epsilon = float(table["smallest ε"].iloc[0])
     assert epsilon <= forecasts(problem(), 1e-9, 0.01, 0.95)[0].epsilon
     mine = sample_table("berkeley")
@@ -142,5 +145,5 @@ def test_runs_find_for_every_algorithm_what_runs_keep():
 
 def test_stakeholders_see_the_forecast_and_no_runs():
     app = opened(view="stakeholder")
-    assert any(m.value.startswith("**ε = ") for m in app.markdown)
+    assert any(m.value.startswith("**For ") for m in app.markdown)
     assert not any(button.key == "ask-by-runs" for button in app.button)

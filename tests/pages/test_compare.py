@@ -15,7 +15,6 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.evaluation.run import Run, compare, subgroups
 from dpcore.experiments.frontier import steps
-from dpcore.intervals.usefulness import as_exact_as_sample
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
@@ -24,8 +23,12 @@ from dpcore.workloads import Marginals
 from pages._ui.charts import base, frontier
 from pages._ui.charts import svg as drawing
 from pages._ui.compare import forecast, measures, report
+from pages._ui.compare.overview import CHANCE, LINES
+from pages._ui.compare.sweeps import TITLES
+from pages._ui.jobs.several import Several
 from pages._ui.shell.state import sample_table
-from pages._ui.shell.text import plain
+from pages._ui.shell.table import Table
+from pages._ui.shell.text import plain, points
 from tests.pages.test_pages import figures, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -74,10 +77,19 @@ def _plain(values):
     return values
 
 
-def test_before_anything_ran_the_page_says_what_to_do():
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
-    assert "Nothing has run yet. Chosen: 6 algorithms at 4 budgets" in app.info[0].value
+def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only(monkeypatch):
+    def opened(mine):
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90).run()
+        app.session_state["session"].table = mine
+        return app.switch_page(str(ROOT / "pages/compare.py")).run()
+
+    table = sample_table("berkeley")
+    first = dots(settled(opened(table)))
+    assert len(first) == 45, "three algorithms at five budgets, three times"
+    monkeypatch.setattr(Several, "submit", None)
+    assert dots(opened(sample_table("berkeley"))) == first, "another tab has them without a run"
+    app = opened(Table("mine.csv", table.frame, table.schema, "typed", uploaded=True))
+    assert "Nothing has run yet. Chosen: 3 algorithms at 5 budgets" in app.info[0].value
     assert not figures(app)
 
 
@@ -88,15 +100,15 @@ def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
 
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
     app.query_params["sample"] = "berkeley"
-    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    app = settled(app.switch_page(str(ROOT / "pages/compare.py")).run())
     assert said(app) == []
-    app.multiselect(key="compared").set_value(["mwem", "dpfw"])
+    app.multiselect(key="compared").set_value(["dpam", "dpfw"])
     app.number_input(key="sweep-seeds").set_value(4)
     monkeypatch.setattr(forecast, "affordable", lambda *_: (30.0, 2.0**30))
     app.multiselect(key="epsilons").set_value([0.2, 2.0]).run()  # which were not forecast yet
-    assert said(app) == ["Forecast: about 4 min for all 16 runs, 1 GiB of memory."]
+    assert said(app) == ["Forecast: about 4 min for 16 runs, 1 GiB of memory."]
     app.number_input(key="sweep-seeds").set_value(1).run()
-    assert said(app)[0].startswith("Forecast: about 60 s for all 4 runs, ")
+    assert said(app)[0].startswith("Forecast: about 60 s for 4 runs, ")
 
 
 def test_every_dot_is_the_run_with_its_seed():
@@ -106,7 +118,10 @@ def test_every_dot_is_the_run_with_its_seed():
     for key in (("gaussian_maxent", 1.0, 1), ("dpfw", 0.1, 0)):
         assert found[key] == pytest.approx(100 * berkeley(*key).records[-1].empirical.max_error, rel=1e-6), "in points"
     names = {trace.get("name") for trace in figures(app)[0]["data"]}
-    assert {"frontier", "knowing nothing", "ignoring links", "a sample of this size"} <= names
+    assert {CHANCE, "your limit: 1 point"} <= names, "and no other line that nobody asked for"
+    assert names.isdisjoint(LINES[1:])
+    app.multiselect(key="lines").set_value(LINES[1:]).run()
+    assert set(LINES[1:]) <= {trace.get("name") for trace in figures(app)[0]["data"]}
 
 
 def test_more_budgets_add_dots_and_keep_the_others():
@@ -137,7 +152,7 @@ def test_errors_of_one_question_and_of_one_group_are_drawn():
     pairs = compare(run.release, table.rows(table.domain.names), workload)
     lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
     assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(1000 * np.mean(lost)), "1000 less the K-marginal"
-    app.selectbox(key="measure").set_value("worst question")
+    app.selectbox(key="measure").set_value("largest error")
     app.segmented_control(key="unit").set_value("rows").run()
     assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(
         run.records[-1].empirical.max_error * len(table.frame), rel=1e-6
@@ -148,13 +163,12 @@ def test_the_truth_is_the_table_or_the_population_it_was_drawn_from():
     app = compared(seeds=1)
     app.selectbox(key="records").set_value("ten times as many")
     app = again(app)
-    own, floor = dots(app), "the table's own sampling error"
-    assert floor not in {trace.get("name") for trace in figures(app)[0]["data"]}
+    own = dots(app)
     app.segmented_control(key="truth").set_value("its population").run()
     named = {trace.get("name"): trace for trace in figures(app)[0]["data"]}
     beyond = dots(app)
     assert beyond.keys() == own.keys()
-    sampling = named[floor]["y"][0]
+    sampling = named[CHANCE]["y"][0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
 
 
@@ -198,7 +212,7 @@ def test_no_two_of_fifty_algorithms_look_alike():
 
 def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in():
     app = compared(("dpfw",), (0.1, 1.0, 3.0), seeds=1)
-    next(s for s in app.selectbox if s.label.startswith("Proved")).set_value(ALGORITHMS["dpfw"].about.title).run()
+    next(s for s in app.selectbox if s.label.startswith("Proved")).set_value("DPFW").run()
     assert not app.exception
     curve = next(t for t in figures(app)[0]["data"] if "theory" in t.get("name", ""))
     x, y = _plain(curve["x"]), _plain(curve["y"])
@@ -209,14 +223,20 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
     assert "up to constants" in told
 
 
-def test_the_axis_of_samples_says_what_the_formula_says_of_each_error():
-    app = compared(seeds=1, measure="root mean square over questions")
-    axis = figures(app)[0]["layout"]["yaxis2"]
-    run = berkeley("gaussian_maxent", 1.0, 0)
-    shares, m = run.truth.answers, run.problem.workload.m
-    for place, text in zip(_plain(axis["tickvals"]), axis["ticktext"], strict=True):
-        f, said = as_exact_as_sample(m * (place / 100) ** 2, shares, 4526), float(text.split()[0]) / 100
-        assert f / (1 - f) == pytest.approx(said / (1 - said), rel=0.4), "the floor is the mean of ten tables"
+def test_what_all_questions_need_is_said_by_the_largest_errors_and_as_exact_as_which_sample():
+    app = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1)
+    errors = {epsilon: berkeley("gaussian_maxent", epsilon, 0).records[-1].empirical for epsilon in (0.1, 1.0, 3.0)}
+    for tolerance in (0.001, 0.005, 0.1):
+        app.select_slider(key="ask-tolerance").set_value(tolerance).run()
+        enough = [f"{epsilon:g}" for epsilon, found in errors.items() if found.max_error <= tolerance]
+        words = f"ε = {enough[0]}" if enough else "Not even ε = 3"
+        assert f"{words} is enough for every pair of 3 columns" in [h.value for h in app.subheader]
+        (limit,) = [t for t in figures(app)[0]["data"] if t.get("name", "").startswith("your limit")]
+        assert _plain(limit["y"]) == pytest.approx([100 * tolerance] * 2)
+    share = points(errors[3.0].as_exact_as_sample)
+    assert any(
+        f"At ε = 3 the best is as exact as asking {share} % of" in c.value.replace("\\", "") for c in app.caption
+    )
 
 
 def uploader(app):
@@ -243,8 +263,9 @@ def test_another_tools_table_becomes_a_line_at_its_own_error():
 
 
 def test_an_error_is_taken_apart_into_parts_that_sum_to_it():
-    app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
-    next(b for b in app.button if b.label == "Take this error apart").click().run()
+    app = compared(("dpfw",), (0.1,), seeds=1)
+    app.session_state["details"] = "Where from"
+    next(b for b in app.run().button if b.label == "Take this error apart").click().run()
     assert not app.exception
     parts = next(d.value for d in app.dataframe if "part" in d.value)["share"].to_numpy()
     assert parts[:-1].sum() == pytest.approx(parts[-1])
@@ -256,33 +277,23 @@ def test_an_error_is_taken_apart_into_parts_that_sum_to_it():
 def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps():
     app = compared(("gaussian_maxent", "dpfw", "mwem"), (0.1, 1.0), seeds=2)
     figure = figures(app)[0]
-    assert {a["text"] for a in figure["layout"]["annotations"]} >= {"Gaussian +<br>maximum entropy", "DPFW", "MWEM"}
+    assert {a["text"] for a in figure["layout"]["annotations"]} >= {
+        "Gaussian +<br>maximum entropy",
+        "DPFW",
+        "MWEM",
+        "your limit:<br>1 point",
+    }
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
     runs = next(d.value for d in app.dataframe if "seed" in d.value)
     order = list(zip(runs["epsilon"], runs["error"], strict=True))
     assert order == sorted(order)
-    assert set(runs["algorithm"]) == {ALGORITHMS[n].about.title for n in ("gaussian_maxent", "dpfw", "mwem")}
+    assert set(runs["algorithm"]) == {"Gaussian + maximum entropy", "DPFW", "MWEM"}
+    briefs = next(c.value for c in app.caption if c.value.count("**") == 6)
+    for name in ("gaussian_maxent", "dpfw", "mwem"):
+        assert f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" in briefs
     for frame in (d.value for d in app.dataframe):
         assert not frame.isna().to_numpy().any()
         assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), "titles, and no code names"
-    middle = np.median([dots(app)[("gaussian_maxent", 1.0, s)] for s in (0, 1)])
-    words = " ".join(c.value for c in app.caption).replace("\\", "")
-    assert (
-        f"At ε = 1 the smallest median error of 2 runs is {middle:.3g} points, by Gaussian + maximum entropy" in words
-    )
-
-
-def test_an_axis_of_n_times_epsilon_moves_every_dot_and_no_error():
-    app = compared(("dpfw",), (0.1, 1.0), seeds=1)
-    before = dots(app)
-    drawn = next(t for t in figures(app)[0]["data"] if "customdata" in t)
-    assert sorted(_plain(drawn["x"])) == [0.1, 1.0]
-    app.segmented_control(key="scale").set_value("n·ε").run()
-    assert not app.exception
-    drawn = next(t for t in figures(app)[0]["data"] if "customdata" in t)
-    assert sorted(_plain(drawn["x"])) == pytest.approx([452.6, 4526])
-    assert dots(app) == before
-    assert figures(app)[0]["layout"]["xaxis"]["ticktext"] == ["452.6", "4,526"]
 
 
 @pytest.mark.parametrize("places", [[0.0, 0.0, 0.0], [0.0, 5.0, 300.0, 301.0], [10.0], [0.0, 100.0, 200.0]])
@@ -334,7 +345,7 @@ def test_the_least_error_of_any_unbiased_method_is_drawn_and_said():
     assert f"any unbiased Gaussian release of these questions is {100 * expected[1]:.3g} points" in told
     ratio = expected[1] / berkeley("gaussian_maxent", 1.0, 0).records[-1].empirical.rmse
     assert f"Gaussian + maximum entropy: {ratio:.2g} × below what any unbiased method could do" in told
-    app.selectbox(key="measure").set_value("worst question").run()
+    app.selectbox(key="measure").set_value("largest error").run()
     assert not [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]
 
 
@@ -385,12 +396,10 @@ def of_purpose(app, kind):
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared().session_state["session"]
-    text = report.page(held.table, held.held["sweep"], ["every pair"])
+    text = report.page(held.table, held.held["sweep"])
     drawn = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
     legend = {t.text for t in drawn.iter("text") if float(t.get("x")) > drawing.WIDTH - drawing.RIGHT}
-    assert {"Gaussian + maximum entropy", "Private Frank–Wolfe (DPFW)"} <= {
-        t.replace("Frank-", "Frank–") for t in legend
-    }
+    assert {"Gaussian + maximum entropy", "DPFW"} <= legend
     assert max(map(len, legend)) * 6.5 < drawing.RIGHT - 28, "none is cut off at the edge"
     said = re.search(r"([0-9.]+) points", text)[1]
     highs = [float(t.text) for t in drawn.iter("text") if t.get("text-anchor") == "end"]

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ..shell.text import figure_text, short_names
+from ..shell.text import figure_text, nickname, short_names
 
 REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 10))
 SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
 TEXT = {"size": 13}
 POWERS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER = 7  # pixels of one, about
+LEADER = 16  # pixels from the end of a line to its name
 LINES = {  # error: colour, dash, words
     "max_error": (SYNTHETIC, "solid", "largest error"),
     "mean_error": (REAL, "dash", "typical error"),
@@ -57,8 +58,8 @@ def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bo
     finals = spread(places, [15.0 * len(name) for name in names])
     return [
         {
-            "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "xshift": 6,
-            "yshift": final - place, "text": "<br>".join(name), "showarrow": False,
+            "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "ax": LEADER, "ay": place - final,
+            "text": "<br>".join(name), "showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": colour,
             "align": "left", "font": TEXT | {"color": colour},
         }
         for (_, colour, _), end, place, final, name in zip(lines, ends, places, finals, names, strict=True)
@@ -67,13 +68,12 @@ def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bo
 
 def room(lines: Sequence[End]) -> int:
     """The margin in pixels that the longest name at the end of a line takes."""
-    return 12 + LETTER * max(len(part) for name, *_ in lines for part in short(name).split("\n"))
+    return 8 + LEADER + LETTER * max(len(part) for name, *_ in lines for part in short(name).split("\n"))
 
 
 def short(title: str) -> str:
-    """What a line is called at its end: the name in the title's brackets, else the title on two lines if it is long."""
-    if title.endswith(")") and "(" in title:
-        return title[title.rindex("(") + 1 : -1]
+    """What a line is called at its end: its nickname, on two lines if it is long."""
+    title = nickname(title)
     spaces = (i for i, c in enumerate(title) if c == " " and len(title) > 14)
     middle = min(spaces, key=lambda i: abs(i - len(title) / 2), default=None)
     return title if middle is None else f"{title[:middle]}\n{title[middle + 1 :]}"

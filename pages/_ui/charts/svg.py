@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..shell.text import clean
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 780, 400, 70, 16, 250, 48
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 780, 400, 70, 16, 280, 48
 DASHES = {
     "dash": "6 3",
     "dashdot": "8 3 2 3",
@@ -65,7 +65,7 @@ def frontier(
         line = f'stroke="#666" stroke-dasharray="{dash}"'
         out.append(f'<path d="M{LEFT} {up(value):.1f}H{WIDTH - RIGHT}" {line}/>')
         out.append(f'<path d="M{WIDTH - RIGHT + 8} {y}h16" {line}/>')
-        out.append(_text(WIDTH - RIGHT + 28, y + 4, clean(name, 36)))
+        out.append(_text(WIDTH - RIGHT + 28, y + 4, clean(name, 38)))
         y += 20
     return "".join([*out, "</svg>"])
 

@@ -16,19 +16,20 @@ from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.tags import Tag
 from dpcore.theory.noise import all_within
 from dpcore.workloads import Marginals
 
 from ..jobs.counting import have
 from ..jobs.job import watch
 from ..shell import controls
-from ..shell.frame import peek
+from ..shell.frame import heading, peek
 from ..shell.session import session
 from ..shell.state import shared, stakeholder
 from ..shell.table import COMFORTABLE_CELLS, Table
 from ..shell.text import clean, plain
 from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
-from .sweeps import Sweep
+from .sweeps import TITLES, Sweep
 
 SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 KINDS = ["every single column", "every pair", "every triple"]  # by the number of columns asked about, as questions are
@@ -45,6 +46,21 @@ class Forecast:
     epsilon: float | None
     chance: float
     sigma: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: all combinations of some columns within a tolerance, in a share of releases, at a δ."""
+
+    problem: QueryRelease
+    tolerance: float
+    share: float
+    delta: float
+
+    @property
+    def words(self) -> str:
+        """The columns."""
+        return " × ".join(plain(name) for name in self.problem.domain.names)
 
 
 def forecasts(problem: QueryRelease, delta: float, tolerance: float, share: float) -> list[Forecast]:
@@ -71,24 +87,26 @@ def _forecast(name, algorithm, problem, delta, tolerance, share) -> list[Forecas
     return [Forecast(name=name, epsilon=None, chance=chance, sigma=sigma)]
 
 
-def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
-    """The question, and the smallest ε that answers it: from public numbers; on a press also for `names`, from runs."""
+def front_door(table: Table, delta: float) -> Asked | None:
+    """The question, and the smallest ε that answers it by public numbers; returns what was asked."""
     if table.peeked and stakeholder():
-        return
-    asked = _question(table)
-    if asked is None:
-        return
-    columns, tolerance, share = asked
-    workload = Marginals(table.domain.project(columns), [tuple(table.domain.project(columns).names)])
+        return None
+    found = _question(table)
+    if found is None:
+        return None
+    columns, tolerance, share = found
+    domain = table.domain.project(columns)
+    workload = Marginals(domain, [domain.names])
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
+    asked = Asked(problem, tolerance, share, delta)
     found = forecasts(problem, delta, tolerance, share)
-    words = " × ".join(plain(name) for name in workload.domain.names)
     for forecast in found:
         sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
         st.markdown(
-            _said(forecast, problem, words, tolerance),
-            help=f"Known with no data used: the noise's standard deviation is {sigma}, δ = {brief(delta)}. The "
-            "fitted table is usually more accurate. Only simulated releases can tell.",
+            _said(forecast, asked),
+            help=f"Known with no data used: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of releases at "
+            f"this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table is usually "
+            "more accurate. Only simulated releases can tell: see Ranking.",
         )
     if not found:
         st.markdown(
@@ -97,15 +115,10 @@ def front_door(table: Table, delta: float, names: Sequence[str]) -> None:
         )
     if found and table.trial is not None:
         st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
-    best = found[0].epsilon if found else None
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if best is not None:
+    if found and (best := found[0].epsilon) is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
             _take(table, columns, best, delta, found[0].name)
-        pressed = not stakeholder() and st.button(
-            "Check with simulated releases", icon=":material/search:", key="ask-by-runs",
-            help=f"{RUNS} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
-        )  # fmt: skip
-    by_runs(pressed, table, problem, tolerance, share, delta, names)
+    return asked
 
 
 def _question(table: Table) -> tuple[list[str], float, float] | None:
@@ -131,19 +144,19 @@ def share_words(share: float) -> str:
     return f"{100 * share:g}% of releases"
 
 
-def _said(forecast: Forecast, problem: QueryRelease, words: str, tolerance: float) -> str:
-    title, n = ALGORITHMS[forecast.name].about.title, problem.n
-    answers = f"all {problem.workload.m:,} noisy answers about {words}"
-    within = f"within {points_words(tolerance)} (≈ {n * tolerance:,.0f} of {n:,} rows)"
-    chance = _percent(forecast.chance)
+def _said(forecast: Forecast, asked: Asked) -> str:
+    n, tolerance = asked.problem.n, asked.tolerance
+    answers = f"All {asked.problem.workload.m:,} shares are within {points_words(tolerance)}"
+    answers += f" (≈ {n * tolerance:,.0f} of {n:,} rows)"
     if forecast.epsilon is None:
+        largest = controls.number(controls.EPSILONS[-1])
         return (
-            f"**No ε of the sliders is enough with {title}**: even at ε = {controls.number(controls.EPSILONS[-1])} "
-            f"{answers} are {within} in only {chance} of releases."
+            f"**For {asked.words} alone no ε of the sliders is enough.** {answers} in only "
+            f"{_percent(forecast.chance)} of releases, even at ε = {largest}."
         )
     return (
-        f"**ε = {controls.number(forecast.epsilon)} with {title}**: {answers} are {within} in at least {chance} "
-        "of releases."
+        f"**For {asked.words} alone, ε = {controls.number(forecast.epsilon)} is enough.** {answers} in at least "
+        f"{100 * asked.share:g}% of releases."
     )
 
 
@@ -160,25 +173,27 @@ def _take(table: Table, columns: list[str], epsilon: float, delta: float, name: 
     if not table.uploaded:
         facts |= {f"columns-{table.name}": columns, "questions": [kind]}
     for label, page, icon in (("Explore", "explore", "query_stats"), ("Release", "release", "publish")):
-        st.page_link(f"pages/{page}.py", label=f"Use this on {label}", icon=f":material/{icon}:", query_params=facts)
+        st.page_link(f"pages/{page}.py", label=f"Use on {label}", icon=f":material/{icon}:", query_params=facts)
     if table.uploaded:
         st.caption(f"There, choose {plain(', '.join(columns), 200)} as the columns, and questions about {kind}.")
 
 
 @peek
-def by_runs(
-    pressed: bool, table: Table, problem: QueryRelease, tolerance: float, share: float, delta: float,
-    names: Sequence[str],
-) -> None:  # fmt: skip
+def by_runs(table: Table, asked: Asked, names: Sequence[str]) -> None:
     """Answer the same question for any algorithm by runs on the real rows, and on a press only."""
-    search, sweep = session().own("ask", Solving), session().own("ask-runs", Sweep)
+    heading(f"Which ε does each algorithm need for {asked.words}?", Tag.PEEK)
+    pressed = st.button(
+        "Check with simulated releases", icon=":material/search:", key="ask-by-runs",
+        help=f"{RUNS} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
+    )  # fmt: skip
+    search, sweep, problem = session().own("ask", Solving), session().own("ask-runs", Sweep), asked.problem
     if not have(table, problem.workload, "ask"):
         return
     rows = table.rows(problem.domain.names)
-    key = (table, rows, problem.domain.names, tolerance, share, delta, tuple(names))
+    key = (table, rows, problem.domain.names, asked.tolerance, asked.share, asked.delta, tuple(names))
     if pressed:
         sweep.hold(key, lambda: (problem, rows, None), table.trial)
-        search.begin(sweep, list(names), tolerance, delta, share)
+        search.begin(sweep, list(names), asked.tolerance, asked.delta, asked.share)
     if search.asked != key or not search.searches:
         return
     if table.uploaded:

@@ -1,7 +1,7 @@
 """How long a comparison will take, said before it is run."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.forecasts import SAID, affordable, in_bytes, in_seconds
 from dpcore.errors import InputError
-from dpcore.experiments.sweep_point import SweepPoint
+from dpcore.experiments.sweep_point import Key, SweepPoint
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -20,9 +20,10 @@ from .sweeps import Sweep
 
 
 def say(
-    of: Any, problem: QueryRelease, names: Iterable[str], budgets: Sequence[Budget], seeds: int, made: Sweep
-) -> None:
-    """Roughly the time and memory of all these runs, where they take more than a moment.
+    of: Any, problem: QueryRelease, names: Iterable[str], budgets: Sequence[Budget], seeds: int, made: Sweep,
+    there: Collection[Key],
+) -> float:  # fmt: skip
+    """Roughly the time and memory of the runs that are not `there`, if more than a moment; returns the seconds.
 
     `of` names the problem; what one kind of run takes is worked out once for it, from public numbers. An algorithm that
     was slower or faster than foreseen in the runs that were `made` is so again.
@@ -35,13 +36,15 @@ def say(
             if (name, budget) not in known:
                 known[name, budget] = _one(name, problem, budget)
             each, most = known[name, budget]
-            runs, seconds, size = runs + seeds * (most > 0), seconds + seeds * pace * each, max(size, most)
+            left = sum((name, budget.epsilon, budget.delta, seed) not in there for seed in range(seeds))
+            runs, seconds, size = runs + left * (most > 0), seconds + left * pace * each, max(size, most)
     if (seconds := seconds / min(WORKERS, max(runs, 1))) >= SAID:
         st.caption(
-            f"Forecast: {in_seconds(seconds)} for all {runs} runs, {in_bytes(size)} of memory.",
+            f"Forecast: {in_seconds(seconds)} for {runs} runs, {in_bytes(size)} of memory.",
             help=f"{WORKERS} runs at a time, and the memory of the largest. Roughly, from public numbers and from the "
             "runs that were made.",
         )
+    return seconds
 
 
 def _pace(made: Sweep, name: str) -> float:

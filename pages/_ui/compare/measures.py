@@ -1,4 +1,4 @@
-"""What "error" means on the Compare page: the worst question, a mean, one question, one group; in points or rows."""
+"""What "error" means on the Compare page: the largest, the typical, one question, one group; in points or rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from .sweeps import Dot, Sweep
 MOST_LISTED = 2_000  # questions in the list to choose one from
 BELOW = "K-marginal, points below 1,000"
 KINDS = {
-    "worst question": "max_error",
-    "mean over questions": "mean_error",
+    "largest error": "max_error",
+    "typical error": "mean_error",
     "root mean square over questions": "rmse",
     "mean L1 distance of tables": "mean_l1",
     BELOW: None,
@@ -45,7 +45,7 @@ def choose(sweep: Sweep) -> Measure:
     kind = st.selectbox("Error of", list(KINDS), key="measure", bind="query-params")
     units = {"points": 100.0, "rows": float(sweep.problem.n)}  # type: ignore[union-attr]
     unit = st.segmented_control("In", list(units), default="points", required=True, key="unit", bind="query-params")
-    scale, words = units[unit], f"error ({unit})"
+    scale, words = units[unit], unit
     if kind == "one question":
         return _one_question(sweep, words, unit, scale)
     if kind == "one group":
@@ -59,8 +59,8 @@ def choose(sweep: Sweep) -> Measure:
             "The truth is", [truth, "its population"], default=truth, required=True, key="truth", bind="query-params"
         )
     if truth == "this table":
-        return Measure(f"{kind}: {words}", _scaled(name, scale), name, unit, scale)
-    words = f"{kind}, in the population: {words}"
+        return Measure(f"{kind}, {words}", _scaled(name, scale), name, unit, scale)
+    words = f"{kind} in the population, {words}"
     return Measure(words, _scaled(f"population_{name}", scale), name, unit, scale, population=True)
 
 
@@ -82,7 +82,7 @@ def _one_question(sweep: Sweep, words: str, unit: str, scale: float) -> Measure:
     def of(dot: Dot) -> float | None:
         return None if dot.answers is None else scale * float(abs(dot.answers[j] - real[j]))
 
-    return Measure(f"one question: {words}", of, None, unit, scale)
+    return Measure(f"error of one question, {words}", of, None, unit, scale)
 
 
 def _one_group(sweep: Sweep) -> Measure:

@@ -9,7 +9,6 @@ from dpcore.numbers import brief
 from dpcore.theory import gaussian_width
 from dpcore.theory.rates import ROWS, Setting
 
-from ..charts.base import short
 from ..shell.session import session
 from ..shell.state import shared
 from ..shell.text import plain
@@ -48,7 +47,7 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
         f"δ = {brief(delta)}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). The curve is scaled to "
         "pass through the algorithm's median at a middle ε. Only its shape is proved."
     )
-    return {f"{short(name).replace(chr(10), ' ')}, theory × {constant:.2g}": (epsilons, np.array(values))}
+    return {f"{name}, theory × {constant:.2g}": (epsilons, np.array(values))}
 
 
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> Setting:

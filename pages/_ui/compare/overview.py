@@ -1,6 +1,7 @@
 """The Compare page's first half: what is compared, the frontier, the regret table and a dot's own facts."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,29 +28,38 @@ from ..shell.frame import heading, peek
 from ..shell.results import QUIET, below
 from ..shell.state import shared
 from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..shell.text import clean, plain, points
 from . import forecast, overlay, unbiased
 from .measures import Measure
+from .solve import points_words
 from .sweeps import TITLES, Dot, Sweep
 
-FIRST = ("gaussian_maxent", "aim", "dpam", "mwem", "pep", "dpfw")
-EPSILONS = (0.1, 0.3, 1.0, 3.0)
-FLOOR = "a sample of this size"
+FIRST = ("gaussian_maxent", "aim", "mwem")
+EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
+CHANCE, BEST = "chance error already in the real table", "best method at each ε"
+LINES = [CHANCE, "guessing without data", "each column alone", BEST]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
 
-def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[[], None]]:
-    """The widgets of what to compare; the questions, in two forms, and what starts it. InputError for bad choices."""
+Planned = tuple[float, Callable[[], None]]  # the seconds of what has not run yet, and what starts it
+
+
+def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned]]:
+    """The widgets of what to compare; its questions, and what plans it once they are counted.
+
+    Raises InputError for bad choices.
+    """
     known = solving(QueryRelease)
-    workload, texts = questions.choose(table)
+    workload, _ = questions.choose(table)
+    kinds = tuple(st.session_state["questions"])
     first = [name for name in FIRST if name in known]
-    names = st.multiselect(
-        "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params"
-    )
-    values = st.multiselect(
-        "Privacy budgets (ε)", controls.EPSILONS, EPSILONS, controls.number, key="epsilons", bind="query-params"
-    )
-    with st.expander("More: δ, repeats, rows", icon=":material/tune:"):
+    with st.expander("Algorithms, budgets", icon=":material/tune:"):
+        names = st.multiselect(
+            "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params"
+        )
+        values = st.multiselect(
+            "Privacy budgets (ε)", controls.EPSILONS, EPSILONS, controls.number, key="epsilons", bind="query-params"
+        )
         words = "The table as it is, or tables drawn at random from its population. For an upload, the upload is taken "
         words += "as the population. Then both errors are shown."
         size = st.selectbox("Rows", list(SIZES), key="records", help=words, **shared())
@@ -61,8 +71,6 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
 
     budgets = [Budget(float(v), delta) for v in sorted(values)]
     n = max(2, round(SIZES[size] * table.n)) if SIZES[size] else table.n
-    asked = table.version, workload.domain.names, tuple(texts), n
-    forecast.say(asked, QueryRelease(workload, n, table.unit.most_rows), names, budgets, int(seeds), sweep)
 
     def make() -> tuple[QueryRelease, Any, np.ndarray | None]:
         rows, population = table.rows(workload.domain.names), table.whence(workload.domain.names)
@@ -71,43 +79,60 @@ def settings(table: Table, sweep: Sweep) -> tuple[list[str], Workload, Callable[
         P = empirical(workload.domain, rows) if population is None else population
         return QueryRelease(workload, n), draw(workload.domain, P, n, np.random.default_rng(0)), P
 
-    def start() -> None:
-        task = (table, table.rows(workload.domain.names), table.unit.most_rows, texts, delta, size)
+    def planned() -> Planned:
+        task = table, table.version, kinds, table.rows(workload.domain.names), table.unit.most_rows, delta, size
         algorithms = {name: build(known[name], {}) for name in names}
-        sweep.start(task, make, algorithms, budgets, range(int(seeds)), table.trial)
+        what = table.version, workload.domain.names, kinds, n
+        there = sweep.found if sweep.asked == task else {}
+        problem = QueryRelease(workload, n, table.unit.most_rows)
+        seconds = forecast.say(what, problem, names, budgets, int(seeds), sweep, there)
+        start = partial(sweep.start, task, make, algorithms, budgets, range(int(seeds)), table.trial)
+        return seconds, start
 
-    return texts, workload, start
+    return workload, planned
+
+
+def finding(sweep: Sweep, limit: float | None) -> str:
+    """Which ε tried keeps the median of the largest errors within a limit; where none is set, what the chart shows."""
+    found = steps(middles(sweep.table(lambda dot: dot.point.errors.get("max_error"))))
+    if limit is None or not len(found):
+        return "How far off is the worst answer?"
+    enough = found["epsilon"][found["error"] <= limit]
+    words = f"ε = {enough.iloc[0]:g}" if len(enough) else f"Not even ε = {found['epsilon'].iloc[-1]:g}"
+    return f"{words} is enough for {sweep.kinds} of {len(sweep.problem.domain.names)} columns"  # type: ignore[union-attr]
 
 
 @peek
-def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator) -> Dot | None:
-    """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any."""
+def panel(
+    sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator, limit: float | None
+) -> Dot | None:
+    """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any.
+
+    `limit` is the largest error that somebody accepts, as a share.
+    """
     dots = sweep.table(measure.of)
     middle = middles(dots)
     if not len(middle):
         st.info("No finished run has this error yet.")
         return None
     found = steps(middle)
-    floors = floors_of(sweep, measure.name, measure.scale, population=measure.population)
-    half = floors.get(FLOOR)  # of a sample of half the rows too: it is off by sqrt(1/f - 1) times as much
-    if other is not None and measure.name is not None and not measure.population:
-        floors[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
     least = unbiased.line(sweep, middle)
     with look:
-        log = st.segmented_control(
-            "Axis", ["logarithmic", "linear"], default="logarithmic", required=True, key="axis", bind="query-params"
-        )
-        words = "With n·ε, tables of different sizes can be laid side by side: noise goes with 1/(n·ε)."
-        against_n = st.segmented_control(
-            "Against", ["ε", "n·ε"], default="ε", required=True, key="scale", bind="query-params", help=words
-        )
+        wanted = st.multiselect("Lines to compare with", LINES, [CHANCE], key="lines", bind="query-params")
         curves = overlay.choose(sweep, middle)
-    curves |= unbiased.curve(least, measure.scale) if measure.name == "rmse" and not measure.population else {}
+    floors = floors_of(sweep, measure.name, measure.scale, population=measure.population)
+    levels = {name: floor for name, floor in floors.items() if name in wanted}
+    if limit is not None and measure.name == "max_error":
+        levels = {f"your limit: {points_words(limit)}": measure.scale * limit} | levels
+    if other is not None and measure.name is not None and not measure.population:
+        levels[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
+    if BEST in wanted:
+        curves[BEST] = np.repeat(found["epsilon"], 2)[1:], np.repeat(found["error"], 2)[:-1]
+    if measure.name == "rmse" and not measure.population:
+        curves |= unbiased.curve(least, measure.scale)
     figure = frontier.frontier(
-        dots.dropna(subset=["error"]), middle, found, floors, frontier.look(list(solving(QueryRelease))),
-        title=measure.words, log=log == "logarithmic", curves=curves, titles=TITLES,
-        n=float(sweep.problem.n) if against_n == "n·ε" and sweep.problem else None,
-        half=half,
+        dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
+        title=measure.words, curves=curves, titles=TITLES,
     )  # fmt: skip
     best, seeds = found.iloc[-1], int(middle["runs"].max())
     median = "error is" if seeds == 1 else f"median error of {seeds} runs is"
@@ -118,14 +143,22 @@ def panel(sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, 
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
-    below(summary + " Click a dot to see its run.", lines(dots), "frontier")
+    below(_exactness(sweep) or summary, lines(dots), "frontier")
+    briefs = (f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" for name in dots["algorithm"].unique())
+    st.caption(" · ".join(briefs))
     unbiased.words(sweep, least)
     picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
-    if not picked:
-        return None
-    name, epsilon, seed = picked[0][:3]
-    same = (d for d in sweep.shown if (d.point.algorithm, d.point.epsilon, d.point.seed) == (name, epsilon, seed))
+    same = (d for d in sweep.shown if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == picked[:1])
     return next(same, None)
+
+
+def _exactness(sweep: Sweep) -> str:
+    """How many of the people a sample as exact as the best runs asks, in a sentence, where that is known."""
+    runs = middles(sweep.table(lambda dot: dot.point.errors.get("as_exact_as_sample")))
+    if not len(runs):
+        return ""
+    best = runs.loc[runs["error"].idxmax()]
+    return f"At ε = {best['epsilon']:g} the best is as exact as asking {points(best['error'])} % of the people."
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:
@@ -141,9 +174,7 @@ def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0, *, population:
         return {}
     if sweep.baselines is None:
         sweep.baselines = baselines(sweep.problem, sweep.rows, sweep.beside)
-    words = {"uniform": "knowing nothing", "independent": "ignoring links", "resampling": FLOOR}
-    if population:
-        words = {"sampling": "the table's own sampling error"}
+    words = {"sampling": CHANCE} if population else dict(zip(("resampling", "uniform", "independent"), LINES))  # noqa: B905
     values = {words[key]: getattr(base.errors, name) for key, base in sweep.baselines.items() if key in words}
     return {key: scale * value for key, value in values.items() if value}
 
@@ -159,10 +190,11 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
     table["memory"] = pd.to_numeric(table["memory"]) / 2**20
     shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})
     shown.insert(0, "algorithm", [TITLES[str(name)] for name in shown.index])
-    config: dict[str, Any] = {"algorithm": st.column_config.TextColumn(width=260)}  # or names are cut off
     words = "Largest peak above the start of a run; 0 where it fits into what earlier runs left free."
-    config["memory"] = st.column_config.NumberColumn(help=words)
-    config["seconds"] = st.column_config.NumberColumn(help="Median of a run's own time.")
+    config = {
+        "memory": st.column_config.NumberColumn(help=words),
+        "seconds": st.column_config.NumberColumn(help="Median of a run's own time."),
+    }
     kinds = {c: "{:.2f} ×" for c in shown.columns if c.startswith("ε")}
     kinds |= {"memory": "{:.1f} MiB", "seconds": "{:.2f} s"}
     st.dataframe(shown.style.format(kinds, na_rep="–"), column_config=config, hide_index=True)

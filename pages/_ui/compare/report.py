@@ -19,28 +19,28 @@ from ..charts import frontier
 from ..charts import svg as drawing
 from ..shell.frame import heading, peek
 from ..shell.table import Table
-from ..shell.text import clean, short_names
+from ..shell.text import clean
 from .overview import floors_of
 from .sweeps import TITLES, Dot, Sweep
 
-TITLE = "worst question off by, points (median over repeats)"
+TITLE = "largest error, points (median over repeats)"
 PUBLIC = f'<span class="tag">{Tag.PUBLIC}</span>'
 
 
 @peek
-def download(table: Table, sweep: Sweep, texts: Sequence[str]) -> None:
+def download(table: Table, sweep: Sweep) -> None:
     """The button; the page is written when it is pressed."""
     heading("Take it to a meeting", Tag.PEEK)
     done = any(d.point.state == "done" for d in sweep.shown)
     st.download_button(
-        "One-page report (HTML)", lambda: page(table, sweep, texts), "comparison.html", "text/html",
+        "One-page report (HTML)", lambda: page(table, sweep), "comparison.html", "text/html",
         icon=":material/description:", on_click="ignore", disabled=not done,
         help="Settings, frontier, verdict, groups and what ε means; opens anywhere, prints on one or two pages.",
     )  # fmt: skip
     st.caption("It shows errors against the real table. It is for people who may see the table.")
 
 
-def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
+def page(table: Table, sweep: Sweep) -> str:
     """The whole report."""
     problem = sweep.problem
     if problem is None:
@@ -52,19 +52,17 @@ def page(table: Table, sweep: Sweep, texts: Sequence[str]) -> str:
     rows = {
         "Table": f"{clean(table.name)}, {problem.n:,} rows",
         "Columns": ", ".join(map(clean, problem.domain.names)),
-        "Questions": f"{problem.workload.m:,}: {', '.join(clean(t, 120) for t in texts)}",
+        "Questions": f"{problem.workload.m:,}: {sweep.kinds}",
         "Protected": table.unit.words,
         "δ": brief(delta),
         "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"].map(TITLES))),
         "Repeats": str(dots["seed"].nunique()),
     }
-    codes = list(solving(QueryRelease))
-    names = dict(zip(codes, short_names([TITLES[code] for code in codes], 34), strict=True))
-    looks = frontier.look([*names.values()])
+    looks = frontier.look([TITLES[name] for name in solving(QueryRelease)])
     parts = [
         f'<p><span class="tag">{Tag.PEEK}</span></p><h2>Verdict</h2>{_verdict(found)}<h2>Error against ε</h2>',
         drawing.frontier(
-            middle.assign(algorithm=middle["algorithm"].map(names), error=100 * middle["error"]),
+            middle.assign(algorithm=middle["algorithm"].map(TITLES), error=100 * middle["error"]),
             found.assign(error=100 * found["error"]),
             {name: 100 * floor for name, floor in floors_of(sweep, "max_error").items()},
             looks,
@@ -85,7 +83,7 @@ def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
         (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", TITLES[line.algorithm])
         for line in found.itertuples()
     ]
-    return _table(lines, ("budget", "worst question off by (median over repeats)", "best algorithm"))
+    return _table(lines, ("budget", "largest error (median over repeats)", "best algorithm"))
 
 
 def _odds(epsilons: Sequence[float], delta: float) -> str:

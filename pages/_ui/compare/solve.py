@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.algorithms import solving
 from dpcore.experiments.frontier import RUNS, SHARE, Search
 from dpcore.numbers import brief
 from dpcore.params import build
@@ -16,7 +16,7 @@ from dpcore.problems import QueryRelease
 from ..jobs.runs import Runs
 from ..shell import controls
 from ..shell.text import plain
-from .sweeps import Sweep
+from .sweeps import TITLES, Sweep
 
 CONFIDENTIAL = (
     "On your own table this uses real data: an ε chosen by the table's real errors says something about the "
@@ -99,7 +99,7 @@ class Solving(Runs):
         """A line for each algorithm: the smallest ε that is good enough, in words; the smallest of all first."""
         order = sorted(self.searches, key=lambda name: self.searches[name].found or math.inf)
         return pd.DataFrame(
-            [{"algorithm": ALGORITHMS[name].about.title, "smallest ε": self._words(name)} for name in order],
+            [{"algorithm": TITLES[name], "smallest ε": self._words(name)} for name in order],
             columns=pd.Index(["algorithm", "smallest ε"]),
         )
 

@@ -1,11 +1,12 @@
 """A comparison of algorithms in the shared pool: its runs, what they became, and how it is taken up again."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
@@ -13,7 +14,7 @@ from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.evaluation.run import pairs_with, real_answers
 from dpcore.experiments.pool import JobSpec, Result
-from dpcore.experiments.sweep import Case, cases
+from dpcore.experiments.sweep import Case, cases, identity, rows_digest
 from dpcore.experiments.sweep_point import SweepPoint
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -22,9 +23,9 @@ from dpcore.workloads import Marginals
 from ..jobs.several import Several
 from ..shell.opened import Trial
 from ..shell.session import session
-from ..shell.table import Table
+from ..shell.text import nickname
 
-TITLES = {name: cls.about.title for name, cls in ALGORITHMS.items()}
+TITLES = {name: nickname(cls.about.title) for name, cls in ALGORITHMS.items()}
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
 
 
@@ -47,6 +48,7 @@ class Sweep(Several[Dot]):
     # Kept here and not in the session: a report is written when nobody's page is drawn.
     baselines: dict[str, Any] | None = None
     trial: Trial | None = None  # that measured the schema, in which case the algorithms have the rest of each budget
+    known: dict[Any, Dot] = field(default_factory=dict)  # what all tabs found, for a public sample
 
     def start(
         self,
@@ -76,6 +78,9 @@ class Sweep(Several[Dot]):
             self.pairs = pairs if pairs.m <= MOST_KEPT else None
             self.real = real_answers(self.rows, self.problem.workload)
             self.real_pairs = None if self.pairs is None else real_answers(self.rows, self.pairs)
+            public = trial is None and not asked[0].uploaded
+            self.known = _known(f"{identity(self.problem)}{rows_digest(self.rows)}") if public else {}
+            self.found = self.known.copy()
 
     def task_for(self, case: Case) -> JobSpec:
         """One run, with what the schema leaves of its budget."""
@@ -94,16 +99,19 @@ class Sweep(Several[Dot]):
             return Dot(point)
         release = result.release
         pairs = None if self.pairs is None else release.answers(self.pairs)
-        return Dot(point, release.answers(self.problem.workload), pairs)
+        self.known[point.key] = dot = Dot(point, release.answers(self.problem.workload), pairs)
+        return dot
 
     def close(self) -> None:
         """Also let go of the baselines."""
         super().close()
+        self.known = {}
         self.baselines = self.trial = None
 
-    def stale(self, table: Table) -> bool:
-        """Whether the dots are of another table, or of another schema of it, than `table`."""
-        return self.asked is not None and self.asked[0] is not table
+    @property
+    def kinds(self) -> str:
+        """The kinds of its questions in words."""
+        return " and ".join(self.asked[2])
 
     def table(self, value: Callable[[Dot], float | None]) -> pd.DataFrame:
         """The finished runs as lines: algorithm, epsilon, seed, error (what `value` says of a dot), seconds, memory."""
@@ -113,6 +121,12 @@ class Sweep(Several[Dot]):
             (d.point.algorithm, d.point.epsilon, d.point.seed, value(d), d.point.seconds, d.point.memory) for d in done
         ]
         return pd.DataFrame(lines, columns=pd.Index(columns))
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _known(problem: str) -> dict[Any, Dot]:
+    """The runs of one problem on a public sample that any tab of this server has made, by their keys."""
+    return {}
 
 
 def current() -> Sweep:

@@ -10,7 +10,7 @@ from dpcore.algorithms import ALGORITHMS
 
 from .state import SAMPLES
 from .table import Table
-from .text import plain
+from .text import nickname, plain
 
 BAD = "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address
 COPY = """
@@ -117,10 +117,11 @@ def renamed() -> bool:
 
 
 def _now(name: str, value: str) -> str:
-    """A code name, which settings may follow after a comma, as its title; steps by that name; 1e-09 as 1e-9."""
+    """A code name, which settings may follow after a comma, as a title or nickname; steps by that; 1e-09 as 1e-9."""
     if name in BY_TITLE:
         code, comma, settings = value.partition(",")
-        return ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
+        now = ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
+        return nickname(now) if name == "compared" else now
     return "step" if (name, value) == ("against", "round") else re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value)
 
 

@@ -39,6 +39,11 @@ def plain(text: object, longest: int = LONGEST) -> str:
     return _LINKS.sub("\\1\u2060", _PUNCTUATION.sub(r"\\\1", clean(text, longest)))
 
 
+def nickname(title: str) -> str:
+    """The name of an algorithm in its title's brackets, else the title."""
+    return title[title.rindex("(") + 1 : -1] if title.endswith(")") and "(" in title else title
+
+
 def figure_text(text: object, longest: int = 32) -> str:
     """`text` for titles, ticks and hovers of a Plotly figure, which read a few HTML tags."""
     return clean(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
