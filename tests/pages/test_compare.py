@@ -42,7 +42,7 @@ def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=
     app.query_params["sample"] = "berkeley"
     for name, value in query.items():
         app.query_params[name] = value
-    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    app = settled(app.switch_page(str(ROOT / "pages/compare.py")).run())  # a sample is compared at once
     app.multiselect(key="compared").set_value(list(algorithms))
     app.multiselect(key="epsilons").set_value(list(epsilons))
     app.number_input(key="sweep-seeds").set_value(seeds)

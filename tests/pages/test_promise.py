@@ -50,7 +50,7 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
 
 def test_the_report_says_what_any_algorithm_allows_by_the_same_functions():
     held = compared().session_state["session"]
-    text = report.page(held.table, held.held["sweep"], ["every pair"])
+    text = report.page(held.table, held.held["sweep"])
     rows = re.findall(rf"<td>([\d.]+)</td><td>([\d.]+ %)</td><td>{TIMES}</td>", text)
     delta = held.held["sweep"].shown[0].point.delta
     assert rows
