@@ -19,8 +19,8 @@ from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
 CONSEQUENCE = (
-    "This uses that share of the budget for ever, even if the release fails later. It makes files on this machine and "
-    "sends nothing to anyone."
+    "This permanently uses that share of the budget, even if the release fails later. It makes files on this machine "
+    "and sends nothing to anyone."
 )
 
 table, desk = current_table(), release_desk.current()

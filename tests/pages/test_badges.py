@@ -24,7 +24,7 @@ PAGES = {
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_about_a_public_sample_has_one_badge_and_others_only_where_they_differ(page):
-    found, many = badges(open_page(f"pages/{page}.py")), len(PAGES[page])
+    found, many = badges(open_page(f"pages/{page}.py", sample="berkeley")), len(PAGES[page])
     assert found[:many] == PAGES[page]
     assert not set(found[:many]) & set(found[many:]), "no badge repeats the page's"
     assert Tag.PAID not in found, "nothing was released"

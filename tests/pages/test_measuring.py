@@ -219,7 +219,7 @@ def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone():
     app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
     assert not app.exception
     assert "Typical error" in said(app)
-    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
+    app = settled(app.switch_page(str(ROOT / "pages/compare.py")).run())  # a sample is compared at once
     app.multiselect(key="compared").set_value(["gaussian_maxent"])
     app.multiselect(key="epsilons").set_value([1.0])
     app.number_input(key="sweep-seeds").set_value(1)
