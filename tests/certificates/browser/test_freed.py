@@ -61,12 +61,12 @@ def eventually(what, seconds=60):
 def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chromium, tmp_path):
     with serving(tmp_path / "log", "--server.disconnectedSessionTTL", "12") as server:
         page, pid = chromium.new_page(), server.process.pid
-        page.goto(f"{server.address}/compare?sample=census")
+        page.goto(f"{server.address}/compare?sample=census")  # a sample, whose runs start by themselves
         for ends in ("Cancel", "the tab"):
-            page.get_by_role("button", name="Run the comparison").click()
-            eventually(lambda: busy(pid) > 0.2)
-            processes, held = len(family(pid)), blocks(pid)
-            assert held
+            if ends == "the tab":
+                page.get_by_role("button", name="Run the comparison").click()
+            eventually(lambda: busy(pid) > 0.2 and blocks(pid))
+            processes = len(family(pid))
             if ends == "Cancel":
                 page.get_by_role("button", name="Cancel").click()
                 expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
