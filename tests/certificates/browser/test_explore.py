@@ -186,7 +186,7 @@ def test_a_closed_tab_stops_its_job(page, server, chromium):
 
 def test_lessons_open_explore_and_ask_first(page, server):
     visit(page, server, "/lessons", "Lessons")
-    link = page.get_by_role("link", name="Open").nth(1).get_attribute("href")
+    link = page.get_by_test_id("stMain").get_by_role("link", name="Start").nth(1).get_attribute("href")
     visit(page, server, "/" + link.split("/")[-1], "Explore")
     expect(page.get_by_text("Make your prediction above")).to_be_visible()
     page.get_by_text("Children: they are few").click()
