@@ -42,6 +42,7 @@ from .recognising import (
     POSTAL,
     formed,
     header_of,
+    names_one,
     natural,
 )
 from .schema import LARGEST
@@ -306,7 +307,7 @@ def _of_texts(name: str, header: str, seen: _Seen, constant: bool) -> Guess:
     icd = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
     called = CODED.search(header)
     coded = POSTAL.search(header) or icd and called or (icd or called) and not seen.nearly_all_differ
-    if seen.many and coded and (offers := _beginnings(seen.texts)):
+    if seen.many and coded and not names_one(name) and (offers := _beginnings(seen.texts)):
         return Guess(kind="categorical", aside="code" * many, name=name, offers=offers)
     if seen.nearly_all_differ or (many and NAMING.search(header)) or (seen.many and IDENTIFIER.fullmatch(header)):
         return Guess(kind="categorical", aside="id", **guess)

@@ -117,11 +117,13 @@ def line(mine: Table) -> None:
 
 def _badge(entry: Entry) -> Tag | None:
     """The one badge of a page."""
+    if entry.says_later:
+        return Tag.PEEK if table().uploaded else None
     if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
         return None
     if entry.spends and getattr(session().held.get("desk"), "released", False):
         return Tag.PAID
-    return Tag.PEEK if _rests_on_data(entry) or (table().uploaded and entry.says_later) else entry.shows
+    return Tag.PEEK if _rests_on_data(entry) else entry.shows
 
 
 def _rests_on_data(entry: Entry) -> bool:
