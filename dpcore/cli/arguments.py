@@ -85,7 +85,7 @@ def budgets_of(chosen: argparse.Namespace) -> list[Budget]:
 
 
 def add_seed(parser: argparse.ArgumentParser, words: str = "seed of the first run") -> None:
-    """Declare the seed."""
+    """Declare the argument --seed."""
     read = whole_number("--seed", 0, MOST_SEED)
     parser.add_argument("--seed", type=read, default=0, help=f"{words} (default: %(default)s)")
 

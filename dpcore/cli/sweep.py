@@ -281,7 +281,7 @@ def _short(value: Any) -> str:
 
 
 def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: dict[str, Any]) -> None:
-    """Write both files with all points, sorted; nothing before the first point."""
+    """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
     ordered = sorted(points, key=lambda p: p.key)
     if ordered:
         write_json(chosen.json, {**file, "points": [point.to_json() for point in ordered]})
