@@ -95,7 +95,7 @@ def divide(budget: Budget, share: float, *, categories: bool, fails: bool = Fals
 class SchemaPlan:
     """The charges for every open column, from public numbers; `kinds` are columns whose kind is measured first.
 
-    `whole` says that noise is whole numbers, `group` how many rows neighbours differ in.
+    `group` says how many rows neighbours differ in.
     """
 
     plan: Plan
