@@ -155,7 +155,7 @@ class Curator(Holder):
     def _check(
         self, question: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...] | None = None
     ) -> tuple[Any, Any]:
-        """The question and the spend, rebuilt and checked; `payable` is the question's own list unless it is given."""
+        """The statistic and the spend, rebuilt and checked; `payable` is the statistic's own list unless given."""
         if type(question) not in known:
             raise BudgetError(f"{type(question).__name__} is not a statistic with a derived sensitivity")
         paid = self._paid(spend, payable or type(question).payable)
@@ -164,7 +164,7 @@ class Curator(Holder):
         return own, paid
 
     def _own(self, question: Any) -> Any:
-        """The question, rebuilt from plain parts so that no caller can change it afterwards."""
+        """The statistic, rebuilt from plain parts so that no caller can change it afterwards."""
         return plain(question, (type(question), *self._made_of))
 
     def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, np.ndarray]:

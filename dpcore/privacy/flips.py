@@ -1,4 +1,4 @@
-"""Coins that show heads with probability exp(−x), not with one that is near it.
+"""Coins that show heads with probability exactly exp(−x), without rounding.
 
 A coin is heads where a uniform number U in [0, 1) is below exp(−x). The first 53 bits of U settle nearly all of them in
 floating point, with room for its rounding; where they do not, U gets more bits and exp(−x) more digits until they do.

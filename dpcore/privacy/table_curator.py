@@ -199,7 +199,7 @@ class TableCurator(Curator):
         return type(question)(workload=twin, **{name: plain(part) for name, part in parts.items()})
 
     def _twin(self, workload: Workload) -> Workload:
-        """The workload's twin, on which all counting is done; no caller holds it."""
+        """The workload's private copy, on which all counting is done; no caller holds it."""
         if id(workload) not in self._twins:
             self._twins[id(workload)] = (workload, sealed(workload, self._domain))
         return self._twins[id(workload)][1]
