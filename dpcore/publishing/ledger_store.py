@@ -38,7 +38,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path = Path(path)
-        with chain.opened(self.path, WAIT, create=create):
+        with chain.connected(self.path, WAIT, create=create):
             pass
 
     def reserve(
@@ -162,7 +162,7 @@ class Store:
 
     def show(self) -> list[DataSet]:
         """Every data set with its versions, its releases, its spent and its remaining budget."""
-        with chain.opened(self.path, WAIT) as db:
+        with chain.connected(self.path, WAIT) as db:
             db.execute("BEGIN")
             content = self._sound(db)
         with chain.reading(self.path):
@@ -172,7 +172,7 @@ class Store:
         """The fingerprint of a source, read before the ledger is locked because it may take minutes."""
         if isinstance(table, pd.DataFrame):
             return ()
-        with chain.opened(self.path, WAIT) as db, chain.reading(self.path):
+        with chain.connected(self.path, WAIT) as db, chain.reading(self.path):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
         return (table.fingerprint(key),)
 
@@ -203,14 +203,14 @@ class Store:
     @contextmanager
     def _read(self) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
         """The ledger's content at one moment and the totals of its data sets, after it was checked."""
-        with chain.opened(self.path, WAIT) as db:
+        with chain.connected(self.path, WAIT) as db:
             db.execute("BEGIN")
             yield db, self._totals(db)
 
     @contextmanager
     def _write(self, wait: float | None = None) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
         """A transaction that excludes all other writers; it is kept whole, or not at all."""
-        with chain.opened(self.path, WAIT if wait is None else wait) as db:
+        with chain.connected(self.path, WAIT if wait is None else wait) as db:
             db.execute("BEGIN IMMEDIATE")
             try:
                 totals = self._totals(db)
@@ -248,7 +248,7 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
     written anew. Raises InputError for a file that is no ledger.
     """
     path = Path(path)
-    with chain.opened(path, WAIT) as db:
+    with chain.connected(path, WAIT) as db:
         db.execute("BEGIN")  # all tables, as they are at one moment
         with chain.reading(path):
             content = chain.read(db)
