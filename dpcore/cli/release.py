@@ -9,7 +9,8 @@ too.
 
 The first release of a data set fixes its total budget, who is protected, and how releases add up. A release that fails
 later has still used its budget. Changed content needs --new-version, which keeps the old budget. Exit code 3: the
-budget does not allow it. Noise is drawn without rounding where it can be; release.json names each law. For what TABLE and --queries may be, see: python -m dpcore run --help
+budget does not allow it. Noise is drawn without rounding where it can be; release.json names each law. For what TABLE
+and --queries may be, see: python -m dpcore run --help
 
 Two examples:
   python -m dpcore release people.csv --schema s.json --queries marginals:2 --algorithm aim --epsilon 1 --delta 1e-9 \
